@@ -19,7 +19,7 @@ from bench.data.book_pairs import (
     made_pairs,
 )
 from bench.data.compared_books import compared_books
-from bench.data.pair_truth import Truth
+from bench.data.pair_truth import Truth, borderline
 from bench.harness.confusion import Confusion
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
@@ -81,18 +81,12 @@ def _outcome(pair: MadePair) -> Outcome:
         predicted=relation.classification.kind,
         recipe=pair.recipe,
         error_rate=pair.error_rate,
-        borderline=_borderline(truth),
+        borderline=borderline(truth),
         direction_right=relation.classification.direction == truth.direction
         if truth.direction and relation.classification.kind == truth.kind
         else None,
         mapped=_mapped(truth, relation.alignment),
     )
-
-
-def _borderline(truth: Truth) -> bool:
-    lines = [(min(truth.pages_matched), 0.1, 0.8), (min(truth.text_shared), 0.1, 0.8)]
-    lines += [(max(truth.longest_run), 0.05, 0.9), (min(truth.longest_run), 0.1, 0.8)]
-    return any(abs(figure - line) <= margin for figure, margin, line in lines)
 
 
 def _mapped(truth: Truth, alignment: Alignment | None) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Sketch
 from app.core.signatures.sketch import sketch
 from bench.data.hard_set import versions
-from bench.harness.corpus import CorpusBook
+from bench.harness.corpus import CorpusBook, gutenberg_books
 from research.identifiers.paper_sets import (
     SEED,
     SignedRow,
@@ -27,7 +27,6 @@ from research.identifiers.paper_sets import (
     signed_row,
     signed_rows,
 )
-from research.similar.works import gutenberg_books, gutenberg_folder
 
 DERIVATIVES = 75_000
 MEAN = 373_000
@@ -136,10 +135,8 @@ def long_works() -> list[CorpusBook]:
     """Works of the corpus and of Project Gutenberg that are long enough, none a near-duplicate of another."""
     chosen: list[CorpusBook] = []
     sketches: list[Sketch] = []
-    of_gutenberg = [
-        book for book in gutenberg_books(gutenberg_folder()).values() if len(book.text) >= SHORTEST
-    ]
-    for book in (*canonical_books(at_least=SHORTEST), *of_gutenberg):
+    long = (book for book in gutenberg_books().values() if len(book.text) >= SHORTEST)
+    for book in (*canonical_books(at_least=SHORTEST), *long):
         signed = replace(sketch(book.content), pages=None)
         if not any(map(is_near_duplicate, evidence_of_each(signed, sketches))):
             chosen.append(book)

@@ -17,10 +17,10 @@ from app.core.matching.verification import (
 from app.core.model import Metadata, Sketch
 from app.core.relations.relation import ComparedBook, Relation, relate
 from app.core.signatures.sketch import sketch
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
 from research.similar.similar_gutenberg import TRANSLATIONS
-from research.similar.works import gutenberg_books, gutenberg_folder, gutenberg_pairs
+from research.similar.works import gutenberg_folder, gutenberg_pairs
 
 KINDS = ("duplicate", "series: Factbooks", "series", "false", "other works")
 PARTS = (3, 10)
@@ -46,7 +46,7 @@ class Found:
 
 def run(out_dir: Path) -> Section:
     """Compare every pair of works, and parts of the duplicates with the other file; two minutes."""
-    books = gutenberg_books(gutenberg_folder())
+    books = gutenberg_books()
     sketches = {row: sketch(book.content) for row, book in books.items()}
     labels = {(pair.a, pair.b): pair.kind for pair in gutenberg_pairs(gutenberg_folder())}
     found = [

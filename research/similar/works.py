@@ -1,8 +1,6 @@
 """Books with their words counted: one book of each work of the corpus, and the works of Reeve (2017)."""
 
 import csv
-import gzip
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from pathlib import Path
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
 from app.core.vectors import WordCounts, word_counts
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs, gutenberg_books
 from bench.harness.report import CannotMeasure
 
 UNCLEAR_LICENCE = ("oiti-", "kr-", "cis-")
@@ -96,27 +94,9 @@ def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
         ]
 
 
-def gutenberg_books(folder: Path) -> dict[int, CorpusBook]:
-    """The books of Reeve's table by their rows; each is a work of its own."""
-    with gzip.open(folder / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return {
-            fields["row"]: CorpusBook(
-                id=f"pg{fields['gutenberg_id']}",
-                work=f"row {fields['row']}",
-                title=fields["title"],
-                author=fields["author"] or "",
-                year=None,
-                language=fields["language"],
-                text=fields["text"],
-                pages=None,
-            )
-            for fields in map(json.loads, lines)
-        }
-
-
-def gutenberg_works(folder: Path) -> dict[int, Book]:
+def gutenberg_works() -> dict[int, Book]:
     """The works by the row of Reeve's table."""
-    return {row: _counted(book) for row, book in gutenberg_books(folder).items()}
+    return {row: _counted(book) for row, book in gutenberg_books().items()}
 
 
 def without_authors(books: Sequence[Book], others: Sequence[Book]) -> list[Book]:
