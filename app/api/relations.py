@@ -171,7 +171,7 @@ class FindingAnswer(Document):
 class RevisedAnswer(Document):
     """How much two books with the same pages differ in more than misread letters."""
 
-    model_config = shown({"share": 0.31})
+    model_config = shown({"share": 0.002})
 
     share: Share = Field(description="Of the lines compared, 0 to 1: those with other words or numbers.")
 

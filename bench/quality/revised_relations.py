@@ -48,17 +48,17 @@ def run(out_dir: Path) -> Section:
         pairs = list(csv.DictReader(lines))
     outcomes = [each for pair in pairs for each in _outcomes(pair, _books(pair, Mirror(Path(folder))))]
     outcomes += _scans()
+    works = len({pair["work"] for pair in pairs})
     return Section(
         title="Issues of one form, and copies of one issue",
         command="python -m bench revised_relations",
         tables=[_counts(outcomes), _scores(outcomes)],
         notes=[
-            f"{len(pairs)} pairs of {len({pair['work'] for pair in pairs})} works: treaties with several states, "
-            "ordinances of several trades, yearly ordinances, drafts and licences of several versions, editions "
-            "of a guidebook. All but a few were chosen because they were called SAME_PAGINATION without their "
-            "texts. One reader saw a sample of the places that differ. Works are divided between the halves; the "
-            "rule was chosen on one and on the scans. Drafts have pages of their own; others were cut alike on "
-            "both sides.",
+            f"{len(pairs)} pairs of {works} works: treaties with several states, ordinances of several "
+            "trades, yearly ordinances, drafts and licences of several versions, editions of a guidebook. All "
+            "but a few were chosen because they were called SAME_PAGINATION without their texts. One reader "
+            "saw a sample of the places that differ. Works are divided between the halves; the rule was "
+            "chosen on one and on the scans. Drafts have pages of their own; others were cut alike on both.",
             "Made copies are the left book of a pair, read twice with errors. Scans are the real copies of "
             "`real_relations` with pages, which are no yearly books. Metadata are left out.",
         ],
