@@ -66,7 +66,7 @@ async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_chang
     book = await post(client, pages=issues[0], title="Acts", year=1868)
     other = await post(client, pages=issues[1], title="Acts", year=1871)
     copy = await post(client, pages=pages_of(scanned(" ".join(issues[0]), 1)), title="The acts", year=1868)
-    same = await post(client, pages=issues[1], title="Acts", year=1868)
+    same = await post(client, pages=pages_of(scanned(" ".join(issues[1]), 2)), title="Acts", year=1868)
     await run_jobs(services)
 
     found = {item["book_id"]: item for item in (await relations(client, book))["items"]}

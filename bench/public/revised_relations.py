@@ -5,6 +5,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -35,8 +36,18 @@ _LEAST_PAGE = 1_800
 """Characters from which on a page ends with an article or section."""
 
 Books = tuple[list[str], list[str]]
-Outcome = tuple[str, str, bool, float, bool, bool]
-"""Half, label, whether it is clear, error rate, whether SAME_PAGINATION without the texts and with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What becomes of a pair."""
+
+    half: str
+    label: str
+    clear: bool
+    rate: float  # errors per character
+    before: bool  # whether it is called SAME_PAGINATION without the texts
+    after: bool  # and with them
 
 
 def run(out_dir: Path) -> Section:
@@ -55,7 +66,7 @@ def run(out_dir: Path) -> Section:
         tables=[_counts(outcomes), _scores(outcomes)],
         notes=[
             f"{len(pairs)} pairs of {works} works: treaties with several states, ordinances of several "
-            "trades, yearly ordinances, drafts and licences of several versions, editions of a guidebook. All "
+            "trades, yearly ordinances, drafts and licences of several versions, a guidebook's editions. All "
             "but a few were chosen because they were called SAME_PAGINATION without their texts. One reader "
             "saw a sample of the places that differ. Works are divided between the halves; the rule was "
             "chosen on one and on the scans. Drafts have pages of their own; others were cut alike on both.",
@@ -117,14 +128,15 @@ def _cut(lines: Sequence[str], size: int) -> list[str]:
     return ["\n".join(lines[start : start + size]) for start in range(0, len(lines), size)]
 
 
-def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[Outcome]:
+def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[_Outcome]:
     left, right = books
     clear = pair["clear"] == "yes"
     for rate, (label, sides) in product(RATES, ((pair["label"], (left, right)), ("made copy", (left, left)))):
         if rate or label != "made copy":
             rng = np.random.default_rng(crc32(f"{pair['left_path']} {pair['right_path']} {label}".encode()))
             noisy = [corrupt_pages(side, rate, rng) if rate else side for side in sides]
-            yield pair["half"], label, clear or label == "made copy", rate, *_judged(*noisy)
+            before, after = _judged(*noisy)
+            yield _Outcome(pair["half"], label, clear or label == "made copy", rate, before, after)
 
 
 def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:
@@ -140,35 +152,28 @@ def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:
     return before, after
 
 
-def _scans() -> Iterator[Outcome]:
+def _scans() -> Iterator[_Outcome]:
     books = {book.id: book for book in corpus_books(corpus_folder())}
     for pair in labelled_pairs():
         sides = [book_span(side, books) for side in (pair.left, pair.right)]
         if pair.kind == "SAME_PAGINATION" and all(book.pages for book in sides):
-            yield "scans", "copy", pair.clear, 0.0, *_judged(*(list(book.pages or ()) for book in sides))
+            before, after = _judged(*(list(book.pages or ()) for book in sides))
+            yield _Outcome("scans", "copy", pair.clear, 0.0, before, after)
 
 
-def _counts(outcomes: Sequence[Outcome]) -> Table:
-    groups = sorted({each[:2] + each[3:4] for each in outcomes})
+def _counts(outcomes: Sequence[_Outcome]) -> Table:
     rows: list[list[Cell]] = []
-    for half, label, rate in groups:
-        of = [each for each in outcomes if (*each[:2], each[3]) == (half, label, rate)]
-        clear = [each for each in of if each[2]]
-        rows.append([half, label, f"{rate:.0%}", len(of), *(sum(each[i] for each in of) for i in (4, 5)),
-                     f"{sum(each[5] for each in clear)} of {len(clear)}"])  # fmt: skip
-    headers = [
-        "half",
-        "label",
-        "errors",
-        "pairs",
-        "SAME_PAGINATION before",
-        "with the texts",
-        "of clear ones",
-    ]
+    for half, label, rate in sorted({(each.half, each.label, each.rate) for each in outcomes}):
+        of = [each for each in outcomes if (each.half, each.label, each.rate) == (half, label, rate)]
+        clear = [each for each in of if each.clear]
+        of_clear = f"{sum(each.after for each in clear)} of {len(clear)}"
+        counts = [sum(each.before for each in of), sum(each.after for each in of)]
+        rows.append([half, label, f"{rate:.0%}", len(of), *counts, of_clear])
+    headers = ["half", "label", "errors", "pairs", "without the texts", "with them", "of clear labels"]
     return Table(headers, rows, "Pairs called SAME_PAGINATION")
 
 
-def _scores(outcomes: Sequence[Outcome]) -> Table:
+def _scores(outcomes: Sequence[_Outcome]) -> Table:
     """Precision and recall of SAME_PAGINATION over pairs without made errors, and with made copies."""
     rows: list[list[Cell]] = []
     for name, halves, made, only_clear in (
@@ -181,22 +186,17 @@ def _scores(outcomes: Sequence[Outcome]) -> Table:
         chosen = [
             each
             for each in outcomes
-            if each[0] in halves and (each[2] or not only_clear)
-            and (each[3] == 0 or (made and each[1] == "made copy"))
-        ]  # fmt: skip
-        copies = [each for each in chosen if each[1] != "revised"]
+            if each.half in halves
+            and (each.clear or not only_clear)
+            and (not each.rate or (made and each.label == "made copy"))
+        ]
+        copies = [each for each in chosen if each.label != "revised"]
         row: list[Cell] = [name, len(copies), len(chosen) - len(copies)]
-        for place in (4, 5):
-            found, right = sum(each[place] for each in chosen), sum(each[place] for each in copies)
+        for found, right in (
+            (sum(each.before for each in chosen), sum(each.before for each in copies)),
+            (sum(each.after for each in chosen), sum(each.after for each in copies)),
+        ):
             row += [str(wilson(right / found, found)), str(wilson(right / len(copies), len(copies)))]
         rows.append(row)
-    headers = [
-        "pairs",
-        "copies",
-        "revised",
-        "before: precision",
-        "recall",
-        "with the texts: precision",
-        "recall",
-    ]
-    return Table(headers, rows, "SAME_PAGINATION, in %, with Wilson 95 % intervals")
+    headers = ["pairs", "copies", "revised", "without the texts: P", "R", "with them: P", "R"]
+    return Table(headers, rows, "SAME_PAGINATION, precision and recall in %, with Wilson 95 % intervals")
