@@ -168,8 +168,8 @@ def _counts(outcomes: Sequence[_Outcome]) -> Table:
         clear = [each for each in of if each.clear]
         of_clear = f"{sum(each.after for each in clear)} of {len(clear)}"
         counts = [sum(each.before for each in of), sum(each.after for each in of)]
-        rows.append([half, label, f"{rate:.0%}", len(of), *counts, of_clear])
-    headers = ["half", "label", "errors", "pairs", "without the texts", "with them", "of clear labels"]
+        rows.append([f"{half}, {label}, {rate:.0%} errors", len(of), *counts, of_clear])
+    headers = ["pairs", "how many", "without the texts", "with them", "of clear labels"]
     return Table(headers, rows, "Pairs called SAME_PAGINATION")
 
 
@@ -198,5 +198,13 @@ def _scores(outcomes: Sequence[_Outcome]) -> Table:
         ):
             row += [str(wilson(right / found, found)), str(wilson(right / len(copies), len(copies)))]
         rows.append(row)
-    headers = ["pairs", "copies", "revised", "without the texts: P", "R", "with them: P", "R"]
+    headers = [
+        "pairs",
+        "copies",
+        "revised",
+        "without the texts: P",
+        "without: R",
+        "with them: P",
+        "with them: R",
+    ]
     return Table(headers, rows, "SAME_PAGINATION, precision and recall in %, with Wilson 95 % intervals")
