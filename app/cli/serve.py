@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +41,12 @@ warm_up()
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
 _SECONDS_BETWEEN_NOTICES = 30.0
 _MOST_FILES = 65_536
+_MOST_PROCESSES = 8  # of the API, by default
+
+_OF_A_QUEUE, _QUEUES = 4, 2  # connections of each queue of a worker to Postgres, and its queues
+_FOR_COMMANDS = 5  # connections
+_LEAST_CONNECTIONS = 3  # of a process for single statements; a reconciliation needs as many for transactions
+
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -48,6 +56,14 @@ def serve(
         int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
     ] = 8000,
     data_dir: DataDir = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="API processes at this address [BOOKPRINT_PROCESSES, else one per two cores].",
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -77,7 +93,8 @@ def serve(
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
     Where DATABASE_URL or REDIS_URL is set, that server is used. Otherwise a real PostgreSQL and a real
-    Valkey are started with their data in the data folder. A process that ends is started again.
+    Valkey are started with their data in the data folder. A process that ends is started again; SIGHUP
+    replaces the API processes one by one, and no request fails.
 
     Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
     BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.
@@ -118,6 +135,7 @@ def serve(
                 require_key(settings, servers.database_url)
             importing.join()
             upgrade_schema(servers.database_url)
+            _share_out_connections(servers.database_url, settings.database_connections, api_count, count)
             kernels_are_warm()
 
         # The migrations' libraries load while the servers start.
@@ -126,9 +144,19 @@ def serve(
         )
         importing.start()
         count = settings.workers if workers is None else workers
+        api_count = processes or settings.processes or _one_per_two_cores()
         known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
-        api = _api(listeners, tls, settings.trusted_proxies, auth, known)
-        children = [api, _delivery(), *(_worker(number) for number in range(1, count + 1))]
+        environment = {
+            "BOOKPRINT_AUTH": auth,
+            "BOOKPRINT_PROCESSES": str(api_count),
+            "PROMETHEUS_MULTIPROC_DIR": str(_empty(settings.data_dir / "metrics")),
+        }
+        api = _api(listeners, tls, settings.trusted_proxies, environment, known)
+        children = [
+            *(replace(api, name=f"api {number}") for number in range(1, api_count + 1)),
+            _delivery(),
+            *(_worker(number) for number in range(1, count + 1)),
+        ]
         supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
         url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
         threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
@@ -225,7 +253,7 @@ def _api(
     listeners: Sequence[socket.socket],
     tls: Tls | None,
     proxies: Sequence[str],
-    auth: str,
+    environment: Mapping[str, str],
     secrets: Mapping[str, str],
 ) -> ChildSpec:
     options: dict[str, Any] = {
@@ -238,7 +266,43 @@ def _api(
         if tls.password is not None:
             secrets = {**secrets, TLS_PASSWORD_VARIABLE: tls.password}
     command = [*_python("app.api"), json.dumps(options)]
-    return ChildSpec("api", command, {"BOOKPRINT_AUTH": auth}, secrets, listeners)
+    return ChildSpec("api", command, environment, secrets, listeners, replaceable=True)
+
+
+def _one_per_two_cores() -> int:
+    return min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
+
+
+def _empty(folder: Path) -> Path:
+    """The folder, with nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _share_out_connections(database_url: str, wanted: int, processes: int, workers: int) -> None:
+    """Have each process open no more connections than Postgres allows all; raises UserError for too many.
+
+    One process more counts than there are of the API: while one is replaced there are two.
+    """
+    from app.stores.postgres.connections import most_connections
+
+    most = most_connections(database_url)
+    pools = 2 * (processes + 1 + workers + 1)
+    others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
+    each = min(wanted, (most - others) // pools)
+    if each < min(wanted, _LEAST_CONNECTIONS):
+        raise UserError(
+            f"PostgreSQL allows {most} connections, too few for {processes} API processes and {workers} "
+            f"workers. Set its max_connections to {others + _LEAST_CONNECTIONS * pools + 3} or more, or "
+            "choose fewer --processes or --workers."
+        )
+    if each < wanted:
+        notices().print(
+            f"PostgreSQL allows {most} connections, so each process opens at most {each} for single "
+            "statements and as many for transactions."
+        )
+        os.environ["BOOKPRINT_DATABASE_CONNECTIONS"] = str(each)
 
 
 def _worker(number: int) -> ChildSpec:

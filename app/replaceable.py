@@ -1,0 +1,34 @@
+"""What a process that can be replaced says of itself, and how it is told that another has taken its place."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+REPORT_TO = "BOOKPRINT_REPORT_TO"
+"""The variable with the number of the socket to report to. A report is a datagram: the pid, a blank, and
+READY or STARTING."""
+
+READY, STARTING = "ready", "starting"
+
+LEAVE = signal.SIGUSR1
+"""Another has taken the place of this process: take no new work, finish what is under way, and end."""
+
+_SECONDS = 1.0
+
+
+async def report(is_ready: Callable[[], Awaitable[bool]]) -> None:
+    """Report every second, where somebody listens, until cancelled. Once ready, it is not asked again."""
+    number = os.environ.pop(REPORT_TO, None)
+    if number is None:
+        return
+    ready = False
+    with socket.socket(fileno=int(number)) as listener:
+        listener.setblocking(False)
+        while True:
+            ready = ready or await is_ready()
+            with suppress(OSError):  # nobody has listened for a while
+                listener.send(f"{os.getpid()} {READY if ready else STARTING}".encode())
+            await asyncio.sleep(_SECONDS)
