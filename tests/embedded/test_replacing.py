@@ -9,7 +9,7 @@ from tests.embedded.test_supervisor import SERVE, is_alive
 
 REPLACING = (
     SERVE.replace("grace=1)", "grace=1, replaceable=True)")
-    .replace("import ChildSpec, Supervisor", "import ChildSpec, Patience, Supervisor")
+    .replace("import Supervisor", "import Patience, Supervisor")
     .replace("log=lambda", "patience=Patience(ready=2, silent=1, leaving=5), log=lambda")
 )
 # Reports ten times a second, notes its pid and that it was told to leave; files in the folder change that.
@@ -74,7 +74,7 @@ def test_where_the_new_one_does_not_get_ready_the_old_ones_stay(data_dir: Path) 
         old = started(data_dir)
         (data_dir / "broken").touch()
         hang_up(program)
-        message = "no further process is replaced; one goes on as it was"
+        message = "a new process did not get ready: those that run go on"
         assert eventually(lambda: message in log_of(data_dir), 10)
         assert all(map(is_alive, old))
         assert not is_alive(pids(data_dir, "one.pids")[1])
