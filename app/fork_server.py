@@ -23,12 +23,14 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from app.embedded.exec_as import PR_SET_PDEATHSIG, prctl
+from app.secrets import forget_secrets
 
 _PR_SET_NAME = 15
 
 
 def main() -> None:
     """Load, and fork as asked, until the other end of the socket is closed."""
+    forget_secrets()  # it has none, and others cannot look into those that it hands on
     number, inherited, *names = sys.argv[1:]
     control = socket.socket(fileno=int(number))
     for name in names:

@@ -1,4 +1,4 @@
-"""The compiled kernels: the folder that keeps them, so that only the first start is slow, and loading them."""
+"""The compiled kernels: the folder that keeps them, so that only a first start is slow, and their loading."""
 
 import atexit
 import os

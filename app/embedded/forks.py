@@ -160,3 +160,4 @@ class ForkServer:
     def kill(self) -> None:
         """End it, and with it its forks."""
         self._process.kill()
+        self._process.wait()

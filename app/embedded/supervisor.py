@@ -105,13 +105,17 @@ class Supervisor:
         if self._stop_requested:
             raise _StopRequested
         self._log("starting the servers")
-        forking = self._fork_server()
-        servers = self._servers.start()
-        for server in self._servers.running:
-            self._log(f"{server.name} is ready")
-        urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-        report_to = {REPORT_TO: str(self._reports.sender.fileno())}
-        self._given = {**urls, **report_to, **self._prepare(servers)}
+        forking = self._fork_server()  # it loads while the servers start
+        try:
+            servers = self._servers.start()
+            for server in self._servers.running:
+                self._log(f"{server.name} is ready")
+            urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
+            report_to = {REPORT_TO: str(self._reports.sender.fileno())}
+            self._given = {**urls, **report_to, **self._prepare(servers)}
+        except BaseException:
+            forking.kill()
+            raise
         return forking
 
     def _fork_server(self) -> ForkServer:

@@ -28,7 +28,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def apis(service: Service) -> list[psutil.Process]:
     with suppress(psutil.Error):  # one that has just ended
-        return [each for each in service.family() if "app.api" in each.cmdline()]
+        return [each for each in service.family() if each.name() in ("api 1", "api 2")]
     return []
 
 
