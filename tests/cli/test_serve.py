@@ -78,7 +78,7 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
 
 
 def test_a_killed_api_process_is_started_again(service: Service) -> None:
-    [api] = [process for process in service.family() if "app.api" in process.cmdline()]
+    [api] = [process for process in service.family() if process.name() == "api 1"]
     api.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -91,7 +91,7 @@ def test_a_killed_api_process_is_started_again(service: Service) -> None:
 
 
 def test_a_client_that_comes_while_the_api_starts_again_waits_for_its_answer(service: Service) -> None:
-    [api] = [process for process in service.family() if "app.api" in process.cmdline()]
+    [api] = [process for process in service.family() if process.name() == "api 1"]
     api.send_signal(signal.SIGKILL)
     psutil.wait_procs([api], timeout=10)
     assert httpx.get(f"{service.url}/health/live", timeout=60).status_code == 200
