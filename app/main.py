@@ -52,9 +52,6 @@ ROUTERS = [
 ]
 """The routers of all subjects, in the order in which they are described."""
 
-_READS_AT_ONCE = 4
-"""Requests that read, worked on at the same time by one process, where it is not set."""
-
 _DESCRIPTION = """
 Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
 near it and get every one within a distance, provably. Errors are problem documents (RFC 9457) that say what
@@ -93,10 +90,8 @@ def _of_one_process(settings: Settings) -> Settings:
     def share(whole: int, least: int = 1) -> int:
         return max(least, whole // (settings.processes or 1))
 
-    reads = settings.reads_at_once
     return settings.model_copy(
         update={
-            "reads_at_once": None if reads is None else share(reads),
             "writes_at_once": share(settings.writes_at_once),
             "max_held_bytes": share(settings.max_held_bytes, settings.max_body_bytes),
             "max_spooled_bytes": share(settings.max_spooled_bytes, settings.max_file_bytes),
@@ -163,7 +158,7 @@ def _set_state(state: State, settings: Settings, metrics: Metrics) -> None:
     state.public_url = settings.public_url
     state.max_body_bytes, state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
     state.admission = Admission(
-        reads_at_once=settings.reads_at_once or _READS_AT_ONCE,
+        reads_at_once=settings.reads_at_once,
         writes_at_once=settings.writes_at_once,
         longest_read_wait=settings.longest_read_wait,
         longest_write_wait=settings.longest_write_wait,

@@ -223,12 +223,11 @@ class Settings(BaseSettings):
         description="API processes that `serve` starts, and that share its bounds; unset: one per two cores, "
         "8 at most.",
     )
-    reads_at_once: int | None = Field(
-        default=None,
+    reads_at_once: int = Field(
+        default=4,
         alias="BOOKPRINT_READS_AT_ONCE",
         gt=0,
-        description="Requests that read, worked on at the same time; others wait. Unset: 4 for each API "
-        "process.",
+        description="Requests that read, worked on at the same time by each API process; others wait.",
     )
     longest_read_wait: float = Field(
         default=0.5,

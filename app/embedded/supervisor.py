@@ -35,7 +35,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Deadlines:
     """Seconds that a replaceable command is waited for."""
 
     ready: float = 120.0  # from its start to its first report that it is ready
@@ -43,7 +43,7 @@ class Patience:
     leaving: float = 90.0  # from LEAVE to its end
 
 
-_PATIENCE = Patience()
+_DEADLINES = Deadlines()
 
 
 class Supervisor:
@@ -61,14 +61,14 @@ class Supervisor:
         loaded: Sequence[str] = (),
         prepare: Callable[[Servers], Mapping[str, str]] = lambda servers: {},
         log: Callable[[str], None],
-        patience: Patience = _PATIENCE,
+        deadlines: Deadlines = _DEADLINES,
     ) -> None:
         self._servers = servers
         self._specs = children
         self._loaded = loaded
         self._prepare = prepare
         self._log = log
-        self._patience = patience
+        self._deadlines = deadlines
         self._starting = False
         self._stop_requested = False
         self._keeping: asyncio.Task[None] | None = None
@@ -231,13 +231,13 @@ class Supervisor:
             if spec.replaceable and not await self._replace(spec):
                 return False
         others = [self._lives[spec.name] for spec in self._specs if not spec.replaceable]
-        await asyncio.gather(*(fork.end(_PATIENCE.leaving) for fork in others))
+        await asyncio.gather(*(fork.end(_DEADLINES.leaving) for fork in others))
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
         """Start a command anew, and end the old one once the new one is ready; False if it never is."""
         try:
-            async with asyncio.timeout(self._patience.ready):
+            async with asyncio.timeout(self._deadlines.ready):
                 old, new = self._lives.get(spec.name), await self._launch(spec)
         except (TimeoutError, RuntimeError):
             return False
@@ -245,7 +245,7 @@ class Supervisor:
         try:
             ended, ready = asyncio.create_task(new.wait()), asyncio.create_task(self._reports.ready(new.pid))
             await asyncio.wait(
-                (ended, ready), timeout=self._patience.ready, return_when=asyncio.FIRST_COMPLETED
+                (ended, ready), timeout=self._deadlines.ready, return_when=asyncio.FIRST_COMPLETED
             )
             is_ready = ready.done()
             for task in (ended, ready):
@@ -257,20 +257,20 @@ class Supervisor:
             self._log(f"{spec.name} is replaced")
             old.send_signal(LEAVE)
             with suppress(TimeoutError):
-                await asyncio.wait_for(old.wait(), self._patience.leaving)
+                await asyncio.wait_for(old.wait(), self._deadlines.leaving)
             return True
         finally:
             await to_end.end(spec.grace)
 
     async def _kill_silent(self) -> None:
         while True:
-            await asyncio.sleep(min(1.0, self._patience.silent / 4))
+            await asyncio.sleep(min(1.0, self._deadlines.silent / 4))
             for spec in self._specs:
                 fork = self._lives.get(spec.name)
                 if not spec.replaceable or fork is None or fork.returncode is not None:
                     continue
-                if self._reports.silence_of(fork.pid) > self._patience.silent:
-                    self._log(f"{spec.name} has not been heard of for {self._patience.silent:.0f} s")
+                if self._reports.silence_of(fork.pid) > self._deadlines.silent:
+                    self._log(f"{spec.name} has not been heard of for {self._deadlines.silent:.0f} s")
                     fork.send_signal(signal.SIGKILL)
 
     def _on_child_ended(self) -> None:

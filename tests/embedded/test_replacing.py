@@ -9,8 +9,8 @@ from tests.embedded.test_supervisor import SERVE, is_alive
 
 REPLACING = (
     SERVE.replace("grace=1)", "grace=1, replaceable=True)")
-    .replace("import Supervisor", "import Patience, Supervisor")
-    .replace("log=lambda", "patience=Patience(ready=2, silent=1, leaving=5), log=lambda")
+    .replace("import Supervisor", "import Deadlines, Supervisor")
+    .replace("log=lambda", "deadlines=Deadlines(ready=2, silent=1, leaving=5), log=lambda")
 )
 # Reports ten times a second, notes its pid and that it was told to leave; files in the folder change that.
 REPORT = """
