@@ -1,10 +1,12 @@
-"""The folder of the compiled kernels; they are kept there, so that only the first start is slow."""
+"""The compiled kernels: the folder that keeps them, so that only a first start is slow, and their loading."""
 
 import atexit
 import os
 import shutil
 import stat
+import sys
 import tempfile
+import traceback
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +32,32 @@ def keep_kernels(data_dir: Path | None = None) -> None:
         folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
+
+
+def has_kernels() -> bool:
+    """Whether kernels are kept already."""
+    return any(Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbi"))
+
+
+def load_kernels() -> None:
+    """Load the kernels into this process; raises SystemExit where they cannot be compiled.
+
+    They are compiled in a fork, because what the compiler needs is ten times their size.
+    """
+    from app.core.warm_up import warm_up  # late, as it imports numba
+
+    if not has_kernels():
+        pid = os.fork()
+        if not pid:
+            try:
+                warm_up()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        if os.waitpid(pid, 0)[1]:
+            sys.exit("The kernels could not be compiled; the lines above say why.")
+    warm_up()
 
 
 def _version_of_the_core() -> str:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -36,10 +37,11 @@ from app.api.http.routes import require_scopes
 from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
 from app.readers.processes import IsolatedReader, ReadingLimits
+from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
-from app.wiring import open_services
+from app.wiring import Services, open_services
 
 ROUTERS = [
     module.router
@@ -67,6 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         settings = Settings()
         configure_logs(settings.log_format)
         forget_secrets()
+    settings = _of_one_process(settings)
     metrics = Metrics()
     app = _without_routes(settings, metrics)
     _set_state(app.state, settings, metrics)
@@ -76,6 +79,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     require_scopes(app.routes)  # of every route there is, so after all of them
     install_handlers(app)
     return app
+
+
+def _of_one_process(settings: Settings) -> Settings:
+    """The settings with the bounds of the service shared out among its API processes.
+
+    None gets less than one request may need.
+    """
+
+    def share(whole: int, least: int = 1) -> int:
+        return max(least, whole // (settings.processes or 1))
+
+    return settings.model_copy(
+        update={
+            "writes_at_once": share(settings.writes_at_once),
+            "max_held_bytes": share(settings.max_held_bytes, settings.max_body_bytes),
+            "max_spooled_bytes": share(settings.max_spooled_bytes, settings.max_file_bytes),
+        }
+    )
 
 
 def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
@@ -102,11 +123,15 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
                 app.state.services, app.state.reading = services, FileReading(reader)
-                warming = asyncio.create_task(_warm(app.state.kernels))
+                tasks = [
+                    asyncio.create_task(_warm(app.state.kernels)),
+                    asyncio.create_task(report(partial(_is_ready, services, app.state.kernels))),
+                ]
                 yield {READ_PERMITS: app.state.admission.reads}
-                warming.cancel()
-                with suppress(asyncio.CancelledError):
-                    await warming
+                for task in tasks:
+                    task.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await task
 
     return lifespan
 
@@ -141,6 +166,11 @@ def _set_state(state: State, settings: Settings, metrics: Metrics) -> None:
         max_spooled_bytes=settings.max_spooled_bytes,
         note_refusal=metrics.count_refused,
     )
+
+
+async def _is_ready(services: Services, kernels: KernelState) -> bool:
+    parts = await services.health.check()
+    return kernels.health.ok and all(part.ok for part in parts.values())
 
 
 async def _warm(kernels: KernelState) -> None:

@@ -161,8 +161,7 @@ class Settings(BaseSettings):
         default=512,
         alias="BOOKPRINT_UPLOADS_AT_ONCE",
         gt=0,
-        description="Uploads of a key at the same time in each API process: bodies over 1 MiB or "
-        "without a declared length.",
+        description="Uploads of a key at the same time: bodies over 1 MiB or without a declared length.",
     )
     attempts_per_minute: int | None = Field(
         default=None,
@@ -216,11 +215,19 @@ class Settings(BaseSettings):
         description="Most connections of each process to PostgreSQL for single statements, and the same "
         "number for transactions. The queues of a worker take up to 8 more.",
     )
+    processes: int | None = Field(
+        default=None,
+        alias="BOOKPRINT_PROCESSES",
+        ge=1,
+        le=64,
+        description="API processes that `serve` starts, and that share its bounds; unset: one per two cores, "
+        "8 at most.",
+    )
     reads_at_once: int = Field(
         default=4,
         alias="BOOKPRINT_READS_AT_ONCE",
         gt=0,
-        description="Requests that read, worked on at the same time; others wait.",
+        description="Requests that read, worked on at the same time by each API process; others wait.",
     )
     longest_read_wait: float = Field(
         default=0.5,

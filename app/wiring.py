@@ -183,7 +183,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             settings.bootstrap_key,
             KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
         ),
-        limits=Limits(stores.windows, settings.attempts_per_minute),
+        limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
         audit=Audit(AuditStore(database), settings.audit_days),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, upkeep, indexes),

@@ -4,6 +4,7 @@ OPTIONS is a JSON object: `sockets`, the numbers of the listening sockets that t
 options of uvicorn. Secrets come by standard input.
 """
 
+import asyncio
 import gc
 import json
 import os
@@ -12,10 +13,15 @@ import sys
 
 import uvicorn
 
+from app.api.http.connections import LEAVING
+from app.replaceable import LEAVE
 from app.secrets import TLS_PASSWORD_VARIABLE, take_secrets
 
 KEEP_ALIVE_SECONDS = 75
 """Seconds that an idle connection is kept."""
+
+LAST_REQUEST_SECONDS = 2.0
+"""Seconds that an idle connection is kept by a process that leaves: one more request would be answered."""
 
 
 def main() -> None:
@@ -42,7 +48,33 @@ def main() -> None:
     config.load()
     gc.freeze()
     gc.enable()
-    uvicorn.Server(config).run(listeners)
+    _Server(config).run(listeners)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn in a process that can be replaced."""
+
+    _leaving: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and to listen for LEAVE."""
+        await super().startup(sockets)
+        asyncio.get_running_loop().add_signal_handler(LEAVE, self._begin_to_leave)
+
+    def _begin_to_leave(self) -> None:
+        self._leaving = asyncio.create_task(self._leave())
+
+    async def _leave(self) -> None:
+        """Take no new connections, close each after its next answer, and end when all are closed."""
+        for server in self.servers:
+            server.close()
+        self.lifespan.state[LEAVING] = True
+        await asyncio.sleep(LAST_REQUEST_SECONDS)
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections:  # noqa: ASYNC110, uvicorn's set tells nobody
+            await asyncio.sleep(0.1)
+        self.should_exit = True
 
 
 if __name__ == "__main__":

@@ -168,6 +168,14 @@ class FindingAnswer(Document):
     confidence: Share = Field(description="0 to 1.")
 
 
+class RevisedAnswer(Document):
+    """How much two books with the same pages differ in more than misread letters."""
+
+    model_config = shown({"share": 0.002})
+
+    share: Share = Field(description="Of the lines compared, 0 to 1: those with other words or numbers.")
+
+
 class RelationAnswer(Document):
     """A book and how it is related to the one in the path."""
 
@@ -183,6 +191,9 @@ class RelationAnswer(Document):
     )
     confidence: Share | None = Field(description="0 to 1; of a person's decision 1.")
     signals: SignalsAnswer | None = Field(description="Null where there was too little text to measure.")
+    revised: RevisedAnswer | None = Field(
+        description="Of books with the same pages; null where their texts were not compared."
+    )
     classifier: str | None = Field(description="Which classifier the machine used; null: not compared.")
     decision: DecisionAnswer | None
     machine: FindingAnswer | None = Field(
@@ -203,6 +214,9 @@ class RelationAnswer(Document):
             "direction": summary and summary.direction,
             "confidence": summary and summary.confidence,
             "signals": evidence and evidence.signals,
+            "revised": None
+            if evidence is None or evidence.revised is None
+            else RevisedAnswer(share=evidence.revised),
             "classifier": evidence and evidence.classifier,
             "decision": decided and DecisionAnswer.of(decided),
             "machine": evidence and decided and evidence.summary,

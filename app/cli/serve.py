@@ -5,14 +5,14 @@ import importlib
 import json
 import os
 import resource
-import signal
+import shutil
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,21 +24,30 @@ from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
-from app.embedded.processes import DATA_DIR_MODE, spawn
-from app.embedded.supervisor import ChildSpec, Supervisor
-from app.kernel_cache import keep_kernels
+from app.embedded.forks import ChildSpec
+from app.embedded.processes import DATA_DIR_MODE
+from app.embedded.supervisor import Supervisor
+from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
 from bookprint_client import Client
 
-_WARM = """
-from app.logs import configure_logs
-configure_logs({log_format!r})
-from app.core.warm_up import warm_up
-warm_up()
-"""
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
 _SECONDS_BETWEEN_NOTICES = 30.0
 _MOST_FILES = 65_536
+_LOADED = (
+    "app.main",
+    "app.services.deliveries",
+    "workers.process",
+    "app.kernel_cache:load_kernels",
+)
+"""What the processes are forked with; to load it takes longer than all else at a start."""
+
+_MOST_PROCESSES = 8  # of the API, by default
+
+_OF_A_QUEUE, _QUEUES = 4, 2  # connections of each queue of a worker to Postgres, and its queues
+_FOR_COMMANDS = 5  # connections
+_LEAST_CONNECTIONS = 3  # of a process for single statements; a reconciliation needs as many for transactions
+
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -48,6 +57,14 @@ def serve(
         int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
     ] = 8000,
     data_dir: DataDir = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="API processes at this address [BOOKPRINT_PROCESSES, else one per two cores].",
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -77,7 +94,8 @@ def serve(
     """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
 
     Where DATABASE_URL or REDIS_URL is set, that server is used. Otherwise a real PostgreSQL and a real
-    Valkey are started with their data in the data folder. A process that ends is started again.
+    Valkey are started with their data in the data folder. A process that ends is started again; SIGHUP
+    replaces the API processes one by one, and no request fails.
 
     Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
     BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.
@@ -111,28 +129,47 @@ def serve(
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
-    with _warming(settings.log_format) as kernels_are_warm:
+    if not has_kernels():
+        notices().print("Compiling the kernels; only the first start takes so long.")
 
-        def prepare(servers: Servers) -> None:
-            if auth == "keys":
-                require_key(settings, servers.database_url)
-            importing.join()
-            upgrade_schema(servers.database_url)
-            kernels_are_warm()
+    metrics = settings.data_dir.absolute() / "metrics"
 
-        # The migrations' libraries load while the servers start.
-        importing = threading.Thread(
-            target=importlib.import_module, args=("app.stores.postgres.connections",), daemon=True
-        )
-        importing.start()
-        count = settings.workers if workers is None else workers
-        known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
-        api = _api(listeners, tls, settings.trusted_proxies, auth, known)
-        children = [api, _delivery(), *(_worker(number) for number in range(1, count + 1))]
-        supervisor = Supervisor(embedded, children, prepare=prepare, log=_log)
-        url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
-        threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
-        status = supervisor.run()
+    def prepare(servers: Servers) -> dict[str, str]:
+        if auth == "keys":
+            require_key(settings, servers.database_url)
+        importing.join()
+        upgrade_schema(servers.database_url)
+        shutil.rmtree(metrics, ignore_errors=True)  # those of an earlier start
+        metrics.mkdir()
+        wanted = settings.database_connections
+        return _share_out_connections(servers.database_url, wanted, api_count, worker_count)
+
+    # The migrations' libraries load while the servers start.
+    importing = threading.Thread(
+        target=importlib.import_module, args=("app.stores.postgres.connections",), daemon=True
+    )
+    worker_count = settings.workers if workers is None else workers
+    api_count = processes or settings.processes or _one_per_two_cores()
+    known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
+    environment = {
+        "BOOKPRINT_AUTH": auth,
+        "BOOKPRINT_PROCESSES": str(api_count),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+    }
+    api = _api(listeners, tls, settings.trusted_proxies, environment, known)
+    children = [
+        *(replace(api, name=f"api {number}") for number in range(1, api_count + 1)),
+        ChildSpec("delivery", "workers.__main__", ["--take-secrets", "--only", "changes"]),
+        *(
+            ChildSpec(f"worker {number}", "workers.__main__", ["--take-secrets", "--only", "jobs"])
+            for number in range(1, worker_count + 1)
+        ),
+    ]
+    supervisor = Supervisor(embedded, children, loaded=_LOADED, prepare=prepare, log=_log)
+    importing.start()
+    url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
+    threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
+    status = supervisor.run()
     if status:
         raise UserError("A process of the service does not stay up; its last lines above say why.")
 
@@ -225,7 +262,7 @@ def _api(
     listeners: Sequence[socket.socket],
     tls: Tls | None,
     proxies: Sequence[str],
-    auth: str,
+    environment: Mapping[str, str],
     secrets: Mapping[str, str],
 ) -> ChildSpec:
     options: dict[str, Any] = {
@@ -237,51 +274,39 @@ def _api(
         options |= {"ssl_certfile": str(tls.certfile), "ssl_keyfile": str(tls.keyfile)}
         if tls.password is not None:
             secrets = {**secrets, TLS_PASSWORD_VARIABLE: tls.password}
-    command = [*_python("app.api"), json.dumps(options)]
-    return ChildSpec("api", command, {"BOOKPRINT_AUTH": auth}, secrets, listeners)
+    arguments = [json.dumps(options)]
+    return ChildSpec("api", "app.api.__main__", arguments, environment, secrets, listeners, replaceable=True)
 
 
-def _worker(number: int) -> ChildSpec:
-    return ChildSpec(f"worker {number}", [*_python("workers"), "--only", "jobs", "--take-secrets"])
+def _one_per_two_cores() -> int:
+    return min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
 
 
-def _delivery() -> ChildSpec:
-    # A process of its own: beside workers that compute, at their low priority, changes would come late.
-    return ChildSpec("delivery", [*_python("workers"), "--only", "changes", "--take-secrets"])
+def _share_out_connections(database_url: str, wanted: int, processes: int, workers: int) -> dict[str, str]:
+    """The variable by which each process opens no more connections than Postgres allows all of them.
 
+    Raises UserError where there are too many processes.
 
-@contextmanager
-def _warming(log_format: str) -> Iterator[Callable[[], None]]:
-    """Compile the kernels into their cache in another process; yields a function that waits for its end.
-
-    After the first start the kernels are in the cache, and nothing is compiled.
+    One process more counts than there are of the API: while one is replaced there are two.
     """
-    done = Path(os.environ["NUMBA_CACHE_DIR"], "complete")
-    if done.exists():
-        yield lambda: None
-        return
-    process = spawn(
-        [sys.executable, "-P", "-c", _WARM.format(log_format=log_format)],
-        folder=Path.cwd(),
-        environment=os.environ,
-        death_signal=signal.SIGKILL,
-    )
+    from app.stores.postgres.connections import most_connections
 
-    def wait() -> None:
-        try:
-            process.wait(2)
-        except subprocess.TimeoutExpired:
-            notices().print("Compiling the kernels; only the first start takes so long.")
-        if process.wait():
-            raise UserError("The kernels could not be compiled; the lines above say why.")
-        with suppress(OSError):
-            done.touch()
-
-    try:
-        yield wait
-    finally:
-        process.kill()
-        process.wait()
+    most = most_connections(database_url)
+    pools = 2 * (processes + 1 + workers + 1)
+    others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
+    each = min(wanted, (most - others) // pools)
+    if each < min(wanted, _LEAST_CONNECTIONS):
+        raise UserError(
+            f"PostgreSQL allows {most} connections, too few for {processes} API processes and {workers} "
+            f"workers. Set its max_connections to {others + _LEAST_CONNECTIONS * pools + 3} or more, or "
+            "choose fewer --processes or --workers."
+        )
+    if each < wanted:
+        notices().print(
+            f"PostgreSQL allows {most} connections, so each process opens at most {each} for single "
+            "statements and as many for transactions."
+        )
+    return {"BOOKPRINT_DATABASE_CONNECTIONS": str(each)}
 
 
 def _announce(url: str, tls: Tls | None, started: float) -> None:

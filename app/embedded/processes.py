@@ -156,8 +156,9 @@ def mark(data_dir: Path) -> dict[str, str]:
 
 
 def marked_processes(data_dir: Path) -> list[psutil.Process]:
-    """Living processes that carry the mark of `data_dir`, without ourselves and our ancestors."""
-    family = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    """Living processes that carry the mark of `data_dir`, without ourselves, our ancestors and our own."""
+    this = psutil.Process()
+    family = {this.pid, *(each.pid for each in (*this.parents(), *this.children(recursive=True)))}
     marked = []
     for process in psutil.process_iter():
         try:

@@ -1,30 +1,30 @@
 """Keeps a service's processes running: the embedded servers and the commands given, until a signal to stop.
 
-A process that ends is reaped and started again. SIGTERM, SIGINT or SIGHUP ends everything: first the
-commands, which may still need the servers, then the servers. On Linux this process adopts the orphans of
-its children, so nothing that it ever started outlives it.
+A process that ends is reaped and started again. SIGTERM or SIGINT ends everything: first the commands, which
+may still need the servers, then the servers. SIGHUP replaces those commands one by one that can be replaced;
+it ends everything where the terminal is gone. On Linux this process adopts the orphans of its children, so
+nothing that it ever started outlives it.
 """
 
 import asyncio
-import json
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import FrameType
 
 import psutil
 
 from app.embedded.exec_as import prctl
-from app.embedded.processes import exec_as_command, is_alive, kill, mark
+from app.embedded.forks import ChildSpec, Fork, ForkServer
+from app.embedded.processes import is_alive, kill, mark
 from app.embedded.server import Server
 from app.embedded.servers import EmbeddedServers, Servers
+from app.replaceable import LEAVE, REPORT_TO, Reports
 
 _FIRST_DELAY = 0.1  # seconds before a restart; doubles with each
 _LONGEST_DELAY = 2.0
@@ -35,36 +35,49 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True, slots=True)
-class ChildSpec:
-    """A command to keep running; a JSON object on its standard input has DATABASE_URL and REDIS_URL."""
+class Deadlines:
+    """Seconds that a replaceable command is waited for."""
 
-    name: str
-    command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)  # beside what it inherits
-    secrets: Mapping[str, str] = field(default_factory=dict)  # beside the two URLs
-    listeners: Sequence[socket.socket] = ()  # that it inherits by their numbers; closed when all is to stop
-    grace: float = 8.0  # seconds from SIGTERM to SIGKILL
+    ready: float = 120.0  # from its start to its first report that it is ready
+    silent: float = 60.0  # without a report, from its start or between two; then it counts as hung
+    leaving: float = 90.0  # from LEAVE to its end
+
+
+_DEADLINES = Deadlines()
 
 
 class Supervisor:
-    """Runs `children` on `servers`; between them `prepare` is called, the place for migrations."""
+    """Runs `children` on `servers`; between them `prepare` is called, the place for migrations.
+
+    All children are forks of one process, which loads the modules and calls the functions named in `loaded`.
+    What `prepare` returns is set in the environment of all.
+    """
 
     def __init__(
         self,
         servers: EmbeddedServers,
         children: Sequence[ChildSpec],
         *,
-        prepare: Callable[[Servers], None] = lambda servers: None,
+        loaded: Sequence[str] = (),
+        prepare: Callable[[Servers], Mapping[str, str]] = lambda servers: {},
         log: Callable[[str], None],
+        deadlines: Deadlines = _DEADLINES,
     ) -> None:
         self._servers = servers
         self._specs = children
+        self._loaded = loaded
         self._prepare = prepare
         self._log = log
+        self._deadlines = deadlines
         self._starting = False
         self._stop_requested = False
         self._keeping: asyncio.Task[None] | None = None
         self._child_ended = asyncio.Event()
+        self._replacing = asyncio.Event()
+        self._lives: dict[str, Fork] = {}  # the latest of each command
+        self._reports = Reports()
+        self._given: Mapping[str, str] = {}
+        self._all_forking: dict[ForkServer, asyncio.Task[None]] = {}
 
     def run(self) -> int:
         """Start everything in order and keep it running until a signal; needs the main thread.
@@ -87,29 +100,62 @@ class Supervisor:
                 self._stop()
         return status
 
-    def _start(self) -> Servers:
+    def _start(self) -> ForkServer:
         self._starting = True
         if self._stop_requested:
             raise _StopRequested
         self._log("starting the servers")
-        servers = self._servers.start()
-        for server in self._servers.running:
-            self._log(f"{server.name} is ready")
-        self._prepare(servers)
-        return servers
+        forking = self._fork_server()  # it loads while the servers start
+        try:
+            servers = self._servers.start()
+            for server in self._servers.running:
+                self._log(f"{server.name} is ready")
+            urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
+            report_to = {REPORT_TO: str(self._reports.sender.fileno())}
+            self._given = {**urls, **report_to, **self._prepare(servers)}
+        except BaseException:
+            forking.kill()
+            raise
+        return forking
 
-    async def _keep_all(self, servers: Servers) -> None:
+    def _fork_server(self) -> ForkServer:
+        listeners = [listener for spec in self._specs for listener in spec.listeners]
+        inherited = [self._reports.sender, *dict.fromkeys(listeners)]
+        return ForkServer(self._loaded, {**os.environ, **mark(self._servers.data_dir)}, inherited)
+
+    async def _keep_all(self, forking: ForkServer) -> None:
         self._keeping, self._starting = asyncio.current_task(), False
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._on_child_ended)
-        urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-        environment = {**os.environ, **mark(self._servers.data_dir)}
-        async with asyncio.TaskGroup() as group:
-            for server in self._servers.running:
-                life = partial(self._server_life, server)
-                group.create_task(self._keep(server.name, life, proven=True))
-            for spec in self._specs:
-                life = partial(self._command_life, spec, environment, urls)
-                group.create_task(self._keep(spec.name, life))
+        self._reports.listen()
+        self._take(forking)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._keep("the process that forks", self._fork_server_life))
+                group.create_task(self._replace_on_demand())
+                group.create_task(self._kill_silent())
+                for server in self._servers.running:
+                    life = partial(self._server_life, server)
+                    group.create_task(self._keep(server.name, life, proven=True))
+                for spec in self._specs:
+                    group.create_task(self._keep(spec.name, partial(self._command_life, spec)))
+        finally:
+            for task in self._all_forking.values():
+                task.cancel()
+            await asyncio.gather(*self._all_forking.values(), return_exceptions=True)
+
+    def _take(self, forking: ForkServer) -> None:
+        """Fork from this process from now on."""
+        self._forking = forking
+        self._all_forking[forking] = asyncio.create_task(forking.live())
+
+    async def _fork_server_life(self) -> int:
+        if self._forking.has_ended:
+            self._take(self._fork_server())
+        while True:
+            forking = self._forking
+            status = await forking.ended()
+            if forking is self._forking:
+                return status
 
     async def _keep(self, name: str, life: Callable[[], Awaitable[int]], *, proven: bool = False) -> None:
         """Live one life after the other; raises _GaveUp unless it is `proven` that a process can stay up."""
@@ -144,28 +190,88 @@ class Supervisor:
             await self._child_ended.wait()
         return status
 
-    async def _command_life(
-        self, spec: ChildSpec, environment: Mapping[str, str], urls: Mapping[str, str]
-    ) -> int:
-        process = await asyncio.create_subprocess_exec(
-            *exec_as_command(spec.command, folder=Path.cwd(), death_signal=signal.SIGKILL),
-            env={**environment, **spec.environment},
-            stdin=asyncio.subprocess.PIPE,
-            pass_fds=[listener.fileno() for listener in spec.listeners],
-            start_new_session=True,
-        )
-        self._log(f"{spec.name} is started")
+    async def _command_life(self, spec: ChildSpec) -> int:
+        fork = self._lives[spec.name] = await self._launch(spec)
         try:
-            assert process.stdin is not None
-            process.stdin.write(json.dumps({**urls, **spec.secrets}).encode())
-            process.stdin.close()
-            return await process.wait()
+            while True:
+                status = await fork.wait()
+                if self._lives[spec.name] is fork:
+                    return status
+                fork = self._lives[spec.name]  # that has taken its place
         except asyncio.CancelledError:
             for listener in spec.listeners:  # else who connects meanwhile would wait in vain
                 listener.close()
             raise
         finally:
-            await _end(process, spec.grace)
+            await fork.end(spec.grace)
+
+    async def _launch(self, spec: ChildSpec) -> Fork:
+        fork = await self._forking.fork(spec, self._given, [self._reports.sender.fileno()])
+        self._reports.expect(fork.pid)
+        self._log(f"{spec.name} is started")
+        return fork
+
+    async def _replace_on_demand(self) -> None:
+        while True:
+            await self._replacing.wait()
+            self._replacing.clear()
+            old, new = self._forking, self._fork_server()
+            self._take(new)
+            if not await self._replace_all():
+                self._log("a new process did not get ready: those that run go on")
+                if not new.has_forks:
+                    self._forking = old
+            for each in self._all_forking:
+                if each is not self._forking and not each.has_forks:
+                    each.kill()
+
+    async def _replace_all(self) -> bool:
+        """Replace what is replaceable, and start the others anew; False if a new one does not get ready."""
+        for spec in self._specs:
+            if spec.replaceable and not await self._replace(spec):
+                return False
+        others = [self._lives[spec.name] for spec in self._specs if not spec.replaceable]
+        await asyncio.gather(*(fork.end(_DEADLINES.leaving) for fork in others))
+        return True
+
+    async def _replace(self, spec: ChildSpec) -> bool:
+        """Start a command anew, and end the old one once the new one is ready; False if it never is."""
+        try:
+            async with asyncio.timeout(self._deadlines.ready):
+                old, new = self._lives.get(spec.name), await self._launch(spec)
+        except (TimeoutError, RuntimeError):
+            return False
+        to_end = new
+        try:
+            ended, ready = asyncio.create_task(new.wait()), asyncio.create_task(self._reports.ready(new.pid))
+            await asyncio.wait(
+                (ended, ready), timeout=self._deadlines.ready, return_when=asyncio.FIRST_COMPLETED
+            )
+            is_ready = ready.done()
+            for task in (ended, ready):
+                task.cancel()
+            # Where the old one died meanwhile, another has been started by now.
+            if not is_ready or old is None or old.returncode is not None or self._lives[spec.name] is not old:
+                return is_ready
+            self._lives[spec.name], to_end = new, old
+            self._log(f"{spec.name} is replaced")
+            old.send_signal(LEAVE)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(old.wait(), self._deadlines.leaving)
+            return True
+        finally:
+            await to_end.end(spec.grace)
+
+    async def _kill_silent(self) -> None:
+        while True:
+            await asyncio.sleep(min(1.0, self._deadlines.silent / 4))
+            for spec in self._specs:
+                fork = self._lives.get(spec.name)
+                if not spec.replaceable or fork is None or fork.returncode is not None:
+                    continue
+                if self._reports.silence_of(fork.pid) > self._deadlines.silent:
+                    self._log(f"{spec.name} has not been heard of for {self._deadlines.silent:.0f} s")
+                    fork.send_signal(signal.SIGKILL)
 
     def _on_child_ended(self) -> None:
         self._child_ended.set()
@@ -184,10 +290,13 @@ class Supervisor:
 
     @contextmanager
     def _stop_signals(self) -> Iterator[None]:
-        numbers = [signal.SIGTERM, signal.SIGINT]
+        handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
+            signal.SIGTERM: self._request_stop,
+            signal.SIGINT: self._request_stop,
+        }
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
-            numbers.append(signal.SIGHUP)
-        previous = {number: signal.signal(number, self._request_stop) for number in numbers}
+            handlers[signal.SIGHUP] = partial(self._hang_up, _has_terminal())
+        previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
@@ -201,6 +310,12 @@ class Supervisor:
         elif first and self._starting:
             raise _StopRequested
 
+    def _hang_up(self, needs_terminal: bool, number: int, frame: FrameType | None) -> None:
+        if needs_terminal and not _has_terminal():
+            self._request_stop(number, frame)
+        elif self._keeping is not None:
+            self._keeping.get_loop().call_soon_threadsafe(self._replacing.set)
+
 
 class _StopRequested(BaseException):
     """A signal to stop came while the start was still under way."""
@@ -210,14 +325,12 @@ class _GaveUp(Exception):
     """A command was never steady and keeps ending of its own accord."""
 
 
-async def _end(process: asyncio.subprocess.Process, grace: float) -> None:
-    """End a command with all that it started in its session, by force once `grace` seconds are over."""
-    with suppress(ProcessLookupError, TimeoutError):
-        process.terminate()
-        await asyncio.wait_for(process.wait(), grace)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _reap(pids: set[int]) -> None:

@@ -1,7 +1,7 @@
 """Limits: what a request uses, counted by the library `limits` against what its key may use.
 
-It is counted in Redis, for all processes together. While Redis is away, each process counts by itself: a
-key may then use its limits once for each process, and never without bound.
+It is counted in Redis, for all processes together. While Redis is away, each process counts by itself,
+against its share of the limit.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from ipaddress import IPv6Address, ip_address
 from typing import Literal
@@ -72,10 +72,20 @@ Demand = tuple[Limit, int]
 
 
 class Limits:
-    """Counts what is used of limits. `seconds` is the length of the time windows."""
+    """Counts what is used of limits. `processes` of the API share what is not counted for all together.
 
-    def __init__(self, windows: TimeWindows, attempts_per_minute: int | None, seconds: int = _MINUTE) -> None:
+    `seconds` is the length of the time windows.
+    """
+
+    def __init__(
+        self,
+        windows: TimeWindows,
+        attempts_per_minute: int | None,
+        seconds: int = _MINUTE,
+        processes: int = 1,
+    ) -> None:
         self._windows = windows
+        self._processes = processes
         self._attempts: Limit | None = None
         if attempts_per_minute is not None:
             self._attempts = Limit("attempts", attempts_per_minute, seconds)
@@ -126,6 +136,7 @@ class Limits:
         if most is None:
             yield None
             return
+        most = self._share(most)
         limit, others = Limit("uploads", most), self._uploads[caller.key_id]
         if others >= most:
             yield Usage(limit, 0, _UPLOAD_SECONDS)
@@ -157,7 +168,11 @@ class Limits:
                     log.info("Redis is back, limits are counted there")
                 self._away_until = None
                 return usages
-        return await self._own.take(holder, demands)
+        shares = [(replace(limit, most=self._share(limit.most)), amount) for limit, amount in demands]
+        return await self._own.take(holder, shares)
+
+    def _share(self, most: int) -> int:
+        return max(1, most // self._processes)
 
 
 class _Counts:

@@ -16,7 +16,9 @@ from app.core.matching.candidates import CandidateBook, SelectionLimits, select_
 from app.core.matching.search import plan_candidates, proposed, related_entries
 from app.core.model import Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
+from app.core.relations.alignment import Alignment
+from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
+from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
@@ -139,10 +141,31 @@ class Relate:
         self, book: StoredSignatures, query: ComparedBook, other: StoredSignatures, suite: Suite
     ) -> ComparedPair:
         candidate = await self._candidate(other, suite)
-        this, that = BookVersion(book.book_id, book.entry_id), BookVersion(other.book_id, other.entry_id)
-        if book.book_id < other.book_id:
-            return ComparedPair(this, that, await asyncio.to_thread(relate, query, candidate))
-        return ComparedPair(that, this, await asyncio.to_thread(relate, candidate, query))
+        sides = [(book, query), (other, candidate)]
+        if other.book_id < book.book_id:
+            sides.reverse()
+        versions = [BookVersion(stored.book_id, stored.entry_id) for stored, _ in sides]
+        left, right = (compared for _, compared in sides)
+        comparison = await asyncio.to_thread(compare, left, right)
+        relation = relation_of(comparison, left.metadata, right.metadata)
+        if relation.classification.kind == "SAME_PAGINATION" and not is_one_issue(
+            left.metadata, right.metadata
+        ):
+            revised = await self._changed_lines([stored for stored, _ in sides], relation.alignment)
+            relation = relation_of(comparison, left.metadata, right.metadata, revised)
+        return ComparedPair(versions[0], versions[1], relation)
+
+    async def _changed_lines(
+        self, books: Sequence[StoredSignatures], alignment: Alignment | None
+    ) -> float | None:
+        """The share of lines that differ in more than letters; None where a text is not kept."""
+        if alignment is None or not all(book.has_text for book in books):
+            return None
+        texts = [await self._candidates.read_content(book.entry_id) for book in books]
+        left, right = texts
+        if left is None or right is None:
+            return None
+        return await asyncio.to_thread(changed_lines, left, right, alignment)
 
     async def _candidate(self, stored: StoredSignatures, suite: Suite) -> ComparedBook:
         """The book as it is compared; page signatures that it lacks are computed from its text and kept."""

@@ -98,6 +98,13 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
     )
 
 
+def borderline(truth: Truth) -> bool:
+    """Whether a figure that the definitions name lies near its line."""
+    lines = [(min(truth.pages_matched), 0.1, 0.8), (min(truth.text_shared), 0.1, 0.8)]
+    lines += [(max(truth.longest_run), 0.05, 0.9), (min(truth.longest_run), 0.1, 0.8)]
+    return any(abs(figure - line) <= margin for figure, margin, line in lines)
+
+
 def _sizes(book: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.intp]:
     """Letters on each page; none on a page scanned again."""
     return np.array(

@@ -71,6 +71,22 @@ def corpus_books(folder: Path) -> Iterator[CorpusBook]:
             )
 
 
+def gutenberg_books() -> dict[int, CorpusBook]:
+    """The books of Reeve's table by their rows, in the folder that BOOKPRINT_GUTENBERG names."""
+    folder = os.environ.get("BOOKPRINT_GUTENBERG")
+    if not folder or not (Path(folder) / "works.jsonl.gz").exists():
+        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz.")
+    with gzip.open(Path(folder) / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = list(map(json.loads, lines))
+    books = {}
+    for fields in rows:
+        name, author = f"gutenberg-{fields['gutenberg_id']}", fields["author"] or ""
+        books[fields["row"]] = CorpusBook(
+            name, name, fields["title"], author, None, fields["language"], fields["text"], None
+        )
+    return books
+
+
 def corpus_pairs(folder: Path) -> list[Pair]:
     """Every labelled pair."""
     with (folder / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:

@@ -85,7 +85,7 @@ def main(package: ModuleType, title: str, description: str, arguments: list[str]
     group.add_argument("--books", type=int, help="size of the library")
     group.add_argument("--rounds", type=int, help="how often each figure is taken")
     group.add_argument("--seconds", type=float, help="of each stream of lookups")
-    group.add_argument("--data", type=Path, metavar="DIR", help="folder that keeps loaded libraries")
+    group.add_argument("--data", type=Path, metavar="DIR", help="folder of loaded libraries or fetched books")
     for module in known.values():
         if hasattr(module, "add_options"):
             module.add_options(parser)

@@ -53,7 +53,8 @@ def run(out_dir: Path) -> Section:
             "CER is the edit distance to the transcription over its length, blanks of any kind being one. It "
             "is counted page by page, on the pages that the transcription has: a reading of Zonaras has nine "
             "pages more. The transcription is no copy. The best copy is chosen as clusters choose it. Two "
-            "copies cannot outvote one: there the reading of the cleaner one counts."
+            "copies cannot outvote one: there the reading of the cleaner one counts. Only three books have a "
+            "transcription, and the votes were written while these were at hand."
         ],
     )
 

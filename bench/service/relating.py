@@ -88,7 +88,8 @@ def run(out_dir: Path) -> Section:
         notes=[
             f"Synthetic books have {_CHARACTERS:,} characters and relatives with page breaks of their own, "
             f"up to {100 * _ERROR_RATE:.0f} % of characters misread and up to {100 * _EDITED:.0f} % of the "
-            f"sentences edited (seed {_SEED})."
+            f"sentences edited (seed {_SEED}). The library holds no other books; finding candidates costs "
+            "more in a larger one."
         ],
     )
 

@@ -53,7 +53,8 @@ def section(out_dir: Path) -> Section:
             "figure is the median of the rounds, the spread the lowest and highest round. "
             "A lookup answers the first 100 hits and counts all of them. At 100 requests a second processor "
             "and processes sleep between two of them, so every latency holds what it takes this machine to "
-            "wake and to fill its caches anew; a request that looks nothing up tells how much that is.",
+            "wake and to fill its caches anew; a request that looks nothing up tells how much that is. Books "
+            "are simulated, so hits show the model and not how many copies a library has.",
         ],
         machine="; ".join(sorted({part["machine"] for _, figures in measured for part in figures.values()})),
     )

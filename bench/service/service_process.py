@@ -98,11 +98,13 @@ def processor_seconds(*roots: psutil.Process) -> dict[str, float]:
 
 def kind(process: psutil.Process) -> str:
     """The part of the service that a process is."""
-    command = process.cmdline()
-    if {"app.api", "uvicorn"} & {*command}:
+    command, name = process.cmdline(), process.name()
+    if {"app.api", "uvicorn"} & {*command} or name.startswith("api "):
         return "API"
-    if "workers" in command:
+    if "workers" in command or name.startswith("worker ") or name == "delivery":
         return "worker"
+    if "app.fork_server" in command:
+        return "the process that forks"
     return "Postgres" if "postgres" in process.name() else process.name().partition("-")[0].capitalize()
 
 

@@ -439,6 +439,7 @@ class PageRelation(TypedDict):
     direction: Literal["contains", "contained_in"] | None
     confidence: float | None
     signals: SignalsAnswer | None
+    revised: RevisedAnswer | None
     classifier: str | None
     decision: DecisionAnswer | None
     machine: FindingAnswer | None
@@ -491,6 +492,7 @@ class RelationAnswer(TypedDict):
     direction: Literal["contains", "contained_in"] | None
     confidence: float | None
     signals: SignalsAnswer | None
+    revised: RevisedAnswer | None
     classifier: str | None
     decision: DecisionAnswer | None
     machine: FindingAnswer | None
@@ -512,6 +514,12 @@ class RelationsAnswer(TypedDict):
     complete: bool
     items: list[RelationAnswer]
     next_cursor: str | None
+
+
+class RevisedAnswer(TypedDict):
+    """How much two books with the same pages differ in more than misread letters."""
+
+    share: float
 
 
 class RunAnswer(TypedDict):

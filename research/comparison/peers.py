@@ -51,7 +51,8 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             "held against its `insertion_session` and its one query. Bookprint answers books that its "
             "signatures confirm: fingerprint and sample, or the sample alone, which reads a bucket for each "
             "of its hashes. In bulk it builds the index from signatures in Postgres; the memory of samples "
-            "alone is that of their posting list.",
+            "alone is that of their posting list. Copies are simulated, so recall shows what an index finds "
+            "of what its signatures keep, and not how well these outlast errors.",
             f"In process: {_ALONE.books:,} simulated fingerprints, d ≤ {D}. gaoya takes only texts and "
             f"makes fingerprints of its own; it got {_WORDS} words for each of a fifth as many books (its "
             "build time is scaled up), hashing them is in its figures, and its neighbours are not ours. The "

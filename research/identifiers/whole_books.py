@@ -5,12 +5,8 @@ the canonical text of many classes, and a class has 1 to 15 derivatives of its o
 its class and with other works, never with another class of its work: so it meets as many strangers as there.
 """
 
-import gzip
-import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +15,7 @@ from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Sketch
 from app.core.signatures.sketch import sketch
 from bench.data.hard_set import versions
-from bench.harness.corpus import CorpusBook
-from bench.harness.report import CannotMeasure
+from bench.harness.corpus import CorpusBook, gutenberg_books
 from research.identifiers.paper_sets import (
     SEED,
     SignedRow,
@@ -140,30 +135,10 @@ def long_works() -> list[CorpusBook]:
     """Works of the corpus and of Project Gutenberg that are long enough, none a near-duplicate of another."""
     chosen: list[CorpusBook] = []
     sketches: list[Sketch] = []
-    for book in (*canonical_books(at_least=SHORTEST), *_gutenberg_books()):
+    long = (book for book in gutenberg_books().values() if len(book.text) >= SHORTEST)
+    for book in (*canonical_books(at_least=SHORTEST), *long):
         signed = replace(sketch(book.content), pages=None)
         if not any(map(is_near_duplicate, evidence_of_each(signed, sketches))):
             chosen.append(book)
             sketches.append(signed)
     return chosen
-
-
-def _gutenberg_books() -> Iterator[CorpusBook]:
-    folder = os.environ.get("BOOKPRINT_GUTENBERG")
-    if not folder:
-        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz.")
-    with gzip.open(Path(folder) / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            fields = json.loads(line)
-            if len(fields["text"]) >= SHORTEST:
-                name = f"gutenberg-{fields['gutenberg_id']}"
-                yield CorpusBook(
-                    id=name,
-                    work=name,
-                    title=fields["title"],
-                    author=fields["author"] or "",
-                    year=None,
-                    language=fields["language"],
-                    text=fields["text"],
-                    pages=None,
-                )

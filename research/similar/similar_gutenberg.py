@@ -91,7 +91,7 @@ class ListedPairs:
 def run(out_dir: Path) -> Section:
     """Make Reeve's list, map and split of fiction again by every method, and time the one in use."""
     folder = gutenberg_folder()
-    works, listed = gutenberg_works(folder), gutenberg_pairs(folder)
+    works, listed = gutenberg_works(), gutenberg_pairs(folder)
     rows, books = list(works), list(works.values())
     pairs = all_pairs(rows, listed)
     corpus = corpus_works()

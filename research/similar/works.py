@@ -1,17 +1,15 @@
 """Books with their words counted: one book of each work of the corpus, and the works of Reeve (2017)."""
 
 import csv
-import gzip
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import NormalText, normalise
 from app.core.vectors import WordCounts, word_counts
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs, gutenberg_books
 from bench.harness.report import CannotMeasure
 
 UNCLEAR_LICENCE = ("oiti-", "kr-", "cis-")
@@ -96,28 +94,9 @@ def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
         ]
 
 
-def gutenberg_works(folder: Path) -> dict[int, Book]:
+def gutenberg_works() -> dict[int, Book]:
     """The works by the row of Reeve's table."""
-    return dict(_gutenberg(folder))
-
-
-def _gutenberg(folder: Path) -> Iterator[tuple[int, Book]]:
-    with gzip.open(folder / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            fields = json.loads(line)
-            text = normalise(content_from_text(fields["text"]))
-            yield (
-                fields["row"],
-                Book(
-                    id=f"pg{fields['gutenberg_id']}",
-                    work=f"row {fields['row']}",
-                    title=fields["title"],
-                    author=surname(fields["author"] or ""),
-                    language="en",
-                    text=text,
-                    words=word_counts(text),
-                ),
-            )
+    return {row: _counted(book) for row, book in gutenberg_books().items()}
 
 
 def without_authors(books: Sequence[Book], others: Sequence[Book]) -> list[Book]:

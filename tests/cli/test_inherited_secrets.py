@@ -18,7 +18,7 @@ SECRETS = {"admin key": ADMIN_KEY, "database": DATABASE_PASSWORD, "TLS key": PAS
 
 MODULES = {
     "app.cli": "launcher",
-    "app.api": "api",
+    "app.fork_server": "fork",
     "workers": "worker",
     "from multiprocessing.forkserver": "reader",
     "from multiprocessing.resource_tracker": "reader",

@@ -56,10 +56,10 @@ def test_what_cannot_be_put_back_is_said(service: Service, which: str, status: i
     assert "Traceback" not in done.stderr
 
 
-def _is(process: psutil.Process, *words: str) -> bool:
-    """Whether its command has these words; one that has just ended has none."""
+def _is(process: psutil.Process, name: str) -> bool:
+    """Whether it has this name; one that has just ended has none."""
     try:
-        return set(words) <= set(process.cmdline())
+        return process.name() == name
     except psutil.Error:
         return False
 
@@ -67,10 +67,10 @@ def _is(process: psutil.Process, *words: str) -> bool:
 def test_workers_of_serve_give_way_to_the_api(service: Service) -> None:
     deadline = time.monotonic() + 20
     while True:
-        workers = [process for process in service.family() if _is(process, "workers", "jobs")]
+        workers = [process for process in service.family() if _is(process, "worker 1")]
         if workers and all(process.nice() == 19 for process in workers):
             break
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    [api] = [process for process in service.family() if _is(process, "app.api")]
+    [api] = [process for process in service.family() if _is(process, "api 1")]
     assert api.nice() == psutil.Process().nice()

@@ -17,15 +17,19 @@ SERVE = """
     import sys
     from pathlib import Path
     from app.embedded import EmbeddedServers
-    from app.embedded.supervisor import ChildSpec, Supervisor
+    from app.embedded.forks import ChildSpec
+    from app.embedded.supervisor import Supervisor
 
     data_dir, source, *names = sys.argv[1:]
     log = (Path(data_dir) / "serve.log").open("w")
     environment = {"HOME_OF_TEST": data_dir}
     supervisor = Supervisor(
         EmbeddedServers(Path(data_dir)),
-        [ChildSpec(name, [sys.executable, "-c", source, name], environment, grace=1) for name in names],
-        prepare=lambda servers: print(servers.database_url, servers.redis_url, flush=True),
+        [
+            ChildSpec(name, "tests.embedded.sources", [source, name], environment, grace=1)
+            for name in names
+        ],
+        prepare=lambda servers: print(servers.database_url, servers.redis_url, flush=True) or {},
         log=lambda line: print(line, file=log, flush=True),
     )
     sys.exit(supervisor.run())
@@ -129,7 +133,7 @@ def test_under_nohup_it_outlives_its_terminal_and_ends_when_it_is_told_to(data_d
 
 
 def test_a_signal_in_the_midst_of_starting_a_command_stops_everything_in_good_order(data_dir: Path) -> None:
-    command = '[sys.executable, "-c", source, name]'
+    command = "[source, name]"
     signalling = """
     import os, signal
     class Signalling(list):
@@ -185,7 +189,7 @@ def test_a_command_that_never_stays_up_ends_the_service_with_an_error(data_dir: 
 
 
 def test_an_error_while_preparing_stops_the_servers(data_dir: Path) -> None:
-    source = SERVE.replace("prepare=lambda servers: print(", "prepare=lambda servers: 1 / 0 and print(")
+    source = SERVE.replace("prepare=lambda servers: print(", "prepare=lambda servers: 1 / 0 or print(")
     with running(source, data_dir, WORK, "api") as program:
         assert program.process.wait(20) == 1
         assert alive_in(data_dir) == []

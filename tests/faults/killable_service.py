@@ -19,12 +19,12 @@ from tests.secret_search import lines_with_secrets
 
 READY_SECONDS = 150.0
 
-_SERVE = [sys.executable, "-m", "app.cli", "serve"]
+_SERVE = [sys.executable, "-m", "app.cli", "serve", "--processes", "2"]
 
 PARTS = {
-    "api": lambda process: "-m app.api" in " ".join(process.cmdline()),
-    "worker": lambda process: "-m workers --only jobs" in " ".join(process.cmdline()),
-    "delivery": lambda process: "-m workers --only changes" in " ".join(process.cmdline()),
+    "api": lambda process: process.name().startswith("api "),
+    "worker": lambda process: process.name().startswith("worker "),
+    "delivery": lambda process: process.name() == "delivery",
     "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),
     "valkey": lambda process: "valkey" in process.name(),
 }

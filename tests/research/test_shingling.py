@@ -1,12 +1,12 @@
 """The experiments on the steps of Carpenter (2011), by hand and on made books."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import pytest
 
-from bench.harness.corpus import CorpusBook
-from research.shingling.band_curves import found, predicted, within
+from bench.harness.corpus import CorpusBook, Pair
+from research.shingling.band_curves import found, strangers, within
 from research.shingling.shingle_choices import (
     KINDS,
     Score,
@@ -30,13 +30,13 @@ def labels_of(works: list[str]) -> np.ndarray:
     return np.array(["same_work" if this == other else "unrelated" for this, other in combinations(works, 2)])
 
 
-def test_bands_find_as_often_as_independent_values_predict() -> None:
-    rng = np.random.default_rng(1)
-    for similarity in (0.1, 0.3, 0.6):
-        equal = rng.random((4000, 128)) < similarity
-        for bands, rows in ((64, 2), (42, 3), (16, 8)):
-            expected = float(predicted(np.array([similarity]), bands, rows)[0])
-            assert found(equal, bands, rows).mean() == pytest.approx(expected, abs=0.03)
+def test_strangers_meet_by_a_passage_that_both_have_and_not_once_words_are_shuffled() -> None:
+    books = [replace(book(work), text=prose(9, 300) + prose(work, 600)) for work in range(3)]
+    labelled = [Pair(books[0].id, books[1].id, "series", 0.0)]
+    as_they_are, shuffled = strangers(books, labelled).rows
+
+    assert as_they_are[:3] == ["as they are", 2, 2]
+    assert shuffled[2:] == [0] * 4
 
 
 def test_a_band_is_found_only_where_all_of_its_values_are_equal() -> None:

@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
+from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.core.vectors import RAREST, word_counts
-from bench.harness.corpus import Pair
+from bench.harness.corpus import CorpusBook, Pair
+from research.similar.gutenberg_duplicates import compared, counts, parts_of
 from research.similar.learn_vectors import principal_plane, word_rarity
 from research.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked
 from research.similar.methods import estimated_cosine, singular_directions
 from research.similar.similar_gutenberg import TRANSLATIONS, all_pairs
 from research.similar.similar_series import series_pairs, split
 from research.similar.works import Book, GutenbergPair, surname, without_authors
+from tests.api.library import prose
 
 
 def book(name: str, text: str = "sea", *, work: str = "", language: str = "en", author: str = "") -> Book:
@@ -109,3 +112,20 @@ def test_authors_of_the_test_teach_nothing() -> None:
     books = [book("one", author="twain"), book("Herland"), book("two", author="verne")]
     assert without_authors(books, [book("x", author="twain"), book("HERLAND")]) == [books[2]]
     assert surname("") == ""
+
+
+def test_parts_of_a_work_are_near_duplicates_of_it_and_are_counted_by_kind() -> None:
+    whole, other = (
+        CorpusBook(f"{work}", f"{work}", "", "", None, "en", prose(work, 9_000), None) for work in (1, 2)
+    )
+    third, rest = parts_of(whole, 3)[0], parts_of(whole, 3)[1:]
+    assert third.text + "".join(part.text for part in rest) == whole.text
+    sketches = [sketch(book.content) for book in (third, whole, other)]
+    found = [
+        compared("part", (third, whole), *sketches[:2]),
+        compared("stranger", (whole, other), *sketches[1:]),
+    ]
+    [part, stranger] = counts(found, ["part", "stranger"])
+    assert part[:3] == ["part", 1, 1]
+    assert "contained_in" in str(part[4])
+    assert (stranger[:4], stranger[5]) == (["stranger", 1, 0, 0], 0)

@@ -26,6 +26,9 @@ UNREAD_SECONDS = 60.0
 READ_PERMITS = "read_permits"
 """Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
 
+LEAVING = "leaving"
+"""Name under which the lifespan's state says that each connection is to be closed after its next answer."""
+
 _WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
 _NOT_SIMPLE = re.compile(
     rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
@@ -95,6 +98,8 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
             raise HeadTooLong
         super().on_headers_complete()
+        if LEAVING in self.app_state:
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         """Note the end of the body; blank lines that may follow belong to the next head."""

@@ -1,14 +1,24 @@
-"""Metrics for Prometheus: requests, books posted and stored, lookups, jobs, relations, webhooks."""
+"""Metrics for Prometheus: requests, books posted and stored, lookups, jobs, relations, webhooks.
+
+Where `serve` starts several API processes, each counts into files in one folder, and whichever is asked tells
+the sums. A process has the files of the first number that no other one has, and so goes on with the counts of
+one that has ended.
+"""
 
 import asyncio
+import fcntl
+import itertools
+import os
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from time import perf_counter
-from typing import Final, assert_never
+from typing import IO, Final, assert_never
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,15 +33,22 @@ _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _SCRAPE_SECONDS = 2.0
 
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable with the folder of the counts of all API processes; unset: this one counts alone."""
+
 CLIENT_GONE: Final = 499
 """Status counted for a request whose sender did not wait for the answer."""
 
 
 class Metrics:
-    """The counters of one process."""
+    """The counters of one process, and the sums of all that count into one folder."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._folder = os.environ.get(FOLDER)
+        if self._folder is not None:
+            self._number, self._lock = _free_number(Path(self._folder))
+            values.ValueClass = values.MultiProcessValue(lambda: self._number)  # type: ignore[no-untyped-call]
         self._requests = Histogram(
             "bookprint_request_seconds",
             "Requests and how long they took, by method, route and status.",
@@ -54,18 +71,13 @@ class Metrics:
         self._refused = Counter(
             "bookprint_refused", "Requests refused with 503 because too many waited.", registry=self._registry
         )
-        self._books = Gauge(
-            "bookprint_books",
-            "Books in the catalogue, above 100,000 an estimate; NaN: not known.",
-            registry=self._registry,
-        )
-        self._pending = Gauge(
-            "bookprint_books_pending",
-            "Books that wait for the band index; NaN: not known.",
-            registry=self._registry,
-        )
         self._shared = _Snapshot()
-        self._registry.register(self._shared)
+        summed = self._registry
+        if self._folder is not None:
+            summed = CollectorRegistry()
+            MultiProcessCollector(summed, self._folder)  # type: ignore[no-untyped-call]
+        summed.register(self._shared)
+        self._summed = summed
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note an answered request; `route` is a template, so that there are few of them."""
@@ -86,18 +98,31 @@ class Metrics:
         self._refused.inc()
 
     async def exposition(self, services: Services) -> bytes:
-        """All metrics in the text format of Prometheus; without Postgres, those of this process."""
-        self._books.set(float("nan"))
-        self._pending.set(float("nan"))
-        self._shared.metrics = []
+        """All metrics in the text format of Prometheus; without Postgres, what the API processes count."""
+        books = pending = float("nan")
+        metrics: list[Metric] = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
-                self._books.set(await services.books.count_roughly())
-                self._pending.set(await services.books.count_pending())
-                self._shared.metrics += await _job_metrics(services.jobs)
-                self._shared.metrics += await _relation_metrics(services.relations)
-                self._shared.metrics.append(await _webhook_metric(services.webhooks))
-        return generate_latest(self._registry)
+                books = await services.books.count_roughly()
+                pending = await services.books.count_pending()
+                metrics += await _job_metrics(services.jobs)
+                metrics += await _relation_metrics(services.relations)
+                metrics.append(await _webhook_metric(services.webhooks))
+        self._shared.metrics = [*_book_metrics(books, pending), *metrics]
+        return generate_latest(self._summed)
+
+
+def _free_number(folder: Path) -> tuple[int, IO[str]]:
+    """The first number that no other process has; it is had while the file is open."""
+    for number in itertools.count():
+        lock = (folder / f"{number}.lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+        else:
+            return number, lock
+    raise AssertionError
 
 
 class _Snapshot(Collector):
@@ -109,6 +134,17 @@ class _Snapshot(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metrics that were read last."""
         return iter(self.metrics)
+
+
+def _book_metrics(books: float, pending: float) -> list[Metric]:
+    return [
+        GaugeMetricFamily(
+            "bookprint_books", "Books in the catalogue, above 100,000 an estimate; NaN: not known.", books
+        ),
+        GaugeMetricFamily(
+            "bookprint_books_pending", "Books that wait for the band index; NaN: not known.", pending
+        ),
+    ]
 
 
 async def _relation_metrics(relations: Relations) -> list[Metric]:

@@ -58,6 +58,7 @@ class StoredRelation:
     because: str
     confidences: Mapping[Kind, float]
     signals: Signals | None  # None: too little text
+    revised: float | None  # share of lines with other words or numbers; None: texts were not compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """The relation of two books, from their signatures to a class (Spasojević and Poncin 2011, section IV)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.model import Metadata, MinHashSignature, PageSignatures
 from app.core.relations.alignment import Alignment, align
@@ -19,6 +19,10 @@ LEAST_LINK = 0.2
 
 LEAST_WORDS = 2_000
 """The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
+
+
+REVISED_LINES = 0.015
+"""Share of lines with other words or numbers from which on books with the same pages are no copies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +44,7 @@ class Relation:
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
     link: float | None  # share of text that joins them in a cluster, 0 to 1; None: nothing does
+    revised: float | None = None  # share of lines with other words or numbers; None: texts were not compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +78,13 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     return TextComparison(measure(alignment, similarity), alignment, words, too_little)
 
 
-def relation_of(comparison: TextComparison, left: Metadata, right: Metadata) -> Relation:
-    """The relation of two books that were compared and have these metadata."""
+def relation_of(
+    comparison: TextComparison, left: Metadata, right: Metadata, revised: float | None = None
+) -> Relation:
+    """The relation of two books that were compared and have these metadata.
+
+    `revised` is the share of lines in which their texts have other words or numbers, where it is known.
+    """
     signals = comparison.signals
     link = None
     if comparison.too_little is not None:
@@ -83,8 +93,21 @@ def relation_of(comparison: TextComparison, left: Metadata, right: Metadata) -> 
         assert signals is not None
         classification = shares_v1(signals, left, right)
         mirrored = shares_v1(signals.swapped(), right, left)
+        if revised is not None and revised >= REVISED_LINES and classification.kind == "SAME_PAGINATION":
+            classification, mirrored = _revised(classification, revised), _revised(mirrored, revised)
         link = _link(classification, signals.text_shared, comparison.words)
-    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment, link)
+    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment, link, revised)
+
+
+def _revised(copies: Classification, share: float) -> Classification:
+    """The class of books that would be copies but for so many lines that were revised."""
+    same, overlapping = (copies.confidences[kind] for kind in ("SAME_PAGINATION", "OVERLAPPING_TEXT"))
+    confidences = {**copies.confidences, "SAME_PAGINATION": overlapping, "OVERLAPPING_TEXT": same}
+    because = (
+        f"The pages are the same, but in {share:.0%} of the lines compared the books have other words or "
+        "numbers: another issue of the same form, not a copy."
+    )
+    return replace(copies, kind="OVERLAPPING_TEXT", confidences=confidences, because=because)
 
 
 def _link(classification: Classification, shared: Sides, words: Sides) -> float | None:

@@ -86,7 +86,10 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
     same_breaks = _with_same_breaks(matched, coverage, lengths)
     same = pairs[same_breaks]
     ordinals = [np.cumsum(length > 0) - 1 for length in lengths]
-    span = longest_span(np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)]))
+    places = np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)])
+    # A leaf that was scanned twice may make a run of its own, which belongs between pages of another.
+    orders = (np.arange(len(places)), np.lexsort(places.T[::-1]), np.lexsort(places.T))
+    span = max((longest_span(places[order]) for order in orders), key=len)
     extents = span[-1] - span[0] + 1 if len(span) else np.zeros(2)
     sizes = [length.size for length in lengths]
     run_numbers = np.repeat(np.arange(len(alignment.runs)), [len(run.pairs) for run in alignment.runs])

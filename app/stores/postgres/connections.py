@@ -267,6 +267,21 @@ class SchemaQueries:
         return [row["version_num"] for row in revisions] == [NEWEST]
 
 
+def most_connections(database_url: str) -> int:
+    """The connections that Postgres allows those who are not its superuser; raises as `upgrade` does."""
+    import sqlalchemy as sa
+
+    engine = sa.create_engine(database_url, poolclass=sa.NullPool)
+    count = "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+    try:
+        with engine.connect() as connection:
+            return int(connection.execute(sa.text(f"SELECT {count}")).scalar_one())
+    except sa.exc.OperationalError as exc:
+        raise BookprintError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
+    finally:
+        engine.dispose()
+
+
 def upgrade(database_url: str) -> None:
     """Apply every migration that the database lacks; a database that is up to date is left alone.
 

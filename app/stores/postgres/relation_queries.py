@@ -48,7 +48,7 @@ def _select_related(pairs: str, more: str) -> str:
             CASE WHEN one.id = $book_id THEN other.id ELSE one.id END AS book_id,
             CASE WHEN one.id = $book_id THEN other.title ELSE one.title END AS title,
             relations.kind, relations.direction, relations.confidence, relations.classifier,
-            relations.left_because, relations.right_because, relations.confidences,
+            relations.left_because, relations.right_because, relations.confidences, relations.revised,
             decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
             decisions.decided_by,
             (decisions.left_entry, decisions.right_entry) <> (one.entry_id, other.entry_id) AS stale,
@@ -191,6 +191,7 @@ def _related(row: Row) -> RelatedBook:
             because=row[f"{side}_because"],
             confidences=row["confidences"],
             signals=signals if signals is None or row["is_left"] else signals.swapped(),
+            revised=row["revised"],
         )
     if decision is not None:
         decided = StoredDecision(decision, row["decided_at"], row["decided_by"], row["stale"])

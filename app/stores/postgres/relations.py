@@ -199,6 +199,7 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "right_because": relation.mirrored.because,
         "confidences": to_json(dict(classification.confidences)),
         "link": relation.link,
+        "revised": relation.revised,
         "signals": None if signals is None else to_json(asdict(signals)),
         "unit": None if alignment is None else alignment.unit,
         "runs": to_json([{"left": run.left, "right": run.right} for run in runs]),

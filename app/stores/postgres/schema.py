@@ -181,6 +181,7 @@ relations = Table(
     Column("right_because", Text, nullable=False),
     Column("confidences", JSONB, nullable=False),
     Column("link", Double),  # share of text that joins the books in a cluster; null: nothing does
+    Column("revised", Double),  # share of lines with other words or numbers; null: texts were not compared
     Column("signals", JSONB),  # null: too little text to measure any
     Column("unit", Text),  # page or window
     Column("runs", JSONB, nullable=False, server_default="[]"),

@@ -47,12 +47,36 @@ async def test_relations_answer_what_the_contract_names(client: AsyncClient, pai
     assert answer == {"pending": 0, "failed": [], "complete": True, "next_cursor": None}
     assert set(item) == {
         *("book_id", "title", "kind", "direction", "confidence", "signals", "classifier", "decision"),
-        *("machine", "via"),
+        *("machine", "via", "revised"),
     }
     assert (item["book_id"], item["title"]) == (pair[1]["id"], "A reprint")
     assert (item["kind"], item["direction"]) == ("SAME_PAGINATION", None)
     assert 0.5 < item["confidence"] <= 1
     assert item["decision"] is item["machine"] is item["via"] is None
+
+
+async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_changed(
+    client: AsyncClient, services: Services
+) -> None:
+    words = TEXT.split(" ")
+    issues = [
+        pages_of(" ".join(f"{word} {state}" if place % 40 == 0 else word for place, word in enumerate(words)))
+        for state in ("virginia", "louisiana")
+    ]
+    book = await post(client, pages=issues[0], title="Acts", year=1868)
+    other = await post(client, pages=issues[1], title="Acts", year=1871)
+    copy = await post(client, pages=pages_of(scanned(" ".join(issues[0]), 1)), title="The acts", year=1868)
+    same = await post(client, pages=pages_of(scanned(" ".join(issues[1]), 2)), title="Acts", year=1868)
+    await run_jobs(services)
+
+    found = {item["book_id"]: item for item in (await relations(client, book))["items"]}
+    assert (found[other["id"]]["kind"], found[copy["id"]]["kind"]) == ("OVERLAPPING_TEXT", "SAME_PAGINATION")
+    assert 0.2 < found[other["id"]]["revised"]["share"] < 0.4  # words in lines of twelve
+    assert found[copy["id"]]["revised"]["share"] < 0.015
+    answer = (await client.get(of(other, book))).json()
+    assert answer["revised"] == found[other["id"]]["revised"]
+    assert "another issue of the same form" in answer["because"]
+    assert (found[same["id"]]["kind"], found[same["id"]]["revised"]) == ("SAME_PAGINATION", None)
 
 
 async def test_a_relation_is_seen_from_the_book_in_the_path(

@@ -1,14 +1,17 @@
 """The signals of two books: those of the paper and the shares that the definitions ask for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from app.core.relations.alignment import align
-from app.core.relations.signals import SPAN_GAP, Signals, longest_span, measure
+from app.core.relations.signals import SPAN_GAP, Sides, Signals, longest_span, measure
 from tests.core.printed_pages import BLANK, Pages, book, read, set_anew, signed
 
 WHOLE = book(60, 11)
 OTHER = book(60, 12)
+_COLUMNS = ("pairs", "similarities", "same_page")
 
 
 def measured(left: Pages, right: Pages, rate: float = 0.02) -> Signals:
@@ -67,6 +70,17 @@ def test_span_is_the_longest_of_those_that_gaps_divide() -> None:
     assert signals.span_matched.left == pytest.approx(30 / 60)
     assert signals.span_matched.right == pytest.approx(30 / 65)
     assert signals.runs == 2
+
+
+def test_span_holds_a_page_that_makes_a_run_of_its_own() -> None:
+    whole = align(signed(WHOLE), signed(WHOLE))
+    (run,) = whole.runs
+    alone = np.arange(60) == 20
+    parts = (
+        replace(run, **{name: getattr(run, name)[rows] for name in _COLUMNS}) for rows in (~alone, alone)
+    )
+    signals = measure(replace(whole, runs=tuple(parts)), 0.5)
+    assert signals.span_matched == Sides(1, 1)
 
 
 def test_unrelated_books_have_neither_fit_nor_share() -> None:

@@ -1,0 +1,156 @@
+"""Revision: whether books with the same pages are issues of one form, with other names and numbers.
+
+Spasojević and Poncin (2011, section V-B) name the confusion: yearly books, manuals, official documents with a
+different state name. Signatures of pages cannot tell them from copies that are badly read, but texts can. A
+misread word is like the word that is printed, or is a word that its book has nowhere else. A revised line has
+another word instead, and each book has its own elsewhere, too. Measured in docs/decisions/0039-revised.md.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
+
+from app.core.model import PAGE_BREAK, Content, Metadata
+from app.core.relations.alignment import Alignment, concatenated
+from app.core.text.names import folded
+
+_PAGES = 40
+"""Pairs of pages that are compared, evenly over both books: 1 ms each."""
+
+_LONGEST_LINE = 12
+"""Words; what follows counts as another line."""
+
+_LEAST_LETTERS = 5
+"""Shorter words tell little: OCR turns one into another."""
+
+_LIKE = 60
+"""Of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading."""
+
+_AS_OFTEN = 0.5
+"""Numbers count where more of them differ than this share of the rate at which words are misread."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def is_one_issue(left: Metadata, right: Metadata) -> bool:
+    """Whether metadata name the same title, volume and year, so that books with equal pages are copies."""
+    titles = [folded(each.title or "") for each in (left, right)]
+    named = titles[0] and titles[0] == titles[1] and left.year is not None
+    return bool(named) and (left.year, left.volume) == (right.year, right.volume)
+
+
+def changed_lines(left: Content, right: Content, alignment: Alignment) -> float | None:
+    """The share of lines in which one book has other words or numbers than the other; None: none compared.
+
+    Only lines between two words that both pages have are compared, and only of books with pages.
+    """
+    if alignment.unit != "page":
+        return None
+    pairs = concatenated(alignment.runs).pairs
+    chosen = pairs[np.linspace(0, len(pairs) - 1, min(len(pairs), _PAGES)).astype(np.int64)]
+    texts = [each.text.split(PAGE_BREAK) for each in (left, right)]
+    aligned = [_AlignedPages.of(_words(texts[0][i]), _words(texts[1][j])) for i, j in chosen.tolist()]
+    known = [_known(aligned, side) for side in (0, 1)]
+    counts = sum((_counts(pages, known) for pages in aligned), Counter[str]())
+    if not counts["lines"]:
+        return None
+    misread = counts["misread"] / (counts["misread"] + counts["equal"])
+    numbers = counts["changed numbers"] / max(counts["changed numbers"] + counts["equal numbers"], 1)
+    changed = "words or numbers" if numbers > _AS_OFTEN * misread else "words"
+    return counts[changed] / counts["lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a page, without case, and the line of each."""
+
+    words: Sequence[str]
+    lines: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _AlignedPages:
+    """A page of either book, and the bounds of what both have: its first word and the one after the last."""
+
+    sides: tuple[_Words, _Words]
+    equal: Sequence[tuple[tuple[int, int], tuple[int, int]]]
+
+    @classmethod
+    def of(cls, left: _Words, right: _Words) -> "_AlignedPages":
+        steps = [step for step in Levenshtein.opcodes(left.words, right.words) if step.tag == "equal"]
+        bounds = [((step.src_start, step.src_end), (step.dest_start, step.dest_end)) for step in steps]
+        return cls((left, right), bounds)
+
+    def agreed(self) -> Iterable[str]:
+        for (start, end), _ in self.equal:
+            yield from self.sides[0].words[start:end]
+
+
+def _words(page: str) -> _Words:
+    words: list[str] = []
+    lines: list[int] = []
+    for line in page.casefold().split("\n"):
+        found = _WORD.findall(line)
+        first = lines[-1] + 1 if lines else 0
+        words += found
+        lines += [first + place // _LONGEST_LINE for place in range(len(found))]
+    return _Words(words, lines)
+
+
+def _known(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
+    """The words that a book has on two pages, or the other book in the same place."""
+    pages = Counter(word for each in aligned for word in set(each.sides[side].words))
+    agreed = {word for each in aligned for word in each.agreed()}
+    return agreed.union(word for word, count in pages.items() if count > 1)
+
+
+def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
+    """The lines and words of two pages between the first word that both have and the last."""
+    counts: Counter[str] = Counter()
+    words, numbers = set[tuple[int, int]](), set[tuple[int, int]]()
+    for here, after in zip(pages.equal, pages.equal[1:], strict=False):
+        bounds = [(here[side][1], after[side][0]) for side in (0, 1)]
+        this, other = (pages.sides[side].words[slice(*bounds[side])] for side in (0, 1))
+        if not this or not other:
+            continue
+        lines = {(side, line) for side in (0, 1) for line in pages.sides[side].lines[slice(*bounds[side])]}
+        changed = _changed_numbers(this, other)
+        counts["changed numbers"] += changed
+        if changed:
+            numbers |= lines
+        if _has_other(this, other, known[0]) and _has_other(other, this, known[1]):
+            words |= lines
+        elif not "".join([*this, *other]).isdigit():
+            counts["misread"] += max(len(this), len(other))
+    for side, page in enumerate(pages.sides):
+        if pages.equal:
+            first, last = pages.equal[0][side][0], pages.equal[-1][side][1] - 1
+            counts["lines"] += page.lines[last] - page.lines[first] + 1
+    agreed = list(pages.agreed())
+    counts["equal"] = len(agreed)
+    counts["equal numbers"] = sum(word.isdigit() for word in agreed)
+    counts["words"], counts["words or numbers"] = len(words), len(words | numbers)
+    return counts
+
+
+def _changed_numbers(this: Sequence[str], other: Sequence[str]) -> int:
+    if len(this) != len(other):
+        return 0
+    return sum(a.isdigit() and b.isdigit() and a != b for a, b in zip(this, other, strict=True))
+
+
+def _has_other(this: Sequence[str], other: Sequence[str], known: set[str]) -> bool:
+    """Whether one book has a word here that it has elsewhere, too, and the other one nothing like it."""
+    text = "".join(other)
+    return any(
+        len(word) >= _LEAST_LETTERS
+        and word in known
+        and not word.isdigit()
+        and fuzz.partial_ratio(word, text) < _LIKE
+        for word in this
+    )

@@ -1,0 +1,163 @@
+"""The process from which the commands of a service are forked, and its forks, as the supervisor sees them."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.embedded.processes import exec_as_command
+
+_HAS_ENDED = "the process that forks has ended"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """A module whose `main` is to be kept running in a fork; it reads a JSON object with DATABASE_URL and
+    REDIS_URL from standard input."""
+
+    name: str
+    module: str
+    arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)  # beside what it inherits
+    secrets: Mapping[str, str] = field(default_factory=dict)  # beside the two URLs
+    listeners: Sequence[socket.socket] = ()  # that it has by their numbers; closed when all is to stop
+    grace: float = 8.0  # seconds from SIGTERM to SIGKILL
+    replaceable: bool = False  # it reports, and leaves when told to
+
+
+class Fork:
+    """A fork that runs, or has ended; in part as asyncio has subprocesses."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._ended = asyncio.Event()
+
+    def note_end(self, status: int) -> None:
+        self.returncode = status
+        self._ended.set()
+
+    async def wait(self) -> int:
+        """Its exit status, once it has ended; negative: the signal that killed it."""
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    async def end(self, grace: float) -> None:
+        """End it with all that it started in its session, by force once `grace` seconds are over."""
+        self.send_signal(signal.SIGTERM)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.wait(), grace)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        await self.wait()
+
+
+class ForkServer:
+    """A process that has loaded `names`, and forks commands; see `app.fork_server`."""
+
+    def __init__(
+        self, names: Sequence[str], environment: Mapping[str, str], inherited: Sequence[socket.socket]
+    ) -> None:
+        """Start it. It loads while others start; forks have of `inherited` what they ask for."""
+        self._control, theirs = socket.socketpair()
+        numbers = [each.fileno() for each in inherited]
+        options = [str(theirs.fileno()), ",".join(map(str, numbers))]
+        command = [sys.executable, "-P", "-m", "app.fork_server", *options, *names]
+        with theirs:
+            self._process = subprocess.Popen(
+                exec_as_command(command, folder=Path.cwd(), death_signal=signal.SIGKILL),
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), *numbers],
+                start_new_session=True,
+            )
+        self._writer: asyncio.StreamWriter | None = None
+        self._forks: dict[int, Fork] = {}
+        self._loaded, self._ended = asyncio.Event(), asyncio.Event()
+        self._started: asyncio.Future[Fork] | None = None
+        self._asking = asyncio.Lock()
+
+    async def live(self) -> None:
+        """Take its answers until it ends or this is cancelled; its forks end with it."""
+        reader, self._writer = await asyncio.open_connection(sock=self._control)
+        try:
+            with suppress(ConnectionError):
+                async for line in reader:
+                    self._note(json.loads(line))
+        finally:
+            self._writer.close()
+            self._process.kill()
+            self._process.wait()
+            if self._started is not None and not self._started.done():
+                self._started.set_exception(RuntimeError(_HAS_ENDED))
+            for fork in self._forks.values():
+                fork.note_end(-signal.SIGKILL)
+            self._loaded.set()
+            self._ended.set()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.is_set()
+
+    @property
+    def has_forks(self) -> bool:
+        """Whether one of its forks runs."""
+        return bool(self._forks)
+
+    async def ended(self) -> int:
+        """Its exit status, once it has ended."""
+        await self._ended.wait()
+        return self._process.wait()
+
+    async def loaded(self) -> bool:
+        """Return when it can fork; False: it has ended."""
+        await self._loaded.wait()
+        return not self.has_ended
+
+    async def fork(self, spec: ChildSpec, given: Mapping[str, str], sockets: Sequence[int]) -> Fork:
+        """Fork a command once everything is loaded; raises RuntimeError where that cannot be."""
+        await self._loaded.wait()
+        async with self._asking:
+            if self._writer is None or self.has_ended:
+                raise RuntimeError(_HAS_ENDED)
+            request: dict[str, Any] = {
+                "name": spec.name,
+                "module": spec.module,
+                "arguments": list(spec.arguments),
+                "environment": dict(spec.environment),
+                "input": json.dumps({**given, **spec.secrets}),
+                "sockets": [*sockets, *(listener.fileno() for listener in spec.listeners)],
+            }
+            self._started = asyncio.get_running_loop().create_future()
+            self._writer.write(json.dumps(request).encode() + b"\n")
+            return await self._started
+
+    def _note(self, answer: Mapping[str, Any]) -> None:
+        match answer:
+            case {"loaded": _}:
+                self._loaded.set()
+            case {"started": pid}:
+                fork = self._forks[pid] = Fork(pid)
+                if self._started is not None and not self._started.done():
+                    self._started.set_result(fork)
+            case {"ended": pid, "status": status}:
+                self._forks.pop(pid).note_end(status)
+
+    def kill(self) -> None:
+        """End it, and with it its forks."""
+        self._process.kill()
+        self._process.wait()

@@ -1,0 +1,130 @@
+"""`python -m app.fork_server CONTROL SOCKETS NAME...`: a process that forks the others of a service.
+
+What it has loaded before a fork is in memory once for all of them. NAME is a module, or MODULE:FUNCTION,
+which is called. CONTROL is the number of a socket with a JSON object a line; SOCKETS are those of sockets
+that forks may have. A request has a `name`, the `module` whose `main` the fork runs, its `arguments`,
+`environment`, `input` (to read from standard input) and `sockets`. Answers are `{"loaded": true}` once,
+`{"started": pid}` to each request in turn, and `{"ended": pid, "status": as of a subprocess}`.
+"""
+
+import ctypes
+import gc
+import io
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NoReturn
+
+from app.embedded.exec_as import PR_SET_PDEATHSIG, prctl
+from app.secrets import forget_secrets
+
+_PR_SET_NAME = 15
+
+
+def main() -> None:
+    """Load, and fork as asked, until the other end of the socket is closed."""
+    forget_secrets()  # it has none, and others cannot look into those that it hands on
+    number, inherited, *names = sys.argv[1:]
+    control = socket.socket(fileno=int(number))
+    for name in names:
+        loaded = pkgutil.resolve_name(name)
+        if ":" in name:
+            loaded()
+    gc.collect()
+    gc.freeze()
+    awake, waker = socket.socketpair()
+    waker.setblocking(False)
+    signal.set_wakeup_fd(waker.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    _answer(control, loaded=True)
+    lines = control.makefile("r", encoding="utf-8")
+    parent = os.getpid()
+    while True:
+        ready, _, _ = select.select([control, awake], [], [])
+        if awake in ready:
+            awake.recv(4096)
+            for pid, status in _reaped():
+                _answer(control, ended=pid, status=status)
+        if control in ready:
+            line = lines.readline()
+            if not line:
+                return
+            pid = os.fork()
+            if not pid:
+                for each in (control, awake, waker):
+                    each.close()
+                _become(json.loads(line), {int(each) for each in inherited.split(",") if each}, parent)
+            _answer(control, started=pid)
+
+
+def _answer(control: socket.socket, **answer: Any) -> None:
+    control.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _reaped() -> Iterator[tuple[int, int]]:
+    """The forks that have ended."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        yield pid, os.waitstatus_to_exitcode(status)
+
+
+def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
+    """Run what is asked for in this fork, which leads a session of its own and ends with its parent."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        for number in inherited - set(request["sockets"]):
+            os.close(number)
+        os.environ.update(request["environment"])
+        if sys.platform == "linux":
+            _end_with_parent(parent)
+            name = ctypes.create_string_buffer(request["name"].encode())
+            prctl(_PR_SET_NAME, ctypes.addressof(name))
+        else:
+            _execute(request)  # elsewhere libraries of the system may not be used in a fork
+        sys.argv = [request["module"], *request["arguments"]]
+        sys.stdin = io.StringIO(request["input"])
+        import_module(request["module"]).main()
+        status = 0
+    except SystemExit as ending:
+        status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _end_with_parent(parent: int) -> None:
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _execute(request: Any) -> NoReturn:
+    reading, writing = os.pipe()
+    os.write(writing, request["input"].encode())
+    os.close(writing)
+    os.dup2(reading, 0)
+    for number in request["sockets"]:
+        os.set_inheritable(number, True)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", request["module"], *request["arguments"]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""What a process that can be replaced says of itself, and how it is told that another has taken its place."""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+REPORT_TO = "BOOKPRINT_REPORT_TO"
+"""The variable with the number of the socket to report to. A report is a datagram: the pid, a blank, and
+READY or STARTING."""
+
+READY, STARTING = "ready", "starting"
+
+LEAVE = signal.SIGUSR1
+"""Another has taken the place of this process: take no new work, finish what is under way, and end."""
+
+_SECONDS = 1.0
+
+
+async def report(is_ready: Callable[[], Awaitable[bool]]) -> None:
+    """Report every second, where somebody listens, until cancelled. Once ready, it is not asked again."""
+    number = os.environ.pop(REPORT_TO, None)
+    if number is None:
+        return
+    ready = False
+    with socket.socket(fileno=int(number)) as listener:
+        listener.setblocking(False)
+        while True:
+            ready = ready or await is_ready()
+            with suppress(OSError):  # nobody has listened for a while
+                listener.send(f"{os.getpid()} {READY if ready else STARTING}".encode())
+            await asyncio.sleep(_SECONDS)
+
+
+class Reports:
+    """What is reported, as the one that listens knows it."""
+
+    def __init__(self) -> None:
+        self._receiver, self.sender = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._receiver.setblocking(False)
+        self._heard_at: dict[int, float] = {}  # by pid
+        self._ready: dict[int, asyncio.Event] = {}
+
+    def listen(self) -> None:
+        asyncio.get_running_loop().add_reader(self._receiver, self._receive)
+
+    def expect(self, pid: int) -> None:
+        self._heard_at[pid], self._ready[pid] = time.monotonic(), asyncio.Event()
+
+    def silence_of(self, pid: int) -> float:
+        """Seconds since it was started or last heard of."""
+        return time.monotonic() - self._heard_at[pid]
+
+    async def ready(self, pid: int) -> None:
+        """Return when it has said that it is ready."""
+        await self._ready[pid].wait()
+
+    def _receive(self) -> None:
+        pid, _, state = self._receiver.recv(64).decode().partition(" ")
+        if int(pid) in self._heard_at:
+            self._heard_at[int(pid)] = time.monotonic()
+            if state == READY:
+                self._ready[int(pid)].set()

@@ -1,0 +1,142 @@
+"""`bookprint serve --processes 2`: what all processes know together, and what no request notices."""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import httpx
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.api.library import prose
+from tests.cli.command_line import Service, serving
+from tests.embedded.programs import eventually
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("pair") / "data", "--processes", "2") as service:
+        yield service
+
+
+def apis(service: Service) -> list[psutil.Process]:
+    with suppress(psutil.Error):  # one that has just ended
+        return [each for each in service.family() if each.name() in ("api 1", "api 2")]
+    return []
+
+
+def counted(service: Service, name: str) -> float:
+    families = text_string_to_metric_families(httpx.get(f"{service.url}/metrics").text)
+    return sum(sample.value for family in families for sample in family.samples if sample.name == name)
+
+
+class Load:
+    """Clients that look a book up and post others, each on a connection that is kept."""
+
+    def __init__(self, url: str, looked_up: str) -> None:
+        self._url, self._looked_up = url, looked_up
+        self._over = threading.Event()
+        self.answers = 0
+        self.acknowledged: list[str] = []
+        self.failures: list[str] = []
+        clients = [self._look_up, self._look_up, self._post]
+        self._threads = [threading.Thread(target=client, args=(n,)) for n, client in enumerate(clients)]
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _look_up(self, _: int) -> None:
+        with httpx.Client(base_url=self._url, timeout=60) as client:
+            while not self._over.is_set():
+                self._note(lambda: client.get(self._looked_up), 200)
+
+    def _post(self, number: int) -> None:
+        with httpx.Client(base_url=self._url, timeout=60) as client:
+            for count in range(10**6):
+                if self._over.is_set():
+                    break
+                body = {"text": f"{number} {count} {time.time()} {prose(2)}"}
+                if answer := self._note(lambda body=body: client.post("/v1/books", json=body), 201):  # type: ignore[misc]
+                    self.acknowledged.append(answer.json()["links"]["self"])
+
+    def _note(self, ask: Callable[[], httpx.Response], expected: int) -> httpx.Response | None:
+        try:
+            answer = ask()
+        except httpx.TransportError as error:
+            self.failures.append(repr(error))
+            return None
+        if answer.status_code != expected:
+            self.failures.append(answer.text)
+            return None
+        self.answers += 1
+        return answer
+
+
+def posted(service: Service, text: str) -> dict[str, dict[str, str]]:
+    answer = httpx.post(f"{service.url}/v1/books", json={"text": text})
+    assert answer.status_code in (200, 201)
+    return dict(answer.json())
+
+
+def test_a_book_that_one_has_acknowledged_is_found_by_all(pair: Service) -> None:
+    for number in range(10):
+        text = f"{number} {prose(10 + number)}"
+        book = posted(pair, text)
+        for _ in range(6):  # each on a connection of its own, which either process may take
+            found = httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": text}).json()["items"]
+            assert [item["id"] for item in found if item["distance"] == 0] == [book["id"]]
+
+
+def test_the_metrics_are_those_of_the_whole_service(pair: Service) -> None:
+    before = counted(pair, "bookprint_lookups_total")
+    for _ in range(20):
+        httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": prose(1)}).raise_for_status()
+    assert {counted(pair, "bookprint_lookups_total") for _ in range(6)} == {before + 20}
+
+
+def test_they_are_replaced_and_no_request_fails(pair: Service) -> None:
+    book = posted(pair, prose(1))
+    counts = counted(pair, "bookprint_books_posted_total")
+    with Load(pair.url, book["links"]["near_duplicates"]) as load:
+        for _ in range(2):
+            before = {each.pid for each in apis(pair)}
+            pair.process.send_signal(signal.SIGHUP)
+            assert eventually(
+                lambda old=before: len(new := {each.pid for each in apis(pair)}) == 2 and not new & old,  # type: ignore[misc]
+                90,
+            )
+    assert load.failures == []
+    assert load.answers > 100
+    with httpx.Client(base_url=pair.url) as client:
+        assert {client.get(book).status_code for book in load.acknowledged} == {200}
+    # What those counted that are gone is still told.
+    assert counted(pair, "bookprint_books_posted_total") == counts + len(load.acknowledged)
+
+
+def test_of_a_killed_one_only_what_it_was_at_work_on_is_lost(pair: Service) -> None:
+    book = posted(pair, prose(1))
+    with Load(pair.url, book["links"]["near_duplicates"]) as load:
+        time.sleep(1)
+        os.kill(apis(pair)[0].pid, signal.SIGKILL)
+        assert eventually(lambda: len(apis(pair)) == 2, 10)
+        time.sleep(1)
+    assert len(load.failures) <= 3  # one for each client
+    assert all(
+        re.search("disconnected|reset|closed|ReadError|RemoteProtocol", each) for each in load.failures
+    )
+    with httpx.Client(base_url=pair.url) as client:
+        assert {client.get(book).status_code for book in load.acknowledged} == {200}

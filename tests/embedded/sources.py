@@ -1,0 +1,9 @@
+"""A command of a supervisor whose program is its first argument."""
+
+import sys
+
+
+def main() -> None:
+    """Run the program with the other arguments."""
+    source = sys.argv.pop(1)
+    exec(source, {"__name__": "__main__"})
