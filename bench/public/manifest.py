@@ -14,19 +14,20 @@ PAIRS = Path(__file__).with_name("pairs.csv.gz")
 Kind = Literal["same_work", "contains", "overlaps", "paratext", "serial", "unclear"]
 """What two books share: a work, all of the smaller one, parts, a preface or the like, a journal. Unclear
 pairs count neither way."""
-Basis = Literal["provenance", "shingles"]
-"""Who says so: those who collected the books, or the share of equal five-word shingles."""
+Basis = Literal["provenance", "source", "shingles"]
+"""Who says so: those who collected the books, the note of an edition on its source, or the share of equal
+five-word shingles."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicBook:
-    """A file of a public repository, and the book in it."""
+    """A file of a public repository, or a folder with an EPUB, and the book in it."""
 
     id: str  # SET/NAME
     repository: str  # OWNER/NAME
     commit: str
     path: str
-    sha256: str  # of the file, hexadecimal
+    sha256: str  # of the file, or of what `file_at` makes of the folder; hexadecimal
     language: str
     author: str
     title: str

@@ -2,12 +2,18 @@
 
 import os
 import subprocess
+import tarfile
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 
 _ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
 """Git asks for no password, and does not look elsewhere for what a repository lacks."""
+
+
+_EPUB = ("content.opf", "text")
+"""What is read of a folder: the package document of an EPUB and its texts."""
 
 
 class NoRepository(Exception):
@@ -54,7 +60,26 @@ class Server:
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """The file at a path of a commit; None where there is none, or its bytes are not there or damaged."""
+    """The file at a path of a commit; None where there is none, or its bytes are not there or damaged.
+
+    Of a folder, that is an archive of the EPUB in it, the same bytes wherever it is made.
+    """
+    inside = [f"{path}/{part}" for part in _EPUB]
+    names = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", *inside).stdout.decode()
+    if not names:
+        return _blob(folder, commit, path)
+    archive = BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as files:
+        for name in names.rstrip("\0").split("\0"):
+            if (data := _blob(folder, commit, name)) is None:
+                return None
+            entry = tarfile.TarInfo(name.removeprefix(f"{path}/"))
+            entry.size = len(data)
+            files.addfile(entry, BytesIO(data))
+    return archive.getvalue()
+
+
+def _blob(folder: Path, commit: str, path: str) -> bytes | None:
     found = _git(folder, "cat-file", "blob", f"{commit}:{path}")
     return None if found.returncode else found.stdout
 

@@ -63,12 +63,13 @@ def test_page_counts_pairs_by_label_and_is_the_same_again(
     assert page == measured(made, tmp_path / "two.md")
     assert "6 of the 7 in the manifest" in page
     assert "compared: 10 pairs" in page
-    # found, false; by collectors, same work, contains, overlaps; strangers, paratext, serial
-    assert cells(page, "all pairs")[2:4] + cells(page, "all pairs")[6:13] == [*"27", *"1010610"]
+    # found, false; same work by collectors and source notes, contains by them; same work, contains, overlaps;
+    # strangers, paratext, serial
+    assert cells(page, "all pairs")[2:4] + cells(page, "all pairs")[6:15] == [*"27", *"100010610"]
     lookup = cells(page, benchmark.LOOKUP)
     assert lookup[2:] == [
         *("2", "1", "66.7%", "100.0%"),
-        *("1", "0", "1", "0"),
+        *("1", "0", "0", "0", "1", "0"),
         *("1", "0", "0"),
         "the rule of [decision 38](decisions/0038-letter-samples.md)",
     ]
@@ -99,6 +100,9 @@ def test_columns_tell_collectors_from_shingles() -> None:
     assert column(None) == "strangers"
     assert column(Label("same_work", "shingles")) == "same work"
     assert column(Label("same_work", "provenance")) == "same work, by collectors"
+    assert column(Label("contains", "source")) == "contains, by source notes"
+    assert column(Label("contains", "provenance")) == "contains"
+    assert column(Label("serial", "provenance")) == "serial"
     columns = np.array(["same work", "unclear", "strangers", "unclear"])
     assert Row("x", 8, columns, "equal").cells(wanted=4)[2:6] == [1, 1, "50.0%", "25.0%"]
 
