@@ -88,7 +88,7 @@ def _of_one_process(settings: Settings) -> Settings:
     """
 
     def share(whole: int, least: int = 1) -> int:
-        return max(least, whole // (settings.processes or 1))
+        return min(whole, max(least, whole // (settings.processes or 1)))
 
     return settings.model_copy(
         update={

@@ -38,7 +38,8 @@ def catalogue(servers: Servers, template_database: str) -> Catalogue:
             fresh_database(servers.database_url, template_database) as database_url,
             flushed_redis(servers.redis_url) as redis_url,
         ):
-            settings = Settings(database_url=database_url, redis_url=redis_url)
+            # As in a corpus, which has no texts: else they tell of posted books what is revised.
+            settings = Settings(database_url=database_url, redis_url=redis_url, texts="none")
             async with open_with_stores(settings) as services:
                 await services.upkeep.catch_up()
                 yield services

@@ -38,7 +38,8 @@ async def findings_of_service(
     database_url: str, redis_url: str, path: Path, limits: SelectionLimits
 ) -> Findings:
     """What the service finds in the books of a file, or of a corpus in a folder, which have external ids."""
-    settings = Settings(database_url=database_url, redis_url=redis_url)
+    # As in a corpus, which has no texts: else they tell of books what is revised.
+    settings = Settings(database_url=database_url, redis_url=redis_url, texts="none")
     async with open_with_stores(settings) as services:
         if await asyncio.to_thread(path.is_dir):
             await load_corpus(services, path)
