@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -42,22 +43,28 @@ def has_kernels() -> bool:
 def load_kernels() -> None:
     """Load the kernels into this process; raises SystemExit where they cannot be compiled.
 
-    They are compiled in a fork, because what the compiler needs is ten times their size.
+    They are compiled side by side in forks, because what the compiler needs is ten times their size.
     """
-    from app.core.warm_up import warm_up  # late, as it imports numba
+    from app.core.warm_up import PARTS, warm_up  # late, as it imports numba
 
     if not has_kernels():
-        pid = os.fork()
-        if not pid:
-            try:
-                warm_up()
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-        if os.waitpid(pid, 0)[1]:
+        statuses = [os.waitpid(fork, 0)[1] for fork in [_compile_apart(part) for part in PARTS]]
+        if any(statuses):
             sys.exit("The kernels could not be compiled; the lines above say why.")
     warm_up()
+
+
+def _compile_apart(part: Callable[[], None]) -> int:
+    """Call a function in a fork; returns its pid."""
+    pid = os.fork()
+    if not pid:
+        try:
+            part()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    return pid
 
 
 def _version_of_the_core() -> str:
