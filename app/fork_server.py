@@ -58,7 +58,7 @@ def main() -> None:
                 return
             pid = os.fork()
             if not pid:
-                for each in (control, awake, waker):
+                for each in (lines, control, awake, waker):
                     each.close()
                 _become(json.loads(line), {int(each) for each in inherited.split(",") if each}, parent)
             _answer(control, started=pid)
