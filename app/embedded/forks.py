@@ -106,6 +106,7 @@ class ForkServer:
                 self._started.set_exception(RuntimeError(_HAS_ENDED))
             for fork in self._forks.values():
                 fork.note_end(-signal.SIGKILL)
+            self._forks.clear()
             self._loaded.set()
             self._ended.set()
 
@@ -122,11 +123,6 @@ class ForkServer:
         """Its exit status, once it has ended."""
         await self._ended.wait()
         return self._process.wait()
-
-    async def loaded(self) -> bool:
-        """Return when it can fork; False: it has ended."""
-        await self._loaded.wait()
-        return not self.has_ended
 
     async def fork(self, spec: ChildSpec, given: Mapping[str, str], sockets: Sequence[int]) -> Fork:
         """Fork a command once everything is loaded; raises RuntimeError where that cannot be."""

@@ -221,17 +221,19 @@ class Supervisor:
                 self._log("a new process did not get ready: those that run go on")
                 if not new.has_forks:
                     self._forking = old
-            for each in self._all_forking:
-                if each is not self._forking and not each.has_forks:
+            for each in [each for each in self._all_forking if each is not self._forking]:
+                if not each.has_forks:
                     each.kill()
+                    await self._all_forking.pop(each)
 
     async def _replace_all(self) -> bool:
         """Replace what is replaceable, and start the others anew; False if a new one does not get ready."""
         for spec in self._specs:
             if spec.replaceable and not await self._replace(spec):
                 return False
-        others = [self._lives[spec.name] for spec in self._specs if not spec.replaceable]
-        await asyncio.gather(*(fork.end(_DEADLINES.leaving) for fork in others))
+        names = [spec.name for spec in self._specs if not spec.replaceable]
+        others = [self._lives[name] for name in names if name in self._lives]  # some may not be started yet
+        await asyncio.gather(*(fork.end(self._deadlines.leaving) for fork in others))
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
