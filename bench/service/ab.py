@@ -261,14 +261,15 @@ def signing(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) 
 
 
 def starting(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) -> None:
-    """Start each in a new data folder, so without kernels, and once again in the same."""
+    """Start each with a new data folder and a new folder of caches, so without kernels, and once again."""
     for _ in range(rounds):
         first: list[float] = []
         second: list[float] = []
         for side in sides:
             with tempfile.TemporaryDirectory(dir=folder, prefix=f"start-{side.name}-") as data_dir:
+                caches = {"XDG_CACHE_HOME": f"{data_dir}/caches"}
                 for seconds in (first, second):
-                    with running(Path(data_dir), checkout=side.checkout) as service:
+                    with running(Path(data_dir), checkout=side.checkout, environment=caches) as service:
                         seconds.append(service.start_seconds)
         figures.add("start to ready, first, s", *first)
         figures.add("start to ready, second, s", *second)

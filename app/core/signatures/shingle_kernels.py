@@ -113,7 +113,7 @@ def shingle_words(
 
     Counts the words in `met`, zeros at first. Returns the numbers of words, shingles and windows.
     """
-    powers = _powers(512)
+    powers = _powers(I64(512))
     # the ends of the last words of the part before stand in front of those of this one
     ends = np.empty(PART + per_shingle + 2, dtype=np.int64)
     sums = np.empty(PART + per_shingle + 2, dtype=np.uint64)
@@ -168,7 +168,7 @@ def shingle_tokens(
     Counts words and runs of unspaced characters in `met`, zeros at first. Returns the numbers of tokens,
     shingles and windows.
     """
-    powers = _powers(512)
+    powers = _powers(I64(512))
     starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
     before = np.empty(16, dtype=np.uint64)  # the running hash before each of them
     heavy = np.empty(16, dtype=np.int64)
