@@ -35,7 +35,7 @@ def _comparisons() -> None:
     cosine(np.zeros(BYTES, dtype=np.uint8), np.zeros(BYTES, dtype=np.uint8))
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
     rows_within(query, words(rows), 0)
-    entries_sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    entries_sharing([bytes(4)], np.zeros(1, dtype=np.uint32))
 
 
 PARTS = (_signatures, _comparisons)
