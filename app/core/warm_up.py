@@ -44,7 +44,7 @@ def _characters() -> None:
         page_minhash(text, none, page_recipe(DEFAULT_PAGES))
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
     rows_within(query, words(rows), 0)
-    entries_sharing([bytes(6)], np.zeros(1, dtype=np.uint64))
+    entries_sharing([bytes(4)], np.zeros(1, dtype=np.uint32))
 
 
 def _words() -> None:

@@ -25,12 +25,12 @@ from app.core.signatures.json_codec import encode
 from app.embedded import Servers
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
+from bench.data.strangers import strangers_per_lookup
 from bench.harness.redis_memory import empty_redis, used, weighed
 from bench.harness.report import CannotMeasure, Section, kept_json, machine
 from bench.service import scale_report
 from bench.service.loaded_service import Meter, lookups, medians, served
 from bench.service.open_loop_driver import Stream, delete, drive, get, post
-from bench.service.strangers import strangers_per_lookup
 
 LIBRARIES = (
     Library(75_000, texts=True),

@@ -200,6 +200,21 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     assert await is_clean(services)
 
 
+async def test_an_index_of_an_earlier_form_is_built_anew_and_what_it_had_goes(
+    services: Services, redis: Redis
+) -> None:
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 1))
+    async for key in redis.scan_iter("bp:2*"):
+        await redis.rename(key, key.replace(b"bp:2{", b"bp:{"))
+    with pytest.raises(IndexRebuilding):
+        await neighbours(services, first)
+    await services.upkeep.catch_up()
+    assert await neighbours(services, first) == {second.id}
+    assert await is_clean(services)
+    assert [key async for key in redis.scan_iter("bp:{*")] == []
+
+
 async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(
     services: Services, redis: Operator
 ) -> None:
