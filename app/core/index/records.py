@@ -98,16 +98,23 @@ def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
 
 
 def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Addresses of the first list, moved to the lists of these entries, which have ids below 2^32."""
+    """Addresses of the first list, moved to the lists of these entries; raises OverflowError from 2^32 on."""
+    _require_room(entry_ids)
     lists = (entry_ids >> np.uint64(LIST_BITS)).astype(np.uint32)
     return addresses | lists << np.uint32(SAMPLE_BUCKET_BITS)
 
 
 def pack_bands(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64]) -> NDArray[np.void]:
-    """The records of fingerprints (n, 16), the same in each band."""
+    """The records of fingerprints (n, 16), the same in each band; raises OverflowError from id 2^32 on."""
+    _require_room(entry_ids)
     records = np.empty(entry_ids.size, dtype=BAND_RECORD)
     records["folded"], records["entry_id"] = np.bitwise_xor(*words(bits)), entry_ids
     return records
+
+
+def _require_room(entry_ids: NDArray[np.uint64]) -> None:
+    if entry_ids.size and int(entry_ids.max()) >> 32:
+        raise OverflowError("The index holds entry ids below 2^32.")
 
 
 def pack_postings(tags: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:

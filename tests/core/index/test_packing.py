@@ -139,3 +139,12 @@ def test_differences_count_repeats() -> None:
 def test_nothing_fills_no_bucket() -> None:
     made = columns(0)
     assert by_address(band_buckets(made, 0)) == by_address(flat_segments(made)) == {}
+
+
+@pytest.mark.parametrize("entry_id", [2**32, 2**40])
+def test_an_entry_without_room_for_its_id_is_refused(entry_id: int) -> None:
+    entry_ids = np.array([1, entry_id], dtype=np.uint64)
+    with pytest.raises(OverflowError):
+        in_lists(np.zeros(2, dtype=np.uint32), entry_ids)
+    with pytest.raises(OverflowError):
+        pack_bands(np.zeros((2, 16), dtype=np.uint8), entry_ids)
