@@ -73,6 +73,7 @@ class _Server(uvicorn.Server):
         with suppress(TimeoutError):
             await asyncio.wait_for(self._all_closed(), LAST_REQUEST_SECONDS)
         for connection in list(self.server_state.connections):
+            await asyncio.sleep(0)  # what has arrived on it is read
             connection.shutdown()
         await self._all_closed()
         self.should_exit = True
