@@ -9,6 +9,7 @@ connections once its own are listed.
 import argparse
 import json
 import random
+import re
 import signal
 import statistics
 import tempfile
@@ -33,8 +34,8 @@ from bench.service.overload import lost
 from bench.service.service_process import Service
 
 _BOOKS, _REPLACED, _SECONDS = 1_000, 1_000, 3_600.0
-_PROCESSES = 4
-_KILL_EVERY = 12  # restarts
+_PROCESSES = 8
+_KILL_EVERY = 6  # restarts
 _SPELL_SECONDS = 30.0  # of load
 _LOOKING_UP, _LOOKUPS_A_SECOND = 4, 25.0  # clients, each on one connection, and what each asks
 _POSTING, _POSTS_A_SECOND = 2, 5.0
@@ -42,12 +43,12 @@ _CHARACTERS = 3_000
 _RESTART_SECONDS = 150.0
 _LOSS_SECONDS = 2.0  # from a kill until its clients have noticed
 _POLL_SECONDS = 0.1
-_NOT_READY = "did not get ready"
+_NOT_READY, _REPLACED_API = "did not get ready", r"api \d+ is replaced"
 _SUMMED = (
     *("restarts", "given up", "processes replaced", "killed", "lookups", "posts"),
     *("failed in a killed process", "failed otherwise", "books acknowledged", "of these lost"),
 )
-_SINGLE = ("restart, s", "longest, s", "supervisor, MB", "its descriptors", "fork server, MB", "processes")
+_SINGLE = ("restart, s", "longest, s", "supervisor, MB", "its descriptors", "all, MB", "processes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 def _measure(service: Service, library: Library, log: Path, restarts: int, seconds: float) -> list[Cell]:
     """Restart and kill under load until either bound is reached; the row of this run."""
     seen, over = _Seen(), threading.Event()
-    before, replaced = _weighed(service), _times(log, "is replaced")
+    before, replaced = _weighed(service), _times(log, _REPLACED_API)
     ends_at = time.perf_counter() + seconds
     with ThreadPoolExecutor(1) as load:
         loading = load.submit(_load, service, library, seen, over)
@@ -120,7 +121,7 @@ def _measure(service: Service, library: Library, log: Path, restarts: int, secon
         this_checkout().commit,
         len(seen.seconds),
         seen.given_up,
-        _times(log, "is replaced") - replaced,
+        _times(log, _REPLACED_API) - replaced,
         len(seen.kills),
         sum(outcome.statuses.total() for outcome in seen.lookups),
         sum(outcome.statuses.total() for outcome in seen.posts),
@@ -188,7 +189,7 @@ def _kill(victim: psutil.Process) -> _Kill:
 
 
 def _times(log: Path, words: str) -> int:
-    return log.read_text(encoding="utf-8").count(words)
+    return len(re.findall(words, log.read_text(encoding="utf-8")))
 
 
 def _apis(service: Service) -> list[psutil.Process]:
@@ -212,16 +213,12 @@ def _family(service: Service) -> dict[psutil.Process, str]:
 
 
 def _weighed(service: Service) -> tuple[int, int, int, int]:
-    """Memory and descriptors of the supervisor, memory of the process that forks, and all processes."""
-    family = _family(service)
-    # Its forks have the same command, and another parent.
-    [forking] = [each for each in family if each.ppid() == service.process.pid and _forks_others(each)]
-    supervisor, forks = (round(each.memory_full_info().pss / 1e6) for each in (service.process, forking))
-    return supervisor, service.process.num_fds(), forks, len(family)
-
-
-def _forks_others(process: psutil.Process) -> bool:
-    return "app.fork_server" in process.cmdline()
+    """Memory and descriptors of the supervisor, memory of all processes, and how many these are."""
+    while len(_apis(service)) < _PROCESSES:
+        time.sleep(_POLL_SECONDS)
+    supervisor, *forks = (each.memory_full_info().pss for each in (service.process, *_family(service)))
+    whole = supervisor + sum(forks)
+    return round(supervisor / 1e6), service.process.num_fds(), round(whole / 1e6), 1 + len(forks)
 
 
 def _section(rows: Sequence[Sequence[Cell]], library: Library) -> Section:
