@@ -114,7 +114,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
                 posts = _TWICE * answers["posts"].rate(0)
                 beside = _once(books, int(posts * (seconds + 2)), rate=posts)
                 measure(f"d = 7: {_CALM:g} beside posts", asked("?d=7", _CALM * load), beside)
-            lost = _lost(service.url, acknowledged)
+            missing = lost(service.url, acknowledged)
     del answers["warm-up"]
     return Section(
         title="More than the service can answer",
@@ -131,7 +131,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
                 ],
                 f"{library.books:,} books, medians of {rounds} rounds and the ratios' spread",
             ),
-            Table(["books acknowledged", "of these lost"], [[len(acknowledged), lost]]),
+            Table(["books acknowledged", "of these lost"], [[len(acknowledged), missing]]),
         ],
         notes=[
             f"Driver, API, workers, Postgres and Valkey share the machine. Clients ask again once they are "
@@ -157,19 +157,19 @@ def _once(books: Iterator[Request], count: int, **options: float) -> Stream:
     return Stream("posts", taken, connections=connections, rate=options.get("rate"), once=True)
 
 
-def _lost(url: str, ids: Sequence[str]) -> int:
+def lost(url: str, ids: Sequence[str]) -> int:
     """How many of these books cannot be read, or are not found by their own fingerprint."""
-    lost = 0
+    missing = 0
     with httpx.Client(base_url=url, timeout=60) as client:
         for book_id in ids:
             read = client.get(f"/v1/books/{book_id}")
             if read.status_code != 200:
-                lost += 1
+                missing += 1
                 continue
             query = {"fingerprint": read.json()["fingerprint"]}
             found = client.post("/v1/lookups?d=0&limit=1000", json=query).json()["items"]
-            lost += book_id not in {item["id"] for item in found}
-    return lost
+            missing += book_id not in {item["id"] for item in found}
+    return missing
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
