@@ -14,8 +14,9 @@ from app.core.errors import Unavailable, UnknownBook
 from app.core.index.packing import EntryColumns
 from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
+from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
-from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
+from app.stores.postgres.rows import select_summaries, suite_recipes, to_relation, to_summary
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
@@ -37,16 +38,18 @@ _READ_QUERY_BOOK = {
 }
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
 _READ_CURRENT_HITS = SQL(f"""
-    SELECT state.*, shown.*
+    SELECT
+        state.deleted, shown.*, $book_id < shown.id AS is_left,
+        relations.kind, relations.direction, relations.confidence,
+        decisions.verdict, decisions.kind AS decided_kind
     FROM (
-        SELECT
-            EXISTS (SELECT FROM relations WHERE left_id = $book_id)
-                OR EXISTS (SELECT FROM relations WHERE right_id = $book_id)
-                OR EXISTS (SELECT FROM decisions WHERE left_id = $book_id)
-                OR EXISTS (SELECT FROM decisions WHERE right_id = $book_id) AS related,
-            ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
+        SELECT ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
     ) AS state
     LEFT JOIN ({select_summaries()} {_WITH_IDS}) AS shown ON true
+    LEFT JOIN relations
+        ON relations.left_id = least($book_id, shown.id) AND relations.right_id = greatest($book_id, shown.id)
+    LEFT JOIN decisions
+        ON decisions.left_id = least($book_id, shown.id) AND decisions.right_id = greatest($book_id, shown.id)
 """)
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_id")
@@ -74,7 +77,7 @@ class CurrentHits:
 
     summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
     deleted: NDArray[np.uint64]  # (n,), the hits that have a tombstone, perhaps with other entries
-    related: bool  # the query book was compared with others, or people have decided on it and others
+    relations: dict[UUID, RelationSummary]  # of the query book with those shown, as far as they are known
 
 
 class EntryStore:
@@ -135,7 +138,7 @@ class EntryStore:
         return CurrentHits(
             summaries={row["entry_id"]: to_summary(row, suite) for row in rows if row["entry_id"]},
             deleted=np.array(state["deleted"], dtype=np.uint64),
-            related=rows[0]["related"],
+            relations={row["id"]: relation for row in rows if (relation := to_relation(row)) is not None},
         )
 
     async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
