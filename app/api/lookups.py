@@ -5,7 +5,7 @@ books takes pydantic longer than finding them took.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Self
 from uuid import UUID
 
@@ -159,20 +159,20 @@ def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAn
 
 
 def near_duplicates_of(
-    answer: Answer,
-    query: NearnessQuery,
-    next_cursor: str | None,
-    book_id: UUID | None = None,
-    relations: Mapping[UUID, RelationSummary] | None = None,
+    answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
-    """The document of an answer; `relations` are those of the book asked about, as far as they are known."""
-    known = relations or {}
+    """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
         "exact": answer.exact,
         "total": answer.total,
         "items": [
-            _item(match, name, known.get(match.book.book_id), verified=query.d is None and query.k is None)
+            _item(
+                match,
+                name,
+                answer.relations.get(match.book.book_id),
+                verified=query.d is None and query.k is None,
+            )
             for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
         ],
         "next_cursor": next_cursor,
@@ -255,9 +255,7 @@ async def near_duplicates(
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, suite)
-    related = [match.book.book_id for match in answer.matches] if answer.related else []
-    relations = await services.relations.summaries(book_id, related)
-    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id, relations))
+    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id))
 
 
 async def look_up_file(
