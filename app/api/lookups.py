@@ -6,18 +6,19 @@ books takes pydantic longer than finding them took.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
 import orjson
-from fastapi import Body, Query, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
 from app.api.documents import Cursors, Format, PageQuery, Warnings, file_fields, shown
-from app.api.http.deps import BookId, MetricsDep, ServicesDep
+from app.api.http.bodies import validated
+from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import problems, with_file
@@ -233,6 +234,16 @@ _QUERIES = examples.named(
 )
 
 
+def _arguments_of(request: Request) -> dict[str, Any]:
+    state = request.app.state
+    return {
+        "book_id": book_id_of(request.path_params["book_id"]),
+        "query": validated(NearnessQuery, dict(request.query_params)),
+        "services": state.services,
+        "metrics": state.metrics,
+    }
+
+
 @router.get(
     "/books/{book_id}/near-duplicates",
     summary="Find the books near a book",
@@ -240,6 +251,7 @@ _QUERIES = examples.named(
     responses=problems(404, 422, 503),
     scope="read",
     is_lookup=True,
+    arguments_of=_arguments_of,
 )
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
