@@ -6,18 +6,19 @@ books takes pydantic longer than finding them took.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
 import orjson
-from fastapi import Body, Query, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
 from app.api.documents import Cursors, Format, PageQuery, Warnings, file_fields, shown
-from app.api.http.deps import BookId, MetricsDep, ServicesDep
+from app.api.http.bodies import validated
+from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import problems, with_file
@@ -159,19 +160,20 @@ def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAn
 
 
 def near_duplicates_of(
-    answer: Answer,
-    query: NearnessQuery,
-    next_cursor: str | None,
-    book_id: UUID | None = None,
+    answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
-    """The document of an answer."""
-    relations, verified = answer.relations, query.d is None and query.k is None
+    """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
         "exact": answer.exact,
         "total": answer.total,
         "items": [
-            _item(match, name, relations.get(match.book.book_id), verified=verified)
+            _item(
+                match,
+                name,
+                answer.relations.get(match.book.book_id),
+                verified=query.d is None and query.k is None,
+            )
             for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
         ],
         "next_cursor": next_cursor,
@@ -232,6 +234,16 @@ _QUERIES = examples.named(
 )
 
 
+def _arguments_of(request: Request) -> dict[str, Any]:
+    state = request.app.state
+    return {
+        "book_id": book_id_of(request.path_params["book_id"]),
+        "query": validated(NearnessQuery, dict(request.query_params)),
+        "services": state.services,
+        "metrics": state.metrics,
+    }
+
+
 @router.get(
     "/books/{book_id}/near-duplicates",
     summary="Find the books near a book",
@@ -239,6 +251,7 @@ _QUERIES = examples.named(
     responses=problems(404, 422, 503),
     scope="read",
     is_lookup=True,
+    arguments_of=_arguments_of,
 )
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep

@@ -82,7 +82,8 @@ class Answer:
     total: int  # on all pages
     matches: list[Match]
     next: Position | None  # the last one of this page, where another one follows
-    relations: Mapping[UUID, RelationSummary] = field(default_factory=dict)  # of a stored query with these
+    relations: Mapping[UUID, RelationSummary] = field(default_factory=dict)
+    """Of the stored book that is asked about, with these books as far as there are any, by their ids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,11 +181,11 @@ class Lookup:
         """
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
-        shown = dict(others)
         while True:
-            wanted = _cut_out(_first(hits, most), after, limit).entry_ids.tolist()
+            page = _cut_out(_first(hits, most), after, limit)
+            wanted = page.entry_ids.tolist()
             current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
-            shown = _matches(query, list(current.summaries.values())) | shown
+            shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.deleted]))
             page = _cut_out(_first(hits, most), after, limit)

@@ -27,7 +27,7 @@ from app.core.relations.classification import RELATED
 from app.core.text.names import folded
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
-from app.services.relations import Relations, effective_of
+from app.services.relations import effective_of
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.relation_queries import RelationQueries
 
@@ -56,13 +56,11 @@ class Reconciliation:
         names: NameQueries,
         lookup: Lookup,
         identifier_lookup: IdentifierLookup,
-        relations: Relations,
         related: RelationQueries,
     ) -> None:
         self._names = names
         self._lookup = lookup
         self._identifier_lookup = identifier_lookup
-        self._relations = relations
         self._related = related
         self._counts: Mapping[int, float] = {}
         self._counts_until = 0.0

@@ -11,8 +11,9 @@ from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
 from app.core.relations.alignment import SIMILARITY_STEPS
-from app.core.relations.classification import RELATED
+from app.core.relations.classification import RELATED, opposite
 from app.core.relations.related import (
+    Decision,
     IndirectRelation,
     KindCounts,
     PageMatches,
@@ -21,6 +22,7 @@ from app.core.relations.related import (
     RelationSummary,
     StoredDecision,
     StoredRelation,
+    effective_relation,
 )
 from app.core.relations.relation import ComparedBook
 from app.core.relations.signals import LinearFit, Sides, Signals
@@ -28,7 +30,6 @@ from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.connections import SQL, Database, Row
 from app.stores.postgres.contents import decompress
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
-from app.stores.postgres.rows import to_decision, to_finding, to_relation
 
 _PAIRS_OF_BOOK = """
     SELECT left_id, right_id FROM relations WHERE left_id = $book_id
@@ -70,7 +71,6 @@ _READ_PAIR = SQL(
         "one.page_labels AS left_labels, other.page_labels AS right_labels",
     )
 )
-# A page of a lookup asks for a hundred pairs, and shows no more of each.
 _READ_SUMMARIES = SQL("""
     SELECT
         pairs.id AS book_id, pairs.left_id = $book_id AS is_left,
@@ -165,7 +165,7 @@ class RelationQueries:
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
         """The effective relations of a book with others, by their ids; without one, none."""
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
-        return {row["book_id"]: relation for row in rows if (relation := to_relation(row)) is not None}
+        return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
 
     async def count(self) -> list[KindCounts]:
         """The number of compared pairs and the time taken, by kind."""
@@ -177,9 +177,14 @@ class RelationQueries:
         return {row["id"] for row in rows}
 
 
+def effective_relation_in(row: Row) -> RelationSummary | None:
+    """The effective relation of the two books of a row; None: not compared, and nobody has decided."""
+    return effective_relation(_summary(row), _decision(row))
+
+
 def _related(row: Row) -> RelatedBook:
     evidence = decided = None
-    summary, decision = to_finding(row), to_decision(row)
+    summary, decision = _summary(row), _decision(row)
     if summary is not None:
         side = "left" if row["is_left"] else "right"
         signals = None if row["signals"] is None else _signals(row["signals"])
@@ -194,6 +199,17 @@ def _related(row: Row) -> RelatedBook:
     if decision is not None:
         decided = StoredDecision(decision, row["decided_at"], row["decided_by"], row["stale"])
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
+
+
+def _summary(row: Row) -> RelationSummary | None:
+    if row["kind"] is None:
+        return None
+    direction = row["direction"] if row["is_left"] else opposite(row["direction"])
+    return RelationSummary(row["kind"], direction, row["confidence"])
+
+
+def _decision(row: Row) -> Decision | None:
+    return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
 
 
 def _signals(document: Mapping[str, Any]) -> Signals:

@@ -18,8 +18,6 @@ from app.core.model import (
     Sketch,
 )
 from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
-from app.core.relations.classification import opposite
-from app.core.relations.related import Decision, RelationSummary, effective_relation
 from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, folded_words, name_keys
@@ -172,24 +170,6 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
             sample=None if sample is None else FracMinHash.unpacked(suite.sample, sample),
         ),
     )
-
-
-def to_finding(row: Row) -> RelationSummary | None:
-    """The machine's finding in a row of two books, from the point of view of the one that `is_left` tells."""
-    if row["kind"] is None:
-        return None
-    direction = row["direction"] if row["is_left"] else opposite(row["direction"])
-    return RelationSummary(row["kind"], direction, row["confidence"])
-
-
-def to_decision(row: Row) -> Decision | None:
-    """A person's decision in a row of two books."""
-    return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
-
-
-def to_relation(row: Row) -> RelationSummary | None:
-    """The relation that counts, in a row that has both."""
-    return effective_relation(to_finding(row), to_decision(row))
 
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
