@@ -1,18 +1,20 @@
 """`bookprint serve` and `bookprint worker`: the processes of a running service."""
 
 import asyncio
-import importlib
 import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +29,10 @@ from app.embedded import EmbeddedServers, Servers
 from app.embedded.forks import ChildSpec
 from app.embedded.processes import DATA_DIR_MODE
 from app.embedded.supervisor import Supervisor
+from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
+from app.settings import Settings
 from bookprint_client import Client
 
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
@@ -136,19 +140,15 @@ def serve(
     metrics = settings.data_dir.absolute() / "metrics"
 
     def prepare(servers: Servers) -> dict[str, str]:
-        if auth == "keys":
-            require_key(settings, servers.database_url)
-        importing.join()
-        upgrade_schema(servers.database_url)
+        with migrating:
+            most = migrating.submit(_bring_up, settings, auth, servers.database_url).result()
         shutil.rmtree(metrics, ignore_errors=True)  # those of an earlier start
         metrics.mkdir()
-        wanted = settings.database_connections
-        return _share_out_connections(servers.database_url, wanted, api_count, worker_count)
+        return _share_out_connections(most, settings.database_connections, api_count, worker_count)
 
-    # The migrations' libraries load while the servers start.
-    importing = threading.Thread(
-        target=importlib.import_module, args=("app.stores.postgres.connections",), daemon=True
-    )
+    # A process of their own, as their libraries would stay in this one.
+    migrating = ProcessPoolExecutor(1, get_context("fork" if sys.platform == "linux" else "spawn"))
+    migrating.submit(_load_migrations, os.getpid())
     worker_count = settings.workers if workers is None else workers
     api_count = processes or settings.processes or _one_per_two_cores()
     known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
@@ -167,7 +167,6 @@ def serve(
         ),
     ]
     supervisor = Supervisor(embedded, children, loaded=_LOADED, prepare=prepare, log=_log)
-    importing.start()
     url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
     threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
     status = supervisor.run()
@@ -283,16 +282,31 @@ def _one_per_two_cores() -> int:
     return min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
 
 
-def _share_out_connections(database_url: str, wanted: int, processes: int, workers: int) -> dict[str, str]:
+def _load_migrations(parent: int) -> None:
+    """Load what migrations need, while the servers start."""
+    os.nice(10)  # the process that forks has more to load
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; it ends with its parent
+    end_with_parent(parent)
+    import app.stores.postgres.connections  # noqa: F401
+
+
+def _bring_up(settings: Settings, auth: str, database_url: str) -> int:
+    """Bring the catalogue to the newest schema; returns how many connections it allows."""
+    from app.stores.postgres.connections import most_connections
+
+    if auth == "keys":
+        require_key(settings, database_url)
+    upgrade_schema(database_url)
+    return most_connections(database_url)
+
+
+def _share_out_connections(most: int, wanted: int, processes: int, workers: int) -> dict[str, str]:
     """The variable by which each process opens no more connections than Postgres allows all of them.
 
     Raises UserError where there are too many processes.
 
     One process more counts than there are of the API: while one is replaced there are two.
     """
-    from app.stores.postgres.connections import most_connections
-
-    most = most_connections(database_url)
     pools = 2 * (processes + 1 + workers + 1)
     others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
     each = min(wanted, (most - others) // pools)
