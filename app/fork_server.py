@@ -70,12 +70,9 @@ def main() -> None:
 
 
 def _unmap_libraries() -> None:
-    """Give back the memory that maps what of libraries is never written: it is mapped again where it is used.
-
-    The compiler's is the most, and kernels that are loaded need it no more.
-    """
+    """Give back what is mapped of libraries as it is in their files, most of it the compiler's."""
     for each in psutil.Process().memory_maps(grouped=False):
-        if ".so" in each.path and each.perms.startswith("r-") and not each.anonymous and not each.swap:
+        if ".so" in each.path and each.perms.startswith("r-") and not each.anonymous + each.swap:
             start, end = (int(bound, 16) for bound in each.addr.split("-"))
             size = ctypes.c_size_t(end - start)
             ctypes.CDLL(None).madvise(ctypes.c_void_p(start), size, mmap.MADV_DONTNEED)
@@ -128,7 +125,8 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
 
 
 def end_with_parent(parent: int) -> None:
-    """Have the kernel kill this process where its parent ends (Linux)."""
+    """Leave Ctrl-C to the parent, and on Linux have the kernel kill this process where that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

@@ -5,7 +5,6 @@ import json
 import os
 import resource
 import shutil
-import signal
 import socket
 import sys
 import threading
@@ -22,7 +21,6 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, require_running
 from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
-from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
@@ -140,17 +138,19 @@ def serve(
     metrics = settings.data_dir.absolute() / "metrics"
 
     def prepare(servers: Servers) -> dict[str, str]:
-        with migrating:
-            most = migrating.submit(_bring_up, settings, auth, servers.database_url).result()
+        migrating = ProcessPoolExecutor(1, context)
+        try:
+            most = migrating.submit(_bring_up, os.getpid(), settings, auth, servers.database_url).result()
+        finally:
+            migrating.shutdown(wait=False)
+        threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
         shutil.rmtree(metrics, ignore_errors=True)  # those of an earlier start
         metrics.mkdir()
         return _share_out_connections(most, settings.database_connections, api_count, worker_count)
 
-    # A process of their own, as their libraries would stay in this one.
-    migrating = ProcessPoolExecutor(1, get_context("fork" if sys.platform == "linux" else "spawn"))
-    migrating.submit(_load_migrations, os.getpid())
     worker_count = settings.workers if workers is None else workers
-    api_count = processes or settings.processes or _one_per_two_cores()
+    by_default = min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
+    api_count = processes or settings.processes or by_default
     known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
     environment = {
         "BOOKPRINT_AUTH": auth,
@@ -158,6 +158,10 @@ def serve(
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
     }
     api = _api(listeners, tls, settings.trusted_proxies, environment, known)
+    # Forks as long as there is no thread: what only a start needs does not stay in this process.
+    context = get_context("fork") if sys.platform == "linux" else get_context("spawn")
+    answering = context.Process(target=_answer_meanwhile, args=(os.getpid(), listeners, api))
+    answering.start()
     children = [
         *(replace(api, name=f"api {number}") for number in range(1, api_count + 1)),
         ChildSpec("delivery", "workers.__main__", ["--take-secrets", "--only", "changes"]),
@@ -166,9 +170,15 @@ def serve(
             for number in range(1, worker_count + 1)
         ),
     ]
-    supervisor = Supervisor(embedded, children, loaded=_LOADED, prepare=prepare, log=_log)
     url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
-    threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
+    supervisor = Supervisor(
+        embedded,
+        children,
+        loaded=_LOADED,
+        prepare=prepare,
+        stand_in=answering.pid,
+        log=lambda line: notices().print(line, style="dim"),
+    )
     status = supervisor.run()
     if status:
         raise UserError("A process of the service does not stay up; its last lines above say why.")
@@ -201,7 +211,9 @@ def worker(
     os.write(writing, json.dumps(urls).encode())
     os.dup2(reading, 0)
     os.close(writing)
-    os.execv(sys.executable, [*_python("workers"), "--take-secrets", "--concurrency", str(at_once)])
+    # A module of this installation, never one of the current folder.
+    arguments = ["-P", "-m", "workers", "--take-secrets", "--concurrency", str(at_once)]
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -278,26 +290,21 @@ def _api(
     return ChildSpec("api", "app.api.__main__", arguments, environment, secrets, listeners, replaceable=True)
 
 
-def _one_per_two_cores() -> int:
-    return min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
-
-
-def _load_migrations(parent: int) -> None:
-    """Load what migrations need, while the servers start."""
-    os.nice(10)  # the process that forks has more to load
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; it ends with its parent
+def _answer_meanwhile(parent: int, listeners: list[socket.socket], api: ChildSpec) -> None:
     end_with_parent(parent)
-    import app.stores.postgres.connections  # noqa: F401
+    from app.api.__main__ import answer_meanwhile
+
+    answer_meanwhile(listeners, api.arguments[0], api.secrets, has_kernels())
 
 
-def _bring_up(settings: Settings, auth: str, database_url: str) -> int:
+def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> int:
     """Bring the catalogue to the newest schema; returns how many connections it allows."""
-    from app.stores.postgres.connections import most_connections
+    end_with_parent(parent)
+    from app.stores.postgres.connections import upgrade
 
     if auth == "keys":
         require_key(settings, database_url)
-    upgrade_schema(database_url)
-    return most_connections(database_url)
+    return upgrade(database_url)
 
 
 def _share_out_connections(most: int, wanted: int, processes: int, workers: int) -> dict[str, str]:
@@ -348,12 +355,3 @@ def _announce(url: str, tls: Tls | None, started: float) -> None:
 def _logs_as_json() -> bool:
     # Not from the settings: that they cannot be read is to be logged as well.
     return os.environ.get("BOOKPRINT_LOG_FORMAT") == "json"
-
-
-def _log(line: str) -> None:
-    notices().print(line, style="dim")
-
-
-def _python(module: str) -> list[str]:
-    """Run a module of this installation, never one of the current folder."""
-    return [sys.executable, "-P", "-m", module]
