@@ -93,8 +93,8 @@ class BandIndex:
         touched = (epoch for parts in records for part in parts for epoch in part.epochs)
         epochs = Epochs(self._client, [self.flat_index.epoch, *touched])
         marks = await epochs.require() if guarded else None
-        for bands, _ in records:
-            await self._client.call_each(ADD_RECORDS, bands.keys, bands.data)
+        keys = [key for bands, _ in records for key in bands.keys]
+        await self._client.call_each(ADD_RECORDS, keys, [each for bands, _ in records for each in bands.data])
         postings = MEND_POSTINGS if missing else ADD_POSTINGS
         for _, posted in records:
             await self._client.call_each(postings, posted.keys, posted.data)
