@@ -230,12 +230,12 @@ class Settings(BaseSettings):
         description="Requests that read, worked on at the same time by each API process; others wait.",
     )
     longest_read_wait: float = Field(
-        default=0.5,
+        default=2.0,
         alias="BOOKPRINT_LONGEST_READ_WAIT",
         gt=0,
         le=60,
-        description="Seconds that a request that reads may have to wait for others; one that would wait "
-        "longer, behind 512 others or more, gets 503 at once.",
+        description="Seconds that a request that reads waits for others at most; one that would wait longer "
+        "gets 503 at once.",
     )
     writes_at_once: int = Field(
         default_factory=_one_per_core,
@@ -249,7 +249,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_LONGEST_WRITE_WAIT",
         gt=0,
         le=600,
-        description="Seconds that a request that brings texts or changes something may have to wait.",
+        description="Seconds that a request that brings texts or changes something waits at most.",
     )
     max_held_bytes: int = Field(
         default=256 * 1024 * 1024,
