@@ -53,20 +53,20 @@ class Permits:
         self._free = asyncio.Semaphore(count)
         self._longest_wait = longest_wait  # seconds
         self._waiting = 0
-        self._counted_from = 0.0  # by the event loop; some have waited ever since
-        self._let_in = 1.0  # of those that waited, since then, and the one before them
+        self._let_in = 0.0  # of those that waited, since somebody has waited all the time
+        self._counted_from = 0.0  # when the first of them was, by the event loop
 
     @property
     def is_hopeless(self) -> bool:
         """Whether a request that came now would wait too long; to say so at once costs least.
 
-        By the rate at which others were let in, once it has been seen for half the longest wait: the first
-        answers after a pause, or a single slow one, say little.
+        By the rate at which others were let in, once it has been seen for a third of the longest wait: how
+        long the first answers after a pause take, or a single one, says little.
         """
-        if not self._waiting:
+        if not self._waiting or not self._let_in:
             return False
         seconds = asyncio.get_running_loop().time() - self._counted_from
-        is_known = seconds > self._longest_wait / 2
+        is_known = seconds > self._longest_wait / 3
         return is_known and self._waiting * seconds / self._let_in > _HOPE * self._longest_wait
 
     async def take(self, patience: float | None = None) -> None:
@@ -79,9 +79,8 @@ class Permits:
             return
         if patience is None and self.is_hopeless:
             raise self.refusal()
-        time = asyncio.get_running_loop().time
         if not self._waiting:
-            self._counted_from, self._let_in = time(), 1.0
+            self._let_in = 0.0
         self._waiting += 1
         try:
             async with asyncio.timeout(patience or self._longest_wait):
@@ -90,8 +89,11 @@ class Permits:
             raise self.refusal() from None
         finally:
             self._waiting -= 1
+        now = asyncio.get_running_loop().time()
+        if not self._let_in:
+            self._counted_from = now
         self._let_in += 1
-        seconds = time() - self._counted_from
+        seconds = now - self._counted_from
         if seconds > self._longest_wait:  # the older half weighs half as much
             self._counted_from += seconds / 2
             self._let_in /= 2
