@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from math import ceil
+from math import ceil, inf
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -20,9 +20,6 @@ LINE_WAIT = 30.0
 
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
-
-_HOPE = 0.9
-"""Share of the longest wait beyond which nobody waits who is expected to: more would wait in vain."""
 
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
@@ -54,20 +51,19 @@ class Permits:
         self._longest_wait = longest_wait  # seconds
         self._waiting = 0
         self._let_in = 0.0  # of those that waited, since somebody has waited all the time
-        self._counted_from = 0.0  # when the first of them was, by the event loop
+        self._counted_from = inf  # when the first of them was, by the event loop
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether a request that came now would wait too long; to say so at once costs least.
+    def is_hopeless(self, share: float = 1.0) -> bool:
+        """Whether a request that came now would wait longer than this share of the longest wait.
 
         By the rate at which others were let in, once it has been seen for a third of the longest wait: how
         long the first answers after a pause take, or a single one, says little.
         """
-        if not self._waiting or not self._let_in:
+        if not self._waiting:
             return False
         seconds = asyncio.get_running_loop().time() - self._counted_from
         is_known = seconds > self._longest_wait / 3
-        return is_known and self._waiting * seconds / self._let_in > _HOPE * self._longest_wait
+        return is_known and self._waiting * seconds / self._let_in > share * self._longest_wait
 
     async def take(self, patience: float | None = None) -> None:
         """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
@@ -77,10 +73,10 @@ class Permits:
         if not self._free.locked():
             await self._free.acquire()
             return
-        if patience is None and self.is_hopeless:
+        if patience is None and self.is_hopeless():
             raise self.refusal()
         if not self._waiting:
-            self._let_in = 0.0
+            self._let_in, self._counted_from = 0.0, inf
         self._waiting += 1
         try:
             async with asyncio.timeout(patience or self._longest_wait):
@@ -90,8 +86,7 @@ class Permits:
         finally:
             self._waiting -= 1
         now = asyncio.get_running_loop().time()
-        if not self._let_in:
-            self._counted_from = now
+        self._counted_from = min(now, self._counted_from)
         self._let_in += 1
         seconds = now - self._counted_from
         if seconds > self._longest_wait:  # the older half weighs half as much

@@ -290,7 +290,7 @@ async def hopeless_reads(app: FastAPI) -> AsyncIterator[None]:
     """Have a permit to read taken, and no hope for another."""
     reads = app.state.admission.reads
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Permits, "is_hopeless", property(lambda self: self is reads))
+        patch.setattr(Permits, "is_hopeless", lambda self, share=1.0: self is reads)
         await reads.take()
         yield
     reads.give_back()
