@@ -160,8 +160,7 @@ def _set_state(state: State, settings: Settings, metrics: Metrics) -> None:
     state.admission = Admission(
         reads_at_once=settings.reads_at_once,
         writes_at_once=settings.writes_at_once,
-        longest_read_wait=settings.longest_read_wait,
-        longest_write_wait=settings.longest_write_wait,
+        longest_wait=settings.longest_wait,
         max_held_bytes=settings.max_held_bytes,
         max_spooled_bytes=settings.max_spooled_bytes,
         note_refusal=metrics.count_refused,

@@ -229,14 +229,6 @@ class Settings(BaseSettings):
         gt=0,
         description="Requests that read, worked on at the same time by each API process; others wait.",
     )
-    longest_read_wait: float = Field(
-        default=0.5,
-        alias="BOOKPRINT_LONGEST_READ_WAIT",
-        gt=0,
-        le=60,
-        description="Seconds that a request that reads may have to wait for others; one that would wait "
-        "longer, behind 512 others or more, gets 503 at once.",
-    )
     writes_at_once: int = Field(
         default_factory=_one_per_core,
         alias="BOOKPRINT_WRITES_AT_ONCE",
@@ -244,12 +236,13 @@ class Settings(BaseSettings):
         description="Requests that bring texts or change something and are worked on at the same time; "
         "others wait. Unset: one per core, 8 at most.",
     )
-    longest_write_wait: float = Field(
+    longest_wait: float = Field(
         default=5.0,
-        alias="BOOKPRINT_LONGEST_WRITE_WAIT",
+        alias="BOOKPRINT_LONGEST_WAIT",
         gt=0,
         le=600,
-        description="Seconds that a request that brings texts or changes something may have to wait.",
+        description="Seconds that a request waits for others at most; one that would wait longer gets 503 at "
+        "once.",
     )
     max_held_bytes: int = Field(
         default=256 * 1024 * 1024,

@@ -76,8 +76,7 @@ class Meter:
         before = processor_seconds(*self.processes)
         outcome, *others = drive(self.address, [stream, *beside], seconds=self.seconds, warm_up=self.warm_up)
         after = processor_seconds(*self.processes)
-        # The warm-up costs as much as it lasts.
-        answered = max(1, len(outcome.latencies)) * (1 + self.warm_up / self.seconds)
+        answered = max(1, outcome.all_answered)
         spent = {name: 1000 * (after[name] - before.get(name, 0.0)) / answered for name in after}
         return _lookups(outcome, spent), others
 
@@ -109,7 +108,7 @@ def _lookups(outcome: Outcome, spent: dict[str, float]) -> Lookups:
         p95=quantile(in_order, 0.95),
         p99=quantile(in_order, 0.99),
         highest=in_order[-1],
-        rate=(len(in_order) - outcome.unanswered) / outcome.seconds,
+        rate=outcome.rate,
         hits=statistics.fmean(outcome.totals) if outcome.totals else 0.0,
         failed=sum(count for status, count in outcome.statuses.items() if status != 200) + outcome.unanswered,
         late=quantile(late, 0.99),

@@ -57,6 +57,8 @@ class Outcome:
     """The outcome of one stream; only requests due after the warm-up count."""
 
     name: str
+    counted_from: float  # the end of the warm-up
+    end: float  # nothing falls due any more
     latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
     refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
     delays: list[float] = field(default_factory=list)  # seconds that sending came late
@@ -64,16 +66,21 @@ class Outcome:
     losses: list[Loss] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
     ids: list[str] = field(default_factory=list)  # of books that were created
-    seconds: float = 0.0  # from the first counted request's due time to the last answer
     unanswered: int = 0
+    answered: int = 0  # since the warm-up and until the end, whenever due; without refusals
+    all_answered: int = 0  # warm-up included
 
-    def give_up(self, dues: Iterable[float], now: float, counted_from: float) -> None:
+    @property
+    def rate(self) -> float:
+        """Requests answered a second, refusals apart."""
+        return self.answered / (self.end - self.counted_from)
+
+    def give_up(self, dues: Iterable[float], now: float) -> None:
         """Count requests that were given up with the time that they were waited for."""
         for due in dues:
-            if due >= counted_from:
+            if due >= self.counted_from:
                 self.latencies.append(now - due)
                 self.unanswered += 1
-                self.seconds = now - counted_from
 
 
 def get(path: str) -> Request:
@@ -223,7 +230,7 @@ def _drive(
     selector = selectors.DefaultSelector()
     for number, stream in enumerate(streams):
         moments = random.Random(_SEED + number) if number else None
-        state = _StreamState(stream, Outcome(stream.name), began, moments)
+        state = _StreamState(stream, Outcome(stream.name, counted_from, end), began, moments)
         state.free = [_connect(address, state) for _ in range(stream.connections)]
         running.append(state)
     busy: set[_Connection] = set()
@@ -251,7 +258,7 @@ def _drive(
             if events & selectors.EVENT_WRITE:
                 connection.send()
                 selector.modify(connection, connection.awaited())
-            if events & selectors.EVENT_READ and _receive(connection, counted_from):
+            if events & selectors.EVENT_READ and _receive(connection):
                 selector.unregister(connection)
                 busy.discard(connection)
                 connection.stream.free.append(connection)
@@ -259,9 +266,9 @@ def _drive(
         for connection in state.free:
             connection.socket.close()
         if not state.exhausted:
-            state.outcome.give_up(state.waiting, now, counted_from)
+            state.outcome.give_up(state.waiting, now)
     for connection in busy:
-        connection.stream.outcome.give_up([connection.due], now, counted_from)
+        connection.stream.outcome.give_up([connection.due], now)
         connection.socket.close()
     return [state.outcome for state in running]
 
@@ -277,7 +284,7 @@ def _connected(address: tuple[str, int]) -> socket.socket:
     return connected
 
 
-def _receive(connection: _Connection, counted_from: float) -> bool:
+def _receive(connection: _Connection) -> bool:
     """Read what has come; True when the answer is whole, or none will come."""
     received = connection.received
     outcome = connection.stream.outcome
@@ -288,9 +295,8 @@ def _receive(connection: _Connection, counted_from: float) -> bool:
     if not data:
         now, connection.is_over = time.perf_counter(), True
         outcome.losses.append(Loss(connection.socket.getsockname()[1], now))
-        if connection.due >= counted_from:
+        if connection.due >= outcome.counted_from:
             outcome.statuses[0] += 1
-            outcome.seconds = now - counted_from
         return True
     received += data
     head = received.find(b"\r\n\r\n")
@@ -308,12 +314,14 @@ def _receive(connection: _Connection, counted_from: float) -> bool:
     if status == 201:
         start = body.find(b'"id":"') + 6
         outcome.ids.append(body[start : start + 36].decode())
-    if connection.due < counted_from:
+    if status not in _TOO_MUCH:
+        outcome.all_answered += 1
+        outcome.answered += outcome.counted_from <= now < outcome.end
+    if connection.due < outcome.counted_from:
         return True
     outcome.statuses[status] += 1
     (outcome.refusals if status in _TOO_MUCH else outcome.latencies).append(now - connection.due)
     outcome.delays.append(connection.sent_at - connection.due)
-    outcome.seconds = now - counted_from
     at = body.find(b'"total":')
     if at >= 0:
         outcome.totals.append(int(body[at + 8 : at + 20].split(b",")[0].split(b"}")[0]))

@@ -19,13 +19,14 @@ from pathlib import Path
 
 import httpx
 import orjson
+import psutil
 
 from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import lookups, served
+from bench.service.loaded_service import lookups, served, server_processes
 from bench.service.open_loop_driver import Outcome, Request, Stream, drive, post
-from bench.service.service_process import Service, await_jobs
+from bench.service.service_process import Service, await_jobs, processor_seconds
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 2.0
 _PROCESSES = (1, 2)
@@ -44,11 +45,7 @@ class _Answers:
     """What became of the requests of one kind, in each round."""
 
     rounds: list[Outcome] = field(default_factory=list)
-
-    def rate(self, number: int) -> float:
-        """Answers a second in a round."""
-        outcome = self.rounds[number]
-        return (outcome.statuses[200] + outcome.statuses[201]) / outcome.seconds
+    spent: list[float] = field(default_factory=list)  # milliseconds of the service's processors an answer
 
     def row(self, name: str, beside: "_Answers | None" = None) -> list[Cell]:
         """Each figure as median and spread of the rounds; rates also to those of the rounds `beside`."""
@@ -56,8 +53,9 @@ class _Answers:
         refused = statuses[429] + statuses[503]
         failed = statuses.total() - statuses[200] - statuses[201] - refused
         failed += sum(outcome.unanswered for outcome in self.rounds)
-        rates = [self.rate(number) for number in range(len(self.rounds))]
-        ratios = [rate / beside.rate(number) for number, rate in enumerate(rates)] if beside else []
+        rates = [each.rate for each in self.rounds]
+        eight = beside.rounds if beside else []
+        ratios = [rate / other.rate for rate, other in zip(rates, eight, strict=bool(beside))]
         return [
             name,
             _spread(rates, 0),
@@ -69,6 +67,7 @@ class _Answers:
                 for share in (0.5, 0.99, 1.0)
             ),
             _spread([1000 * _quantile(each.refusals, 0.99) for each in self.rounds if each.refusals], 1),
+            _spread(self.spent, 2),
         ]
 
 
@@ -91,7 +90,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         for processes in options.api_processes or _PROCESSES:
             environment = {"BOOKPRINT_PROCESSES": str(processes)}
             with served(servers, folder / library.name / "service", environment) as service:
-                loads = _Loads(service, library, query, seconds)
+                loads = _Loads(service, [service.process, *server_processes()], library, query, seconds)
                 loads.run(rounds)
                 acknowledged += len(loads.acknowledged)
                 missing += lost(service.url, loads.acknowledged)
@@ -105,7 +104,8 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             f"{library.books:,} books. Driver, API, workers, Postgres and Valkey share the machine. Clients "
             f"ask again once they are answered. Shares are of what {_CLIENTS[0]} clients get answered. "
             f"Beside lookups come half the posts that {_POSTING} clients get answered, of {_CHARACTERS:,} "
-            f"characters. Requests come over {_CONNECTIONS:,} connections."
+            f"characters. Requests come over {_CONNECTIONS:,} connections. Processor time is that of the "
+            "service and its servers for each answer that is no refusal, posts beside it included."
         ],
     )
 
@@ -115,6 +115,7 @@ class _Loads:
     """All loads of one service, and what became of them."""
 
     service: Service
+    processes: Sequence[psutil.Process]  # roots of everything that serves
     library: Library
     query: str
     seconds: float
@@ -127,13 +128,13 @@ class _Loads:
         self._measure("warm-up", self._asked(50.0, 32))
         self._measure("posts", _once(books, 300, connections=_POSTING))
         del self.answers["warm-up"]
-        posts = self.answers["posts"].rate(0) / 2
+        posts = self.answers["posts"].rounds[0].rate / 2
         for number in range(rounds):
             with self.service.client() as client:
                 await_jobs(client)
             for clients in _CLIENTS:
                 self._measure(f"{clients} clients", self._asked(None, clients))
-            load = self.answers[f"{_CLIENTS[0]} clients"].rate(number)
+            load = self.answers[f"{_CLIENTS[0]} clients"].rounds[number].rate
             for share in _SHARES:
                 self._measure(f"{share:g} of that", self._asked(share * load))
                 if share > 1:
@@ -151,11 +152,14 @@ class _Loads:
             for name, each in self.answers.items()
         ]
         headers = ["requests", "answered a second", "to that of 8 clients", "refused", "failed"]
-        headers += ["median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms"]
+        headers += ["median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms", "processor, ms"]
         return Table(headers, rows, caption)
 
     def _measure(self, name: str, *streams: Stream, warm_up: float = 1.0) -> None:
+        before = sum(processor_seconds(*self.processes).values())
         outcomes = drive(self.service.address, streams, seconds=self.seconds, warm_up=warm_up)
+        spent = sum(processor_seconds(*self.processes).values()) - before
+        self.answers[name].spent.append(1000 * spent / max(1, outcomes[0].all_answered))
         for each, outcome in zip((name, f"{name}: posts"), outcomes, strict=False):
             self.answers[each].rounds.append(outcome)
             self.acknowledged.extend(outcome.ids)

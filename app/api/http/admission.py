@@ -8,27 +8,18 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from math import ceil
+from math import ceil, inf
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.http.problems import RequestRefusal
 
-ALWAYS_WAITING = 512
-"""Requests that may wait in any case: clients that ask again once they are answered."""
-
-PATIENCE = 5.0
-"""Seconds after which a request that waits is refused, at the least."""
-
 LINE_WAIT = 30.0
 """Seconds that a line of a bulk request waits; meanwhile no more lines are read."""
 
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
-
-_MEAN_OF = 100
-"""Intervals that count in their mean, in which older ones weigh less."""
 
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
@@ -52,58 +43,63 @@ class Overloaded(RequestRefusal):
 
 
 class Permits:
-    """The permits for requests of one kind. Who finds none waits, and is let in in turn."""
+    """The permits for requests of one kind. Who finds none waits up to a bound, and is let in in turn."""
 
     def __init__(self, count: int, longest_wait: float, note_refusal: Callable[[], None]) -> None:
         self._note_refusal = note_refusal
         self._free = asyncio.Semaphore(count)
         self._longest_wait = longest_wait  # seconds
         self._waiting = 0
-        self._interval = 0.0  # mean seconds between two that are let in while others wait
-        self._intervals = 0  # that count in the mean
-        self._last_at: float | None = None  # when one was let in last, by the event loop; None: nobody waited
+        self._let_in = 0.0  # of those that waited, since somebody has waited all the time
+        self._counted_from = inf  # when the first of them was, by the event loop
 
-    @property
-    def expected_wait(self) -> float:
-        """Seconds that a request would wait which came now."""
-        return self._waiting * self._interval
+    def is_hopeless(self, share: float = 1.0) -> bool:
+        """Whether a request that came now would wait longer than this share of the longest wait.
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether a request that came now would wait too long; to say so at once costs least."""
-        return self._waiting >= ALWAYS_WAITING and self.expected_wait > self._longest_wait
+        By the rate at which others were let in, once it has been seen for a third of the longest wait: how
+        long the first answers after a pause take, or a single one, says little.
+        """
+        if not self._waiting:
+            return False
+        seconds = asyncio.get_running_loop().time() - self._counted_from
+        is_known = seconds > self._longest_wait / 3
+        return is_known and self._waiting * seconds / self._let_in > share * self._longest_wait
 
     async def take(self, patience: float | None = None) -> None:
         """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
 
-        Without `patience` these are PATIENCE, and Overloaded is raised at once where it is hopeless to wait.
+        Without `patience` it is the longest wait, and Overloaded is raised at once where it is hopeless.
         """
         if not self._free.locked():
             await self._free.acquire()
             return
-        if patience is None and self.is_hopeless:
+        if patience is None and self.is_hopeless():
             raise self.refusal()
+        if not self._waiting:
+            self._let_in, self._counted_from = 0.0, inf
         self._waiting += 1
         try:
-            async with asyncio.timeout(patience or max(PATIENCE, self._longest_wait)):
+            async with asyncio.timeout(patience or self._longest_wait):
                 await self._free.acquire()
         except TimeoutError:
             raise self.refusal() from None
         finally:
             self._waiting -= 1
+        now = asyncio.get_running_loop().time()
+        self._counted_from = min(now, self._counted_from)
+        self._let_in += 1
+        seconds = now - self._counted_from
+        if seconds > self._longest_wait:  # the older half weighs half as much
+            self._counted_from += seconds / 2
+            self._let_in /= 2
 
     def give_back(self) -> None:
         self._free.release()
-        now = asyncio.get_running_loop().time()
-        if self._last_at is not None:
-            self._intervals = min(self._intervals + 1, _MEAN_OF)
-            self._interval += (now - self._last_at - self._interval) / self._intervals
-        self._last_at = now if self._waiting else None
 
     def refusal(self) -> Overloaded:
-        """The error for a request that is not let in; those that wait are worked off by its `retry_after`."""
+        """The error for a request that is not let in; by its `retry_after` nobody waits who waits now."""
         self._note_refusal()
-        return Overloaded(TOO_MANY, max(1, ceil(self.expected_wait)))
+        return Overloaded(TOO_MANY, ceil(self._longest_wait))
 
 
 class Room:
@@ -178,15 +174,14 @@ class Admission:
         self,
         reads_at_once: int,
         writes_at_once: int,
-        longest_read_wait: float,
-        longest_write_wait: float,
+        longest_wait: float,
         max_held_bytes: int,
         max_spooled_bytes: int,
         note_refusal: Callable[[], None],
     ) -> None:
-        self.reads = Permits(reads_at_once, longest_read_wait, note_refusal)
-        self._writes = Permits(writes_at_once, longest_write_wait, note_refusal)
-        self._watching = Permits(1, PATIENCE, note_refusal)
+        self.reads = Permits(reads_at_once, longest_wait, note_refusal)
+        self._writes = Permits(writes_at_once, longest_wait, note_refusal)
+        self._watching = Permits(1, longest_wait, note_refusal)
         self.memory = Room(max_held_bytes, "The bodies of requests take all the memory that they may.")
         self.disk = Room(
             max_spooled_bytes, "The files of requests take all the room on the disk that they may."

@@ -27,6 +27,8 @@ UNREAD_SECONDS = 60.0
 READ_PERMITS = "read_permits"
 """Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
 
+_HOPE = 0.9  # below 1, as many requests may be parsed before the first of them waits
+
 _WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
 _NOT_SIMPLE = re.compile(
     rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
@@ -67,7 +69,7 @@ class BoundedConnection(HttpToolsProtocol):
         parse it would take the time in which others are answered.
         """
         refusing: Permits | None = self.app_state.get(READ_PERMITS)
-        if refusing is not None and refusing.is_hopeless and self._is_idle() and _is_whole_read(data):
+        if refusing is not None and refusing.is_hopeless(_HOPE) and self._is_idle() and _is_whole_read(data):
             self.transport.write(_refusal(refusing.refusal().retry_after, self.scheme == "https"))
             if self._deadline is not None:  # the first head has still not been parsed
                 self._expect_within(HEAD_SECONDS)

@@ -1,6 +1,7 @@
 """Requests beyond what the service can work on: refused at once, and nobody else pays for them."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,7 +10,6 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from app.api.http import admission
 from app.api.http.admission import Overloaded, Permits
 from app.api.http.connections import READ_PERMITS
 from app.api.http.routes import ScopedRoute
@@ -24,9 +24,8 @@ TEXT = {"text": "a book of which there is one copy " * 20}
 
 
 @pytest.fixture
-def narrow(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setattr(admission, "PATIENCE", 0.2)
-    one = {"reads_at_once": 1, "writes_at_once": 1, "longest_read_wait": 0.2, "longest_write_wait": 0.2}
+def narrow(settings: Settings) -> Settings:
+    one = {"reads_at_once": 1, "writes_at_once": 1, "longest_wait": 0.2}
     return settings.model_copy(update=one)
 
 
@@ -64,9 +63,8 @@ async def test_requests_are_let_in_in_their_order_and_never_too_many() -> None:
     assert order == list(range(20))
 
 
-async def test_nobody_waits_longer_than_is_patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "PATIENCE", 0.2)
-    permits, loop = permits_of(1, 0.1), asyncio.get_running_loop()
+async def test_nobody_waits_longer_than_the_longest_wait() -> None:
+    permits, loop = permits_of(1, 0.2), asyncio.get_running_loop()
     staying = asyncio.create_task(visit(permits, 0.5))
     await asyncio.sleep(0)
     begun = loop.time()
@@ -77,23 +75,26 @@ async def test_nobody_waits_longer_than_is_patient(monkeypatch: pytest.MonkeyPat
     assert await visit(permits, 0) < 0.1
 
 
-async def test_clients_that_ask_again_when_they_are_answered_are_never_refused() -> None:
-    permits, loop = permits_of(4, 0.02), asyncio.get_running_loop()
+async def test_clients_that_ask_again_when_they_are_answered_are_not_refused() -> None:
+    permits, loop = permits_of(4, 1.0), asyncio.get_running_loop()
     waits: list[float] = []
+    numbers = itertools.count()
 
-    async def ask(end: float) -> None:
+    async def ask(seconds: float) -> None:
+        end = loop.time() + seconds
         while loop.time() < end:
-            waits.append(await visit(permits, 0.004))
+            slowly = next(numbers) in {0, 1, 2, 3, 500}
+            waits.append(await visit(permits, 0.2 if slowly else 0.005))
 
-    await asyncio.gather(*(ask(loop.time() + 2) for _ in range(400)))
-    assert max(waits) > 0.2  # ten times as long as others may wait
+    for _ in range(2):  # the second time after a pause, when the rate was low last
+        await asyncio.gather(*(ask(1.5) for _ in range(200)))
+        await asyncio.gather(*(visit(permits, 0.2) for _ in range(8)))
+        await asyncio.sleep(0.1)
     assert len(waits) > 800
+    assert max(waits) > 0.25  # they do wait for each other
 
 
-async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(admission, "ALWAYS_WAITING", 20)
+async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once() -> None:
     permits, loop = permits_of(2, 0.3), asyncio.get_running_loop()
     waits: list[float] = []
     refusals: list[tuple[float, int]] = []
@@ -112,9 +113,9 @@ async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once(
     await asyncio.gather(*asking)
     assert len(refusals) > 0.2 * len(asking)
     assert len(waits) > 0.3 * len(asking)
-    assert max(seconds for seconds, _ in refusals) < 0.1
+    assert sum(seconds > 0.05 for seconds, _ in refusals) < 0.1 * len(refusals)
     assert {retry_after for _, retry_after in refusals} == {1}
-    assert max(waits) < 1.2  # it would be 3 s if all were let in
+    assert max(waits) < 0.4  # it would be 3 s if all were let in
     assert await visit(permits, 0) < 0.01
 
 
@@ -289,7 +290,7 @@ async def hopeless_reads(app: FastAPI) -> AsyncIterator[None]:
     """Have a permit to read taken, and no hope for another."""
     reads = app.state.admission.reads
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Permits, "is_hopeless", property(lambda self: self is reads))
+        patch.setattr(Permits, "is_hopeless", lambda self, share=1.0: self is reads)
         await reads.take()
         yield
     reads.give_back()
