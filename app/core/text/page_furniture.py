@@ -5,6 +5,7 @@ the words that a page break divides, from meeting. They are known by where they 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,6 +78,24 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
             page.pop()
     kept = ["\n".join(page) for page in lines]
     return kept if any(character.isalnum() for page in kept for character in page) else list(pages)
+
+
+def printed_numbers(pages: Sequence[str]) -> list[int | None]:
+    """The number that is printed at the head or the foot of each page and counts it; None where none is.
+
+    >>> printed_numbers(["12 EMMA\\nwas", "EMMA 13\\na", "14 EMMA\\nwell", "a plate"])
+    [12, 13, 14, None]
+    """
+    lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
+    offsets = [
+        {*_line(page, 0, index).offsets, *_line(page, -1, index).offsets} for index, page in enumerate(lines)
+    ]
+    numbers: list[int | None] = []
+    for index, here in enumerate(offsets):
+        near = Counter(offset for others in _around(offsets, index, _NEIGHBOURS) for other in others for offset in other)
+        counting = max(here, key=lambda offset: (near[offset], -offset), default=None)
+        numbers.append(None if counting is None or near[counting] < _REPETITIONS else index + counting)
+    return numbers
 
 
 def with_plain_hyphens(text: str) -> str:
