@@ -52,15 +52,15 @@ def made_scan(shelf: Shelf, source: Source, kinds: Sequence[FaultKind], copies: 
     """A scan with these faults, 1 to 20 leaves each, at 0 to 5 % character errors."""
     rng = np.random.default_rng(seed)
     printed = [source.page(number).replace(PAGE_BREAK, "\n") for number in range(source.page_count)]
-    (other,) = shelf.others(1, [source], rng)
+    other, advertised = shelf.others(2, [source], rng)
     pages = [_Page(number, text) for number, text in enumerate(printed)]
     faults: list[FaultKind] = []
     for kind in kinds:
         pages = _with_fault(pages, kind, len(faults), other, rng)
         faults.append(kind)
     rates = tuple(float(rng.uniform(0, _AT_MOST_ERRORS)) for _ in range(copies + 1))
-    pages = _with_decoys(pages, other, rng)
-    copied = [_with_decoys([_Page(number, text) for number, text in enumerate(printed)], other, rng) for _ in range(copies)]
+    pages = _with_decoys(pages, advertised, rng)
+    copied = [_with_decoys([_Page(number, text) for number, text in enumerate(printed)], advertised, rng) for _ in range(copies)]
     return MadeScan(
         source,
         [misread(page.text, rates[0], rng) for page in pages if not isinstance(page, _Gap)],

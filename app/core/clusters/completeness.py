@@ -218,7 +218,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
             int(match.chain[at - 1]) if at else -1,
             int(match.chain[at]) if at < len(match.chain) else len(match.partner),
         )
-        yield _Suspicion("misplaced", (first, end), between, match.number, copy_pages, 1.0 + _order_evidence(match, (first, end), copy_pages), ())
+        yield _Suspicion("misplaced", (first, end), between, match.number, copy_pages, 1.5 + _order_evidence(match, (first, end), copy_pages), ())
 
 
 def _order_evidence(match: _Match, pages: tuple[int, int], copy_pages: tuple[int, int]) -> float:
