@@ -12,6 +12,7 @@ from app.services.books import Backlog, Books, Ingest
 from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
+from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
 from app.services.health import Health
@@ -75,6 +76,7 @@ class Services:
     relations: Relations
     clusters: Clusters
     master_copies: MasterCopies
+    completeness: Completeness
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
@@ -173,6 +175,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         relations=relations,
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
+        completeness=Completeness(ClusterQueries(database), related),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, related),

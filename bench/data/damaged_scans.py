@@ -11,8 +11,8 @@ import numpy as np
 
 from app.core.model import PAGE_BREAK
 from bench.data.misreading import misread
-from bench.data.pair_truth import TEXT_PAGE
 from bench.data.paginated_books import Shelf, Source
+from bench.data.pair_truth import TEXT_PAGE
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
 
@@ -60,13 +60,19 @@ def made_scan(shelf: Shelf, source: Source, kinds: Sequence[FaultKind], copies: 
         faults.append(kind)
     rates = tuple(float(rng.uniform(0, _AT_MOST_ERRORS)) for _ in range(copies + 1))
     pages = _with_decoys(pages, advertised, rng)
-    copied = [_with_decoys([_Page(number, text) for number, text in enumerate(printed)], advertised, rng) for _ in range(copies)]
+    copied = [
+        _with_decoys([_Page(number, text) for number, text in enumerate(printed)], advertised, rng)
+        for _ in range(copies)
+    ]
     return MadeScan(
         source,
         [misread(page.text, rates[0], rng) for page in pages if not isinstance(page, _Gap)],
         [page.origin for page in pages if not isinstance(page, _Gap)],
         [_located(number, kind, pages) for number, kind in enumerate(faults)],
-        [[misread(page.text, rate, rng) for page in each] for each, rate in zip(copied, rates[1:], strict=True)],
+        [
+            [misread(page.text, rate, rng) for page in each]
+            for each, rate in zip(copied, rates[1:], strict=True)
+        ],
         [[page.origin for page in each] for each in copied],
         rates,
     )

@@ -34,14 +34,17 @@ _EQUAL = 0.35
 _AS_ALIKE = 0.8
 """Two pages of a copy are as like a page of the scan, if the one has so much of the other's similarity."""
 
-
-_EVEN_STEP = 0.01
-
 _ANOTHER_COPY = 3.0
 """Log odds that a further copy adds where it shows the same, or takes away where it does not."""
 
 _SAID_BY_NUMBERS = 4.0
 """Log odds that page numbers add or take away."""
+
+_RUNS_ON = 1.5
+"""Log odds that a sentence adds which runs from one page to the next."""
+
+_DEVIATION = 1.4
+"""Log odds that each standard deviation of the words takes away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +52,7 @@ class ScannedBook:
     """A book by its pages."""
 
     pages: PageSignatures
-    sequence: PageSequence | None  # None: the text is not kept
+    sequence: PageSequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,12 @@ class _Suspicion:
     """A fault that one copy shows."""
 
     kind: FaultKind
-    pages: tuple[int, int]  # of the scan; of what is missing the page before it and the one after, end inclusive
+    pages: tuple[int, int]  # of the scan; of what is missing the page before it and the one after
     between: tuple[int, int] | None
     copy: int
     copy_pages: tuple[int, int]
     log_odds: float
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,24 +88,32 @@ class _Match:
     scan: ScannedBook
     copy: ScannedBook
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
-    chain: NDArray[np.int64]  # pages of the scan that are in the order of the copy
-    similarities: NDArray[np.uint8]  # (pages of the scan, pages of the copy); 0 where a page has too little text
+    chain: Sequence[int]  # pages of the scan that are in the order of the copy
+    similarities: NDArray[
+        np.uint8
+    ]  # (pages of the scan, pages of the copy); 0 where a page has too little text
 
     def gaps(self) -> Iterator[tuple[int, int, int, int]]:
         """Neighbours in the chain with pages between them: of the scan and the copy, and the next of each."""
-        chain = [(page, int(self.partner[page])) for page in self.chain.tolist()]
-        rows, columns = self.similarities.shape
-        for here, after in pairwise([(-1, -1), *chain, (rows, columns)]):
-            if max(after[0] - here[0], after[1] - here[1]) > 1:
-                yield *here, *after
+        return _gaps(self.chain, self.partner, self.similarities.shape[1])
 
-    def covers(self, first: int, end: int) -> bool:
-        """Whether the scan's pages from first to before end are all in the order of the copy."""
-        return set(range(first, end)) <= set(self.chain.tolist())
+    def covers(self, pages: tuple[int, int]) -> bool:
+        """Whether all these pages of the scan are in the order of the copy."""
+        return set(range(*pages)) <= set(self.chain)
+
+    def adjoins(self, between: tuple[int, int]) -> bool:
+        """Whether the copy has nothing between these two pages of the scan, which it has both."""
+        first, second = between
+        return (
+            first >= 0
+            and second < len(self.partner)
+            and {first, second} <= set(self.chain)
+            and int(self.partner[second]) - int(self.partner[first]) == 1
+        )
 
 
 def find_faults(scan: ScannedBook, copies: Sequence[ScannedBook]) -> list[Finding]:
-    """The faults of a scan, by copies of the same printing, in the order of its pages; raises `RecipeMismatch`."""
+    """The faults of a scan, by copies of its printing, in the order of its pages; raises `RecipeMismatch`."""
     matches = [_match(number, scan, copy) for number, copy in enumerate(copies)]
     suspicions = [
         suspicion
@@ -122,114 +133,145 @@ def _match(number: int, scan: ScannedBook, copy: ScannedBook) -> _Match:
     similarities = np.empty((len(scan.pages.values), len(copy.pages.values)), dtype=np.uint8)
     kernels.page_similarities(scan.pages.values, copy.pages.values, LEAST_BINS, similarities)
     # A page that has just enough text in one book may have a little less in the other.
-    lengths = [np.where(each.pages.lengths >= _LEAST_TEXT / 2, each.pages.lengths, 0) for each in (scan, copy)]
+    lengths = [
+        np.where(each.pages.lengths >= _LEAST_TEXT / 2, each.pages.lengths, 0) for each in (scan, copy)
+    ]
     background = estimate_background(similarities, *(each.astype(np.int64) for each in lengths))
     similarities[lengths[0] == 0] = 0
     similarities[:, lengths[1] == 0] = 0
     least = 255 * max(background.threshold, _EQUAL * background.typical)
     partner = np.where(similarities.max(axis=1) >= least, similarities.argmax(axis=1), -1)
-    rows = np.flatnonzero(partner >= 0)
-    chain = rows[_longest_ascending(partner[rows], rows)]
-    return _Match(number, scan, copy, partner, chain, similarities)
+    # Forms and tables are alike within a book: a page is rather the one that stands where it stands.
+    for before, copy_before, after, copy_after in list(
+        _gaps(_chain(partner), partner, len(copy.pages.values))
+    ):
+        here = similarities[before + 1 : after, copy_before + 1 : copy_after]
+        if here.size:
+            inside = here.max(axis=1) >= least
+            partner[before + 1 : after][inside] = copy_before + 1 + here.argmax(axis=1)[inside]
+    return _Match(number, scan, copy, partner, _chain(partner), similarities)
 
 
-def _longest_ascending(values: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The indices of a longest strictly ascending part of the values, rather of neighbours than of others.
+def _chain(partner: NDArray[np.int64]) -> list[int]:
+    """The scan's pages of a longest ascending part of their partners, of two as long the more even one.
 
-    Of two that are as long, the one with more steps that are as wide in the values as in the places.
+    Where two pages have one partner, and all else is equal, it is the earlier of them.
     """
-    lengths, before = np.ones(len(values)), np.full(len(values), -1)
-    for index in range(1, len(values)):
-        even = values[:index] - places[:index] == values[index] - places[index]
-        reached = np.where(values[:index] < values[index], lengths[:index] + _EVEN_STEP * even, 0)
-        best = index - 1 - int(reached[::-1].argmax())
+    pages = np.flatnonzero(partner >= 0)
+    values = partner[pages]
+    # A page counts more than all even steps together.
+    one = len(pages) + 1
+    lengths, before = np.full(len(pages), one), np.full(len(pages), -1)
+    for index in range(1, len(pages)):
+        even = values[:index] - pages[:index] == values[index] - pages[index]
+        reached = np.where(values[:index] < values[index], lengths[:index] + even, 0)
+        best = int(reached.argmax())
         if reached[best]:
-            lengths[index], before[index] = reached[best] + 1, best
-    chosen = [int(lengths.argmax())] if len(values) else []
+            lengths[index], before[index] = reached[best] + one, best
+    chosen = [int(lengths.argmax())] if len(pages) else []
     while chosen and before[chosen[-1]] >= 0:
         chosen.append(int(before[chosen[-1]]))
-    return np.array(chosen[::-1], dtype=np.int64)
+    return [int(page) for page in pages[chosen[::-1]]]
+
+
+def _gaps(
+    chain: Sequence[int], partner: NDArray[np.int64], copy_pages: int
+) -> Iterator[tuple[int, int, int, int]]:
+    steps = [(-1, -1), *((page, int(partner[page])) for page in chain), (len(partner), copy_pages)]
+    for here, after in pairwise(steps):
+        if max(after[0] - here[0], after[1] - here[1]) > 1:
+            yield *here, *after
 
 
 def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
-    """What lies in gaps of the chain: pages that the copy alone has, or the scan and the copy each their own."""
+    """What lies in gaps of the chain: pages of the copy alone, or of the scan and the copy each their own."""
     taken = set(match.partner.tolist())
     has_text = [each.pages.lengths >= _LEAST_TEXT for each in (match.scan, match.copy)]
     for before, copy_before, after, copy_after in match.gaps():
         own = [page for page in range(before + 1, after) if has_text[0][page] and match.partner[page] < 0]
-        lacked = [page for page in range(copy_before + 1, copy_after) if has_text[1][page] and page not in taken]
+        lacked = [
+            page for page in range(copy_before + 1, copy_after) if has_text[1][page] and page not in taken
+        ]
         if not lacked:
             continue
-        if own and len(own) == len(lacked):
+        as_many = len(own) == len(lacked) or after - before == copy_after - copy_before
+        if own and as_many:
             if before >= 0 and after < len(match.partner):
                 yield _foreign(match, own, lacked)
         elif len(lacked) > len(own):
             yield _missing(match, (before, after), lacked, (copy_before, copy_after))
 
 
-def _missing(match: _Match, bounds: tuple[int, int], lacked: Sequence[int], copy_bounds: tuple[int, int]) -> _Suspicion:
-    log_odds, reasons = 2.5, []
-    if bounds[0] < 0 or bounds[1] == len(match.partner):
-        log_odds -= 6
+def _missing(
+    match: _Match, bounds: tuple[int, int], lacked: Sequence[int], copy_bounds: tuple[int, int]
+) -> _Suspicion:
     copy, scan = match.copy.sequence, match.scan.sequence
-    if copy is not None and scan is not None:
-        deviation = copy.deviation(lacked, [page for page in match.partner[match.chain].tolist()])
-        log_odds += 1.4 * min(deviation, 1)
-        if deviation > -1:
-            reasons.append("they have the words of the book")
-        if copy.runs_on(copy_bounds[0], lacked[0]) or copy.runs_on(lacked[-1], copy_bounds[1]):
-            log_odds += 1.5
-            reasons.append("sentences run on into them")
-        counted = copy.counts(*copy_bounds, len(lacked))
-        jumps = scan.counts(*bounds, 0)
-        if counted is not None:
-            log_odds += _SAID_BY_NUMBERS if counted else -_SAID_BY_NUMBERS
-            reasons += ["they are counted by its page numbers"] * counted
-        if jumps is not None:
-            log_odds += -_SAID_BY_NUMBERS if jumps else _SAID_BY_NUMBERS
-    return _Suspicion("missing", bounds, bounds, match.number, (lacked[0], lacked[-1] + 1), log_odds, tuple(reasons))
+    inner = bounds[0] >= 0 and bounds[1] < len(match.partner)
+    log_odds, reasons = 2.5 if inner else -3.5, []
+    deviation = copy.deviation(lacked, [int(match.partner[page]) for page in match.chain])
+    log_odds += _DEVIATION * min(deviation, 1)
+    if deviation > -1:
+        reasons.append("they have the words of the book")
+    if copy.runs_on(copy_bounds[0], lacked[0]) or copy.runs_on(lacked[-1], copy_bounds[1]):
+        log_odds += _RUNS_ON
+        reasons.append("sentences run on into them")
+    counted = copy.counts(*copy_bounds, len(lacked))
+    if counted is not None:
+        log_odds += _SAID_BY_NUMBERS if counted else -_SAID_BY_NUMBERS
+        reasons += ["the copy counts them by its page numbers"] * counted
+    closed = scan.counts(*bounds, 0)
+    if closed is not None:
+        log_odds += -_SAID_BY_NUMBERS if closed else _SAID_BY_NUMBERS
+        reasons += ["the page numbers of the scan jump there"] * (not closed)
+    return _Suspicion(
+        "missing", bounds, bounds, match.number, (lacked[0], lacked[-1] + 1), log_odds, tuple(reasons)
+    )
 
 
 def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspicion:
-    log_odds = 0.0
-    if match.scan.sequence is not None:
-        log_odds = -1 - 1.4 * match.scan.sequence.deviation(own, match.chain.tolist())
+    log_odds = -1 - _DEVIATION * match.scan.sequence.deviation(own, match.chain)
     return _Suspicion(
-        "foreign", (own[0], own[-1] + 1), None, match.number, (lacked[0], lacked[-1] + 1), log_odds, ()
+        "foreign",
+        (own[0], own[-1] + 1),
+        None,
+        match.number,
+        (lacked[0], lacked[-1] + 1),
+        log_odds,
+        ("they have other words than the book",),
     )
 
 
 def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
     """The scan's pages that a copy has, but not in this order."""
-    chain = set(match.chain.tolist())
-    in_chain = {int(match.partner[page]): page for page in match.chain.tolist()}
+    in_chain = {int(match.partner[page]): page for page in match.chain}
+    chain = set(match.chain)
     others = [page for page in np.flatnonzero(match.partner >= 0).tolist() if page not in chain]
-    kinds = {page: "doubled" if int(match.partner[page]) in in_chain else "misplaced" for page in others}
-    for first, end in _stretches(others, lambda page: (kinds[page])):
-        partners = [int(match.partner[page]) for page in range(first, end) if page in kinds]
+    doubled = {page: int(match.partner[page]) in in_chain for page in others}
+    for pages in _stretches(others, doubled):
+        partners = [int(match.partner[page]) for page in pages]
         copy_pages = min(partners), max(partners) + 1
-        if kinds[first] == "doubled":
-            if not any(_has_twice(match, page) for page in range(first, end) if page in kinds):
-                yield _Suspicion("doubled", (first, end), None, match.number, copy_pages, 3.0, ())
-            continue
-        places = match.partner[match.chain]
-        at = int(np.searchsorted(places, copy_pages[0]))
-        between = (
-            int(match.chain[at - 1]) if at else -1,
-            int(match.chain[at]) if at < len(match.chain) else len(match.partner),
-        )
-        yield _Suspicion("misplaced", (first, end), between, match.number, copy_pages, 1.5 + _order_evidence(match, (first, end), copy_pages), ())
+        stretch = pages[0], pages[-1] + 1
+        if not doubled[pages[0]]:
+            yield _misplaced(match, stretch, copy_pages)
+        elif not any(_has_twice(match, page) for page in pages):
+            yield _Suspicion("doubled", stretch, None, match.number, copy_pages, 3.0)
 
 
-def _order_evidence(match: _Match, pages: tuple[int, int], copy_pages: tuple[int, int]) -> float:
-    scan, copy = match.scan.sequence, match.copy.sequence
-    if scan is None or copy is None:
-        return 0.0
+def _misplaced(match: _Match, pages: tuple[int, int], copy_pages: tuple[int, int]) -> _Suspicion:
+    places = match.partner[list(match.chain)]
+    at = int(np.searchsorted(places, copy_pages[0]))
+    between = (
+        match.chain[at - 1] if at else -1,
+        match.chain[at] if at < len(match.chain) else len(match.partner),
+    )
     joins = [
-        sum(each.runs_on(page, page + 1) for page in (bounds[0] - 1, bounds[1] - 1))
-        for each, bounds in ((scan, pages), (copy, copy_pages))
+        sum(each.sequence.runs_on(page, page + 1) for page in (bounds[0] - 1, bounds[1] - 1))
+        for each, bounds in ((match.scan, pages), (match.copy, copy_pages))
     ]
-    return 1.5 * (joins[1] - joins[0])
+    deviation = match.copy.sequence.deviation(range(*copy_pages), places.tolist())
+    log_odds = 1.5 + _RUNS_ON * (joins[1] - joins[0]) + _DEVIATION * min(deviation + 1, 0)
+    reasons = ("sentences run on there",) if joins[1] > joins[0] else ()
+    return _Suspicion("misplaced", pages, between, match.number, copy_pages, log_odds, reasons)
 
 
 def _has_twice(match: _Match, page: int) -> bool:
@@ -238,22 +280,29 @@ def _has_twice(match: _Match, page: int) -> bool:
     return bool(np.count_nonzero(row >= _AS_ALIKE * row.max()) > 1)
 
 
-def _stretches(pages, kind) -> Iterator[tuple[int, int]]:
-    """The pages that follow each other, with one page between them at most, and are of one kind."""
-    start = 0
-    for place, page in enumerate(pages):
-        last = place + 1 == len(pages)
-        if last or pages[place + 1] - page > 2 or kind(pages[place + 1]) != kind(page):
-            yield pages[start], page + 1
-            start = place + 1
+def _stretches(pages: Sequence[int], doubled: dict[int, bool]) -> Iterator[list[int]]:
+    """The pages that follow each other, with one between them at most, and are all doubled or all not."""
+    stretch: list[int] = []
+    for page in pages:
+        if stretch and (page - stretch[-1] > 2 or doubled[page] != doubled[stretch[-1]]):
+            yield stretch
+            stretch = []
+        stretch.append(page)
+    if stretch:
+        yield stretch
 
 
 def _grouped(suspicions: Sequence[_Suspicion]) -> list[list[_Suspicion]]:
     """The suspicions of all copies, those of one kind that meet in the scan together."""
     groups: list[list[_Suspicion]] = []
     for suspicion in sorted(suspicions, key=lambda each: (each.kind, each.pages)):
-        if groups and groups[-1][0].kind == suspicion.kind and suspicion.pages[0] < max(each.pages[1] for each in groups[-1]):
-            groups[-1].append(suspicion)
+        last = groups[-1] if groups else []
+        if (
+            last
+            and last[0].kind == suspicion.kind
+            and suspicion.pages[0] < max(each.pages[1] for each in last)
+        ):
+            last.append(suspicion)
         else:
             groups.append([suspicion])
     return groups
@@ -261,20 +310,27 @@ def _grouped(suspicions: Sequence[_Suspicion]) -> list[list[_Suspicion]]:
 
 def _finding(group: Sequence[_Suspicion], matches: Sequence[_Match]) -> Finding:
     best = max(group, key=lambda each: each.log_odds)
-    first, end = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
+    pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
     shown = {each.copy for each in group}
-    if best.kind == "missing":
-        first, end = best.pages
-        against = [match.number for match in matches if match.number not in shown and match.covers(max(first, 0), min(first + 1, len(match.partner))) and match.covers(min(end, len(match.partner) - 1), end + 1)]
-    else:
-        against = [match.number for match in matches if match.number not in shown and match.covers(first, end)]
+    against = [
+        match
+        for match in matches
+        if match.number not in shown
+        and (
+            (best.between is not None and match.adjoins(best.between))
+            or (best.kind != "missing" and match.covers(pages))
+        )
+    ]
     log_odds = best.log_odds + _ANOTHER_COPY * (len(shown) - 1 - len(against))
-    copies = tuple((each.copy, each.copy_pages) for each in group)
+    more = len(shown) - 1
+    reasons = [*best.reasons, *([f"{len(shown)} copies show it"] if more else [])]
+    if not more and not reasons:
+        reasons = ["a copy shows it"]
     return Finding(
         best.kind,
-        None if best.kind == "missing" else (first, end),
+        None if best.kind == "missing" else pages,
         best.between,
-        copies,
+        tuple((each.copy, each.copy_pages) for each in sorted(group, key=lambda each: -each.log_odds)),
         round(1 / (1 + exp(-log_odds)), 3),
-        "; ".join(best.reasons),
+        "; ".join(reasons),
     )

@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from app.core.text.names import folded_words
-from app.core.text.page_furniture import printed_numbers, without_furniture
+from app.core.text.page_furniture import number_of, printed_numbers, without_furniture
 
 _LEAST_LETTERS = 4
 """Shorter words tell nothing of a book."""
@@ -29,6 +30,9 @@ _MOST_DEVIATION = 6.0
 _NEAR = 4
 """Pages within which a printed number is looked for."""
 
+_LEAST_COUNTED = 0.9
+"""Share of the neighbours in a book from which on their numbers count the pages, and nothing else."""
+
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _FIRST = re.compile(r"\w")
 _OPEN = ("-", ",", ";", "¬")
@@ -42,20 +46,34 @@ class PageSequence:
     words: Sequence[frozenset[str]]  # of each page that are long enough to tell
     pages_with: Mapping[str, int]  # how many pages have a word
     numbers: Sequence[int | None]  # that are printed on the pages and count them
+    labels: Sequence[str | None]  # as they are known, else the numbers
 
     @classmethod
-    def of(cls, pages: Sequence[str]) -> "PageSequence":
+    def of(cls, pages: Sequence[str], labels: Sequence[str | None] = ()) -> "PageSequence":
+        """The pages by their texts; labels, one a page where any is known, outrank the numbers printed."""
         words = [frozenset(_telling(page)) for page in pages]
+        numbers = list(map(_counted, labels)) if labels else printed_numbers(pages)
+        if not _count_pages(numbers):
+            numbers = [None] * len(pages)
         return cls(
-            without_furniture(pages), words, Counter(word for each in words for word in each), printed_numbers(pages)
+            without_furniture(pages),
+            words,
+            Counter(word for each in words for word in each),
+            numbers,
+            labels or [None if number is None else str(number) for number in numbers],
         )
 
     def runs_on(self, first: int, second: int) -> bool:
         """Whether a sentence seems to run from the end of one page to the start of another."""
-        if not (0 <= first and second < len(self.texts)):
+        if not (first >= 0 and second < len(self.texts)):
             return False
         end, start = self.texts[first].rstrip(), _FIRST.search(self.texts[second])
-        return bool(end) and (end[-1].isalpha() or end.endswith(_OPEN)) and start is not None and start[0].islower()
+        return (
+            bool(end)
+            and (end[-1].isalpha() or end.endswith(_OPEN))
+            and start is not None
+            and start[0].islower()
+        )
 
     def counts(self, before: int, after: int, between: int) -> bool | None:
         """Whether the printed numbers count every page from `before` to `after`; None: they do not tell.
@@ -64,19 +82,20 @@ class PageSequence:
         """
         if before < 0 or after >= len(self.numbers):
             return None
-        first = next((page for page in range(before, max(before - _NEAR, -1), -1) if self.numbers[page] is not None), None)
-        last = next((page for page in range(after, min(after + _NEAR, len(self.numbers))) if self.numbers[page] is not None), None)
+        first = self._nearest_number(range(before, max(before - _NEAR, -1), -1))
+        last = self._nearest_number(range(after, min(after + _NEAR, len(self.numbers))))
         if first is None or last is None:
             return None
-        counted = (self.numbers[last] or 0) - (self.numbers[first] or 0) - (last - first)
+        counted = last - first
         if counted == 0:
             return True
         return False if (counted <= -between if between else counted > 0) else None
 
     def deviation(self, pages: Sequence[int], others: Sequence[int]) -> float:
-        """By how many standard deviations fewer of the words of these pages come elsewhere in the book than of others.
+        """How many of the words of these pages come elsewhere in the book, in standard deviations.
 
-        Negative: fewer, at least -6; stretches as long of the `others` show what is usual. 0 where they are too few.
+        Negative: fewer than usual, at least -6. Stretches as long of the `others` show what is usual; 0 where
+        they are too few.
         """
         size = len(pages)
         starts = range(0, len(others) - size + 1, max(1, (len(others) - size) // _MOST_SAMPLES))
@@ -87,6 +106,10 @@ class PageSequence:
         spread = max(1.4826 * float(np.median(np.abs(usual - median))), _LEAST_SPREAD)
         return float(np.clip((self._known(pages) - median) / spread, -_MOST_DEVIATION, _MOST_DEVIATION))
 
+    def _nearest_number(self, pages: range) -> int | None:
+        """The first number on these pages, less the index of its page."""
+        return next((number - page for page in pages if (number := self.numbers[page]) is not None), None)
+
     def _known(self, pages: Sequence[int]) -> float:
         """The share of the pages' words that other pages have, too."""
         here = Counter(word for page in pages for word in self.words[page])
@@ -94,6 +117,21 @@ class PageSequence:
         counted = {word: count for word, count in here.items() if self.pages_with[word] <= most}
         known = sum(count for word, count in counted.items() if self.pages_with[word] > count)
         return known / max(sum(counted.values()), 1)
+
+
+def _counted(label: str | None) -> int | None:
+    return None if label is None else number_of(label.casefold())
+
+
+def _count_pages(numbers: Sequence[int | None]) -> bool:
+    """Whether the numbers are those of pages: most neighbours that have one count on."""
+    steps = [
+        (later[1] - earlier[1]) - (later[0] - earlier[0])
+        for earlier, later in pairwise(
+            (page, number) for page, number in enumerate(numbers) if number is not None
+        )
+    ]
+    return 2 * len(steps) >= len(numbers) and steps.count(0) >= _LEAST_COUNTED * len(steps)
 
 
 def _telling(page: str) -> list[str]:

@@ -92,7 +92,9 @@ def printed_numbers(pages: Sequence[str]) -> list[int | None]:
     ]
     numbers: list[int | None] = []
     for index, here in enumerate(offsets):
-        near = Counter(offset for others in _around(offsets, index, _NEIGHBOURS) for other in others for offset in other)
+        near = Counter(
+            offset for others in _around(offsets, index, _NEIGHBOURS) for other in others for offset in other
+        )
         counting = max(here, key=lambda offset: (near[offset], -offset), default=None)
         numbers.append(None if counting is None or near[counting] < _REPETITIONS else index + counting)
     return numbers
@@ -153,7 +155,7 @@ def _line(page: Sequence[str], edge: int, index: int) -> _Line:
     words = [word for word in text.casefold().split() if _SIGNS.sub("", word)]
     offsets = set()
     for end in (0, -1):
-        number = _number(words[end]) if words else None
+        number = number_of(words[end]) if words else None
         if number is not None:
             offsets.add(number - index)
             del words[end]
@@ -162,8 +164,8 @@ def _line(page: Sequence[str], edge: int, index: int) -> _Line:
     return _Line(letters, pairs, frozenset(offsets))
 
 
-def _number(word: str) -> int | None:
-    """The number in a word that has no other letters and digits."""
+def number_of(word: str) -> int | None:
+    """The number in a word, in small letters, that has no other letters and digits."""
     bare = _SIGNS.sub("", word)
     if not _NUMBER.fullmatch(bare):
         return None
