@@ -1,0 +1,67 @@
+"""The faults of a scan, by copies of its printing."""
+
+import pytest
+
+from app.core.clusters.completeness import Finding, ScannedBook, find_faults
+from app.core.clusters.page_sequence import PageSequence
+from app.core.signatures.sketch import page_signatures
+from app.core.text.content import content_from_pages
+from tests.api.library import prose, scanned
+from tests.paged_books import pages_of
+
+PAGES = pages_of(prose(1, 9000))
+OTHER = pages_of(prose(2, 3000))
+
+
+def scan(pages: list[str], labels: list[str | None] | None = None) -> ScannedBook:
+    return ScannedBook(page_signatures(content_from_pages(pages)), PageSequence.of(pages, labels or ()))
+
+
+def noisy(seed: int, pages: list[str]) -> list[str]:
+    return [scanned(page, 100 * seed + place, 0.02) for place, page in enumerate(pages)]
+
+
+def faults(pages: list[str], *copies: list[str]) -> list[Finding]:
+    others = copies or (PAGES,)
+    return find_faults(
+        scan(noisy(0, pages)), [scan(noisy(number, each)) for number, each in enumerate(others, 1)]
+    )
+
+
+def test_a_scan_that_lacks_nothing_has_no_faults() -> None:
+    assert faults(PAGES) == []
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_missing_leaf_is_told_with_its_place_in_the_copy(copies: int) -> None:
+    [fault] = faults(PAGES[:12] + PAGES[14:], *[PAGES] * copies)
+    assert (fault.kind, fault.pages, fault.between) == ("missing", None, (11, 12))
+    assert dict(fault.copies) == dict.fromkeys(range(copies), (12, 14))
+
+
+def test_of_a_leaf_that_is_there_twice_the_second_is_named() -> None:
+    [fault] = faults(PAGES[:12] + PAGES[10:])
+    assert (fault.kind, fault.pages, fault.copies) == ("doubled", (12, 14), ((0, (10, 12)),))
+
+
+def test_a_misplaced_leaf_is_told_with_the_place_where_it_belongs() -> None:
+    [fault] = faults([*PAGES[:4], *PAGES[6:20], *PAGES[4:6], *PAGES[20:]])
+    assert (fault.kind, fault.pages, fault.between) == ("misplaced", (18, 20), (3, 4))
+
+
+def test_advertisements_of_a_copy_are_not_missing() -> None:
+    assert faults(PAGES, [*PAGES[:12], *OTHER[:2], *PAGES[12:], *OTHER[2:]], PAGES) == []
+
+
+def test_a_leaf_of_another_book_is_foreign() -> None:
+    [fault] = faults([*PAGES[:12], *OTHER[:2], *PAGES[14:]], PAGES, PAGES)
+    assert (fault.kind, fault.pages) == ("foreign", (12, 14))
+
+
+def test_page_numbers_tell_a_plate_from_a_leaf() -> None:
+    """A copy has two pages more: with numbers that count on they are missing, without they are plates."""
+    numbered: list[str | None] = [str(number) for number in range(1, len(PAGES) + 1)]
+    lacking, other = PAGES[:12] + PAGES[14:], numbered[:12] + numbered[14:]
+    assert find_faults(scan(lacking, other), [scan(PAGES, numbered)])[0].confidence > 0.99
+    plates = [*numbered[:12], None, None, *numbered[12:-2]]
+    assert find_faults(scan(lacking, numbered[:-2]), [scan(PAGES, plates)]) == []
