@@ -8,6 +8,7 @@ from uuid import UUID
 from app.core.clusters.completeness import FaultKind, Finding, ScannedBook, find_faults
 from app.core.clusters.page_sequence import PageSequence
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
+from app.core.model import PAGE_BREAK
 from app.core.signatures.sketch import page_signatures
 from app.services.relations import effective_of
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
@@ -113,7 +114,9 @@ def _findings(scan: CopyText, copies: dict[UUID, CopyText]) -> list[BookFinding]
 
 def _scanned(copy: CopyText) -> ScannedBook:
     content = copy.text.content()
-    return ScannedBook(page_signatures(content), PageSequence.of(content.pages, copy.page_labels))
+    return ScannedBook(
+        page_signatures(content), PageSequence.of(content.text.split(PAGE_BREAK), copy.page_labels)
+    )
 
 
 def _named(

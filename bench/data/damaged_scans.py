@@ -43,9 +43,18 @@ class MadeScan:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
+    """A page of a scan in the making."""
+
     origin: int
     text: str
     fault: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap(_Page):
+    """The place of missing pages, which is no page."""
+
+    end: int = -1
 
 
 def made_scan(shelf: Shelf, source: Source, kinds: Sequence[FaultKind], copies: int, seed: int) -> MadeScan:
@@ -78,11 +87,6 @@ def made_scan(shelf: Shelf, source: Source, kinds: Sequence[FaultKind], copies: 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap(_Page):
-    end: int = -1
-
-
 def _is_text(page: _Page) -> bool:
     return sum(map(str.isalnum, page.text)) >= 4 * TEXT_PAGE
 
@@ -103,34 +107,33 @@ def _with_fault(
         around = pages[max(0, start - 12) : start + size + 12]
         if any(page.fault >= 0 for page in around) or not all(map(_is_text, chosen)):
             continue
-        match kind:
-            case "missing":
-                new = [_Gap(chosen[0].origin, "", number, chosen[-1].origin + 1)]
-                end = start + size
-            case "doubled":
-                new = chosen + [_Page(page.origin, page.text, number) for page in chosen]
-                end = start + size
-            case "foreign":
-                first = int(rng.integers(10, other.page_count - size - 10))
-                texts = [other.page(first + place) for place in range(size)]
-                new = [_Page(-2, text, number) for text in texts]
-                end = start + size
-            case "misplaced":
-                marked = [_Page(page.origin, page.text, number) for page in chosen]
-                if rng.random() < 0.5:  # swapped with what follows
-                    after = pages[start + size : start + 2 * size]
-                    if not all(map(_is_text, after)):
-                        continue
-                    new = [_Page(page.origin, page.text, number) for page in after] + marked
-                    end = start + 2 * size
-                else:  # the texts of single pages shuffled
-                    order = rng.permutation(size)
-                    if (order == np.arange(size)).any():
-                        continue
-                    new = [marked[place] for place in order]
-                    end = start + size
+        end = start + size
+        new: list[_Page]
+        if kind == "missing":
+            new = [_Gap(chosen[0].origin, "", number, chosen[-1].origin + 1)]
+        elif kind == "doubled":
+            new = chosen + _marked(chosen, number)
+        elif kind == "foreign":
+            first = int(rng.integers(10, other.page_count - size - 10))
+            new = [_Page(-2, other.page(first + place), number) for place in range(size)]
+        elif rng.random() < 0.5:  # swapped with what follows
+            after = pages[end : end + size]
+            if not all(map(_is_text, after)):
+                continue
+            end += size
+            new = _marked([*after, *chosen], number)
+        else:  # the texts of single pages shuffled
+            order = rng.permutation(size)
+            if (order == np.arange(size)).any():
+                continue
+            new = [_marked(chosen, number)[place] for place in order]
         return pages[:start] + new + pages[end:]
     raise ValueError(f"{kind}: no place found")
+
+
+def _marked(pages: Sequence[_Page], number: int) -> list[_Page]:
+    """The pages as those of a fault."""
+    return [_Page(page.origin, page.text, number) for page in pages]
 
 
 def _located(number: int, kind: FaultKind, pages: list[_Page]) -> Fault:

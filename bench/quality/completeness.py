@@ -92,7 +92,7 @@ def run(out_dir: Path) -> Section:
             f"Each scan has up to {_MOST_FAULTS} faults of 1 to 20 leaves (of 5 but for missing ones), "
             f"and 1 to {_MOST_COPIES} whole copies; each text has its own rate of errors, 0 to 5 %. Plates, "
             "blank leaves and another book's pages as advertisements are in scans and copies, and are no "
-            "faults. A leaf that is there twice counts as found by either place; pages that are foreign where "
+            "faults. A leaf that is there twice counts as found by either place; pages foreign where "
             "a leaf is missing count as it, where the finding names the copy's pages."
         ],
     )

@@ -28,7 +28,7 @@ LEAST_CONFIDENCE = 0.8
 _LEAST_TEXT = 200
 """Code points; pages with less are plates, captions or blank, and no faults."""
 
-_EQUAL = 0.35
+_EQUAL = 0.5
 """Two pages are the same one from so much of the similarity that equal pages have."""
 
 _AS_ALIKE = 0.8
@@ -40,11 +40,23 @@ _ANOTHER_COPY = 3.0
 _SAID_BY_NUMBERS = 4.0
 """Log odds that page numbers add or take away."""
 
+_MISSING = 2.5
+"""Log odds that pages which only the copy has are missing, before anything else tells."""
+
+_OUT_OF_ORDER = 3.0
+"""Log odds that pages which both have are doubled or misplaced, before anything else tells."""
+
+_AT_AN_END = 6.0
+"""Log odds taken away before the first page that both have and behind the last: places of advertisements."""
+
 _RUNS_ON = 1.5
 """Log odds that a sentence adds which runs from one page to the next."""
 
 _DEVIATION = 1.4
 """Log odds that each standard deviation of the words takes away."""
+
+_USUAL = 2
+"""Standard deviations by which pages may have fewer of the book's words, though a copy has them elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +161,16 @@ def _match(number: int, scan: ScannedBook, copy: ScannedBook) -> _Match:
         if here.size:
             inside = here.max(axis=1) >= least
             partner[before + 1 : after][inside] = copy_before + 1 + here.argmax(axis=1)[inside]
-    return _Match(number, scan, copy, partner, _chain(partner), similarities)
+    chain = _chain(partner)
+    # Two pages that share a page of the copy may be parts of it: only pages that are alike are there twice.
+    twins = {int(partner[page]): page for page in chain}
+    for page in set(np.flatnonzero(partner >= 0).tolist()).difference(chain):
+        twin = twins.get(int(partner[page]))
+        if twin is not None:
+            alike = np.empty((1, 1), dtype=np.uint8)
+            kernels.page_similarities(scan.pages.values[[page]], scan.pages.values[[twin]], LEAST_BINS, alike)
+            partner[page] = partner[page] if alike[0, 0] >= least else -1
+    return _Match(number, scan, copy, partner, chain, similarities)
 
 
 def _chain(partner: NDArray[np.int64]) -> list[int]:
@@ -186,11 +207,14 @@ def _gaps(
 def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
     """What lies in gaps of the chain: pages of the copy alone, or of the scan and the copy each their own."""
     taken = set(match.partner.tolist())
-    has_text = [each.pages.lengths >= _LEAST_TEXT for each in (match.scan, match.copy)]
+    scan_has_some, copy_has_text = (
+        match.scan.pages.lengths >= _LEAST_TEXT / 2,
+        match.copy.pages.lengths >= _LEAST_TEXT,
+    )
     for before, copy_before, after, copy_after in match.gaps():
-        own = [page for page in range(before + 1, after) if has_text[0][page] and match.partner[page] < 0]
+        own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         lacked = [
-            page for page in range(copy_before + 1, copy_after) if has_text[1][page] and page not in taken
+            page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken
         ]
         if not lacked:
             continue
@@ -207,7 +231,7 @@ def _missing(
 ) -> _Suspicion:
     copy, scan = match.copy.sequence, match.scan.sequence
     inner = bounds[0] >= 0 and bounds[1] < len(match.partner)
-    log_odds, reasons = 2.5 if inner else -3.5, []
+    log_odds, reasons = _MISSING if inner else _MISSING - _AT_AN_END, []
     deviation = copy.deviation(lacked, [int(match.partner[page]) for page in match.chain])
     log_odds += _DEVIATION * min(deviation, 1)
     if deviation > -1:
@@ -229,7 +253,7 @@ def _missing(
 
 
 def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspicion:
-    log_odds = -1 - _DEVIATION * match.scan.sequence.deviation(own, match.chain)
+    log_odds = -_DEVIATION * match.scan.sequence.deviation(own, match.chain)
     return _Suspicion(
         "foreign",
         (own[0], own[-1] + 1),
@@ -254,7 +278,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
         if not doubled[pages[0]]:
             yield _misplaced(match, stretch, copy_pages)
         elif not any(_has_twice(match, page) for page in pages):
-            yield _Suspicion("doubled", stretch, None, match.number, copy_pages, 3.0)
+            yield _Suspicion("doubled", stretch, None, match.number, copy_pages, _OUT_OF_ORDER)
 
 
 def _misplaced(match: _Match, pages: tuple[int, int], copy_pages: tuple[int, int]) -> _Suspicion:
@@ -269,7 +293,7 @@ def _misplaced(match: _Match, pages: tuple[int, int], copy_pages: tuple[int, int
         for each, bounds in ((match.scan, pages), (match.copy, copy_pages))
     ]
     deviation = match.copy.sequence.deviation(range(*copy_pages), places.tolist())
-    log_odds = 1.5 + _RUNS_ON * (joins[1] - joins[0]) + _DEVIATION * min(deviation + 1, 0)
+    log_odds = _OUT_OF_ORDER + _RUNS_ON * (joins[1] - joins[0]) + _DEVIATION * min(deviation + _USUAL, 0)
     reasons = ("sentences run on there",) if joins[1] > joins[0] else ()
     return _Suspicion("misplaced", pages, between, match.number, copy_pages, log_odds, reasons)
 
