@@ -31,6 +31,9 @@ _LEAST_TEXT = 200
 _EQUAL = 0.5
 """Two pages are the same one from so much of the similarity that equal pages have."""
 
+_PART = 0.25
+"""A page has some of another's text from so much of it on."""
+
 _AS_ALIKE = 0.8
 """Two pages of a copy are as like a page of the scan, if the one has so much of the other's similarity."""
 
@@ -101,9 +104,8 @@ class _Match:
     copy: ScannedBook
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
     chain: Sequence[int]  # pages of the scan that are in the order of the copy
-    similarities: NDArray[
-        np.uint8
-    ]  # (pages of the scan, pages of the copy); 0 where a page has too little text
+    similarities: NDArray[np.uint8]  # (pages of the scan, of the copy); 0: too little text
+    least_part: float  # similarity of pages that have some text in common
 
     def gaps(self) -> Iterator[tuple[int, int, int, int]]:
         """Neighbours in the chain with pages between them: of the scan and the copy, and the next of each."""
@@ -170,7 +172,15 @@ def _match(number: int, scan: ScannedBook, copy: ScannedBook) -> _Match:
             alike = np.empty((1, 1), dtype=np.uint8)
             kernels.page_similarities(scan.pages.values[[page]], scan.pages.values[[twin]], LEAST_BINS, alike)
             partner[page] = partner[page] if alike[0, 0] >= least else -1
-    return _Match(number, scan, copy, partner, chain, similarities)
+    return _Match(
+        number,
+        scan,
+        copy,
+        partner,
+        chain,
+        similarities,
+        255 * max(background.threshold, _PART * background.typical),
+    )
 
 
 def _chain(partner: NDArray[np.int64]) -> list[int]:
@@ -207,14 +217,16 @@ def _gaps(
 def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
     """What lies in gaps of the chain: pages of the copy alone, or of the scan and the copy each their own."""
     taken = set(match.partner.tolist())
-    scan_has_some, copy_has_text = (
-        match.scan.pages.lengths >= _LEAST_TEXT / 2,
-        match.copy.pages.lengths >= _LEAST_TEXT,
-    )
+    scan_has_some = match.scan.pages.lengths >= _LEAST_TEXT / 2
+    copy_has_text = match.copy.pages.lengths >= _LEAST_TEXT
     for before, copy_before, after, copy_after in match.gaps():
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
+        # Where pages begin elsewhere, a neighbour may have a part of the page.
+        near = match.similarities[max(before, 0) : after + 1].max(axis=0) >= match.least_part
         lacked = [
-            page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken
+            page
+            for page in range(copy_before + 1, copy_after)
+            if copy_has_text[page] and page not in taken and not near[page]
         ]
         if not lacked:
             continue
@@ -272,6 +284,8 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
     others = [page for page in np.flatnonzero(match.partner >= 0).tolist() if page not in chain]
     doubled = {page: int(match.partner[page]) in in_chain for page in others}
     for pages in _stretches(others, doubled):
+        if match.scan.pages.lengths[pages].max() < _LEAST_TEXT:
+            continue
         partners = [int(match.partner[page]) for page in pages]
         copy_pages = min(partners), max(partners) + 1
         stretch = pages[0], pages[-1] + 1

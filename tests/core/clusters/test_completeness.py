@@ -58,6 +58,16 @@ def test_a_leaf_of_another_book_is_foreign() -> None:
     assert (fault.kind, fault.pages) == ("foreign", (12, 14))
 
 
+def test_books_with_nothing_to_compare_have_no_faults() -> None:
+    for pages in (["Nice day."], ["", "Nice day.", ""]):
+        assert find_faults(scan(pages), [scan(pages), scan(PAGES)]) == []
+
+
+def test_pages_that_begin_elsewhere_in_a_copy_are_not_missing() -> None:
+    halves = [part for page in PAGES[10:14] for part in (page[: len(page) // 2], page[len(page) // 2 :])]
+    assert faults(PAGES, [*PAGES[:10], *halves, *PAGES[14:]]) == []
+
+
 def test_page_numbers_tell_a_plate_from_a_leaf() -> None:
     """A copy has two pages more: with numbers that count on they are missing, without they are plates."""
     numbered: list[str | None] = [str(number) for number in range(1, len(PAGES) + 1)]
