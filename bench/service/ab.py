@@ -173,6 +173,8 @@ def _look_up(meters: Sequence[Meter], library: Library, figures: Figures) -> Non
         figures.answers[name].append(pair)
         figures.add(f"lookup, {name}, median, ms", *(each.median for each in pair))
         figures.add(f"lookup, {name}, 99th percentile, ms", *(each.p99 for each in pair))
+        processor = [sum(each.processor.values()) for each in pair]
+        figures.add(f"processor time of a lookup, {name}, all processes, ms", *processor)
     stream = lookups(library, _QUERIES["d = 7"], rate=None, connections=_CONNECTIONS)
     pair = [meter.measure(stream)[0] for meter in meters]
     figures.answers["closed loop"].append(pair)
