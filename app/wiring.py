@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
-from app.services.audit import Audit
+from app.services.access.audit import Audit
+from app.services.access.keys import Keys
+from app.services.access.limits import Limits
 from app.services.books import Backlog, Books, Ingest
 from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
@@ -21,8 +23,6 @@ from app.services.index.missing_signatures import MissingSignatures, missing_dig
 from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
-from app.services.keys import Keys
-from app.services.limits import Limits
 from app.services.lookups import Lookup
 from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
