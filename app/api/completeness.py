@@ -10,8 +10,7 @@ from app.api.documents import Document, Share, shown
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.clusters.completeness import FaultKind
-from app.services.completeness import CompletenessRead
+from app.services.completeness import CompletenessRead, FaultKind
 
 
 class PagesOfCopyAnswer(Document):

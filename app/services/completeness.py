@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.completeness import FaultKind, Finding, ScannedBook, find_faults
+from app.core.clusters.completeness import (
+    FaultKind as FaultKind,
+    Finding,
+    PagesOfCopy as PagesOfCopy,
+    ScannedBook,
+    find_faults,
+)
 from app.core.clusters.page_sequence import PageSequence
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from app.core.model import PAGE_BREAK
@@ -22,32 +28,11 @@ MOST_PAGES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class PagesOfCopy:
-    """Pages of a copy, counted from 0, the end exclusive."""
-
-    book_id: UUID
-    pages: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class BookFinding:
-    """A fault of a scan and the copies that have the pages. Pages are counted from 0, the end exclusive."""
-
-    kind: FaultKind
-    pages: tuple[int, int] | None  # of the scan; None: missing
-    between: tuple[int, int] | None  # the pages of the scan between which they belong
-    labels: Sequence[str | None]  # of the scan's pages; of missing ones, those of the first copy
-    copies: Sequence[PagesOfCopy]
-    confidence: float  # 0 to 1
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
 class CompletenessRead:
     """The faults of a scan, in the order of its pages."""
 
     compared_with: Sequence[UUID]
-    findings: Sequence[BookFinding]
+    findings: Sequence[Finding]
 
 
 class Completeness:
@@ -68,8 +53,20 @@ class Completeness:
             texts = await snapshot.read_texts([book_id, *chosen])
         if book_id not in texts:
             raise TextNotKept(f"The text of book {book_id}", "id")
-        _require_pages(book_id, texts[book_id])
-        chosen = [each for each in chosen if each in texts and _has_pages(texts[each])]
+        pages = texts[book_id].text.page_count
+        if pages is None:
+            raise CompletenessUnknown(
+                f"The pages of book {book_id} are not known. Send its content again as `pages`, or as text "
+                "with U+000C between them."
+            )
+        if pages > MOST_PAGES:
+            raise CompletenessUnknown(
+                f"Book {book_id} has {pages:,} pages, more than the {MOST_PAGES:,} that are held against "
+                "others. Send its volumes as books of their own."
+            )
+        chosen = [
+            each for each in chosen if each in texts and 0 < (texts[each].text.page_count or 0) <= MOST_PAGES
+        ]
         if not chosen:
             raise CompletenessUnknown(
                 f"No other scan of the printing of book {book_id} is known by pages and text. Add one in "
@@ -90,46 +87,12 @@ class Completeness:
         return [other for _, other in sorted(copies)]
 
 
-def _has_pages(copy: CopyText) -> bool:
-    return copy.text.page_count is not None and copy.text.page_count <= MOST_PAGES
-
-
-def _require_pages(book_id: UUID, book: CopyText) -> None:
-    if book.text.page_count is None:
-        raise CompletenessUnknown(
-            f"The pages of book {book_id} are not known. Send its content again as `pages`, or as text with "
-            "U+000C between them."
-        )
-    if not _has_pages(book):
-        raise CompletenessUnknown(
-            f"Book {book_id} has {book.text.page_count:,} pages, more than the {MOST_PAGES:,} that are held "
-            "against others. Send its volumes as books of their own."
-        )
-
-
-def _findings(scan: CopyText, copies: dict[UUID, CopyText]) -> list[BookFinding]:
-    this, others, ids = _scanned(scan), [_scanned(copy) for copy in copies.values()], list(copies)
-    return [_named(finding, this, others, ids) for finding in find_faults(this, others)]
+def _findings(scan: CopyText, copies: dict[UUID, CopyText]) -> list[Finding]:
+    return find_faults(_scanned(scan), ((copy_id, _scanned(copy)) for copy_id, copy in copies.items()))
 
 
 def _scanned(copy: CopyText) -> ScannedBook:
     content = copy.text.content()
     return ScannedBook(
         page_signatures(content), PageSequence.of(content.text.split(PAGE_BREAK), copy.page_labels)
-    )
-
-
-def _named(
-    finding: Finding, this: ScannedBook, others: Sequence[ScannedBook], ids: Sequence[UUID]
-) -> BookFinding:
-    number, pages = finding.copies[0]
-    sequence = others[number].sequence if finding.pages is None else this.sequence
-    return BookFinding(
-        finding.kind,
-        finding.pages,
-        finding.between,
-        sequence.labels[slice(*(finding.pages or pages))],
-        [PagesOfCopy(ids[copy], copied) for copy, copied in finding.copies],
-        finding.confidence,
-        finding.because,
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 
@@ -121,7 +122,8 @@ def made_scans(shelf: Shelf, count: int, seed: int) -> Iterator[MadeScan]:
 
 def found_in(scan: MadeScan) -> list[Finding]:
     """What is told of a scan."""
-    return find_faults(_scanned(scan.pages), [_scanned(copy) for copy in scan.copies])
+    copies = ((UUID(int=number), _scanned(copy)) for number, copy in enumerate(scan.copies))
+    return find_faults(_scanned(scan.pages), copies)
 
 
 def is_meant(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
@@ -144,8 +146,8 @@ def _has_pages(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     else:
         meant = range(*fault.printed)
     return all(
-        any(origin in meant for origin in scan.copy_origins[copy][slice(*pages)])
-        for copy, pages in finding.copies
+        any(origin in meant for origin in scan.copy_origins[copy.book_id.int][slice(*copy.pages)])
+        for copy in finding.copies
     )
 
 

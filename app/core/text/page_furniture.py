@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 _EDGE_LINES = 2
@@ -61,7 +61,7 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
     ['was', 'a', 'well-', 'read girl']
     """
-    lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
+    lines = _lines(pages)
     edges = {edge: [_line(page, edge, index) for index, page in enumerate(lines)] for edge in (0, -1)}
     # The first page of a chapter has its number at the foot, where the others have it at the head.
     offsets = [{*first.offsets, *last.offsets} for first, last in zip(edges[0], edges[-1], strict=True)]
@@ -86,16 +86,12 @@ def printed_numbers(pages: Sequence[str]) -> list[int | None]:
     >>> printed_numbers(["12 EMMA\\nwas", "EMMA 13\\na", "14 EMMA\\nwell", "a plate"])
     [12, 13, 14, None]
     """
-    lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
-    offsets = [
-        {*_line(page, 0, index).offsets, *_line(page, -1, index).offsets} for index, page in enumerate(lines)
-    ]
+    edges = [(_line(page, 0, index), _line(page, -1, index)) for index, page in enumerate(_lines(pages))]
+    offsets = [first.offsets | last.offsets for first, last in edges]
     numbers: list[int | None] = []
     for index, here in enumerate(offsets):
-        near = Counter(
-            offset for others in _around(offsets, index, _NEIGHBOURS) for other in others for offset in other
-        )
-        counting = max(here, key=lambda offset: (near[offset], -offset), default=None)
+        near = Counter(chain(*(other for others in _around(offsets, index, _NEIGHBOURS) for other in others)))
+        counting = max(sorted(here), key=near.__getitem__, default=None)
         numbers.append(None if counting is None or near[counting] < _REPETITIONS else index + counting)
     return numbers
 
@@ -107,6 +103,10 @@ def with_plain_hyphens(text: str) -> str:
     'ver-\\nſchieden'
     """
     return _LAST_HYPHEN.sub("-", text)
+
+
+def _lines(pages: Sequence[str]) -> list[list[str]]:
+    return [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
 
 
 def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int) -> bool:

@@ -1,8 +1,10 @@
 """Scores of the completeness of made scans."""
 
+from uuid import UUID
+
 import numpy as np
 
-from app.core.clusters.completeness import Finding
+from app.core.clusters.completeness import FaultKind, Finding, PagesOfCopy
 from app.core.model import PAGE_BREAK
 from bench.data.damaged_scans import Fault, MadeScan
 from bench.data.paginated_books import Source
@@ -16,7 +18,11 @@ SCAN = MadeScan(
 
 
 def missing(pages: tuple[int, int]) -> Finding:
-    return Finding("missing", None, (1, 2), ((0, pages),), 0.9, "")
+    return Finding("missing", None, (1, 2), (), [PagesOfCopy(UUID(int=0), pages)], 0.9, "")
+
+
+def finding(kind: FaultKind) -> Finding:
+    return Finding(kind, (1, 2), None, (), [PagesOfCopy(UUID(int=0), (2, 4))], 0.9, "")
 
 
 def test_a_finding_counts_where_its_copy_has_the_missing_pages() -> None:
@@ -26,5 +32,5 @@ def test_a_finding_counts_where_its_copy_has_the_missing_pages() -> None:
 
 
 def test_a_foreign_leaf_in_the_place_of_the_missing_one_is_meant_and_a_double_is_not() -> None:
-    assert is_meant(SCAN, Finding("foreign", (1, 2), None, ((0, (2, 4)),), 0.9, ""), MISSING)
-    assert not is_meant(SCAN, Finding("doubled", (1, 2), None, ((0, (2, 4)),), 0.9, ""), MISSING)
+    assert is_meant(SCAN, finding("foreign"), MISSING)
+    assert not is_meant(SCAN, finding("doubled"), MISSING)

@@ -1,8 +1,10 @@
 """The faults of a scan, by copies of its printing."""
 
+from uuid import UUID
+
 import pytest
 
-from app.core.clusters.completeness import Finding, ScannedBook, find_faults
+from app.core.clusters.completeness import Finding, PagesOfCopy, ScannedBook, find_faults
 from app.core.clusters.page_sequence import PageSequence
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
@@ -23,9 +25,13 @@ def noisy(seed: int, pages: list[str]) -> list[str]:
 
 def faults(pages: list[str], *copies: list[str]) -> list[Finding]:
     others = copies or (PAGES,)
-    return find_faults(
-        scan(noisy(0, pages)), [scan(noisy(number, each)) for number, each in enumerate(others, 1)]
+    return against(
+        scan(noisy(0, pages)), *[scan(noisy(number, each)) for number, each in enumerate(others, 1)]
     )
+
+
+def against(book: ScannedBook, *copies: ScannedBook) -> list[Finding]:
+    return find_faults(book, ((UUID(int=number), copy) for number, copy in enumerate(copies)))
 
 
 def test_a_scan_that_lacks_nothing_has_no_faults() -> None:
@@ -36,12 +42,13 @@ def test_a_scan_that_lacks_nothing_has_no_faults() -> None:
 def test_a_missing_leaf_is_told_with_its_place_in_the_copy(copies: int) -> None:
     [fault] = faults(PAGES[:12] + PAGES[14:], *[PAGES] * copies)
     assert (fault.kind, fault.pages, fault.between) == ("missing", None, (11, 12))
-    assert dict(fault.copies) == dict.fromkeys(range(copies), (12, 14))
+    assert {copy.book_id.int: copy.pages for copy in fault.copies} == dict.fromkeys(range(copies), (12, 14))
 
 
 def test_of_a_leaf_that_is_there_twice_the_second_is_named() -> None:
     [fault] = faults(PAGES[:12] + PAGES[10:])
-    assert (fault.kind, fault.pages, fault.copies) == ("doubled", (12, 14), ((0, (10, 12)),))
+    assert (fault.kind, fault.pages) == ("doubled", (12, 14))
+    assert fault.copies == [PagesOfCopy(UUID(int=0), (10, 12))]
 
 
 def test_a_misplaced_leaf_is_told_with_the_place_where_it_belongs() -> None:
@@ -60,7 +67,7 @@ def test_a_leaf_of_another_book_is_foreign() -> None:
 
 def test_books_with_nothing_to_compare_have_no_faults() -> None:
     for pages in (["Nice day."], ["", "Nice day.", ""]):
-        assert find_faults(scan(pages), [scan(pages), scan(PAGES)]) == []
+        assert against(scan(pages), scan(pages), scan(PAGES)) == []
 
 
 def test_pages_that_begin_elsewhere_in_a_copy_are_not_missing() -> None:
@@ -72,6 +79,6 @@ def test_page_numbers_tell_a_plate_from_a_leaf() -> None:
     """A copy has two pages more: with numbers that count on they are missing, without they are plates."""
     numbered: list[str | None] = [str(number) for number in range(1, len(PAGES) + 1)]
     lacking, other = PAGES[:12] + PAGES[14:], numbered[:12] + numbered[14:]
-    assert find_faults(scan(lacking, other), [scan(PAGES, numbered)])[0].confidence > 0.99
+    assert against(scan(lacking, other), scan(PAGES, numbered))[0].confidence > 0.99
     plates = [*numbered[:12], None, None, *numbered[12:-2]]
-    assert find_faults(scan(lacking, numbered[:-2]), [scan(PAGES, plates)]) == []
+    assert against(scan(lacking, numbered[:-2]), scan(PAGES, plates)) == []

@@ -8,18 +8,19 @@ PAGES = [f"{number} EMMA\nand so it went on, page by page, and the" for number i
 def test_printed_numbers_count_pages_and_jump_where_one_is_missing() -> None:
     whole = PageSequence.of(PAGES)
     assert whole.labels[4:6] == ["5", "6"]
-    assert whole.counts(4, 7, 2) is True
-    assert PageSequence.of(PAGES[:10] + PAGES[12:]).counts(9, 10, 0) is False
+    assert whole.skipped(4, 7) == 0
+    assert PageSequence.of(PAGES[:10] + PAGES[12:]).skipped(9, 10) == 2
+    assert whole.skipped(-1, 7) is None
 
 
 def test_labels_outrank_printed_numbers() -> None:
     labels = [str(number) for number in range(101, 121)]
-    assert PageSequence.of(PAGES, labels).numbers[:2] == [101, 102]
+    assert PageSequence.of(PAGES, labels).offsets[:2] == [101, 101]
 
 
 def test_numbers_that_count_other_things_are_none_of_pages() -> None:
     reports = [f"{number * 3 // 2} -\nsaid Malik" for number in range(1, 21)]
-    assert PageSequence.of(reports).numbers == [None] * 20
+    assert PageSequence.of(reports).offsets == [None] * 20
 
 
 def test_a_sentence_runs_on_over_the_end_of_a_page_but_not_past_the_book() -> None:
