@@ -1,6 +1,5 @@
 """Completeness: what a scan lacks, and its document."""
 
-from typing import Self
 from uuid import UUID
 
 from pydantic import Field
@@ -10,7 +9,7 @@ from app.api.documents import Document, Share, shown
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.services.completeness import CompletenessRead, FaultKind
+from app.services.completeness import FaultKind
 
 
 class PagesOfCopyAnswer(Document):
@@ -52,10 +51,6 @@ class CompletenessAnswer(Document):
     compared_with: list[UUID] = Field(description="The copies, at most five.")
     findings: list[FaultAnswer]
 
-    @classmethod
-    def of(cls, read: CompletenessRead) -> Self:
-        return cls.model_validate(read)
-
 
 router = SubjectRouter(
     "/v1/books/{book_id}/completeness",
@@ -72,4 +67,4 @@ async def read_completeness(book_id: BookId, services: ServicesDep) -> Completen
     on, the words of the book and other copies tell which is which. Both have to have pages and a text that is
     kept; page labels outrank numbers printed on the pages.
     """
-    return CompletenessAnswer.of(await services.completeness.of_book(book_id))
+    return CompletenessAnswer.model_validate(await services.completeness.of_book(book_id))

@@ -1,7 +1,6 @@
 """`bookprint completeness`: what the scans of a library lack, by other scans of the same printings."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
 from app.cli.lookup import named_book
-from app.cli.output import UserError, notices, print_json, show, write_csv
+from app.cli.output import UserError, notices, show, write_csv
 from bookprint_client import Client, Refused, calls
 from bookprint_client.answers import FaultAnswer
 
@@ -18,41 +17,15 @@ _COLUMNS = (
     *("confidence", "kind", "book_id", "title", "pages", "between", "labels"),
     *("in_book", "in_pages", "because"),
 )
-_NOT_TOLD = ("completeness-unknown", "text-not-kept")
+_NOT_TOLD = ("completeness-unknown", "text-not-kept", "unknown-book")
 """Problems of a book that is passed over where the whole library is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(FaultAnswer):
     """A fault of a book."""
 
     book_id: str
     title: str | None
-    fault: FaultAnswer
-
-    def rank(self) -> tuple[float, int]:
-        """The surest first, then those of the most pages."""
-        first, end = self.fault["pages"] or self.fault["in"][0]["pages"]
-        return -self.fault["confidence"], first - end
-
-    def document(self) -> dict[str, object]:
-        return {"book_id": self.book_id, "title": self.title, **self.fault}
-
-    def cells(self) -> list[str]:
-        fault, [copy, *_] = self.fault, self.fault["in"]
-        labels = [label or "–" for label in fault["labels"]]
-        return [
-            f"{fault['confidence']:.3f}",
-            fault["kind"],
-            self.book_id,
-            self.title or "",
-            _range(fault["pages"]),
-            _range(fault["between"]),
-            " ".join(labels) if any(fault["labels"]) else "",
-            copy["book_id"],
-            _range(copy["pages"]),
-            fault["because"],
-        ]
 
 
 def completeness(
@@ -74,37 +47,56 @@ def completeness(
     """
     if json and out is not None:
         raise UserError("Give --json or --out, not both.", 2)
-    rows, counts = [], {True: 0, False: 0}
+    rows: list[_Row] = []
+    compared = alone = 0
     with service_at(url, key) as service:
-        named = {str(named_book(service, each)): None for each in books or ()}
-        for book_id, title in named.items() or _all_books(service):
+        for book_id, title in _named(service, books) if books else _all_books(service):
             try:
                 faults = service.send(calls.read_completeness(book_id))["findings"]
             except Refused as refusal:
                 if books or refusal.problem not in _NOT_TOLD:
                     raise
-                counts[False] += 1
+                alone += 1
                 continue
-            counts[True] += 1
-            rows += [_Row(book_id, title, fault) for fault in faults]
-    rows.sort(key=_Row.rank)
+            compared += 1
+            rows += [{"book_id": book_id, "title": title, **fault} for fault in faults]
+    rows.sort(key=_rank)
     if out is not None:
-        write_csv(out, _COLUMNS, map(_Row.cells, rows))
-    elif json:
-        for row in rows:
-            print_json(row.document())
+        write_csv(out, _COLUMNS, map(_cells, rows))
     else:
-        show(rows, _COLUMNS, _Row.cells, wide="because", right=("confidence",))
+        show(rows, _COLUMNS, _cells, json=json, wide="because", right=("confidence",))
     notices().print(
-        f"Findings: {len(rows):,}, in books: {counts[True]:,}; books without another scan to hold them "
-        f"against: {counts[False]:,}."
+        f"Findings: {len(rows):,}, in books held against other scans: {compared:,}; passed over, "
+        f"for want of another scan, of pages or of text: {alone:,}."
     )
 
 
-def _all_books(service: Client) -> Iterator[tuple[str, str | None]]:
+def _named(service: Client, books: Iterable[str]) -> Iterable[tuple[str, str | None]]:
+    for each in dict.fromkeys(named_book(service, each) for each in books):
+        book = service.send(calls.read_book(each))
+        yield book["id"], book["title"]
+
+
+def _all_books(service: Client) -> Iterable[tuple[str, str | None]]:
     for page in service.pages(calls.list_books(limit=_BOOKS_AT_ONCE)):
         for book in page["items"]:
             yield book["id"], book["title"]
+
+
+def _rank(row: _Row) -> tuple[float, int]:
+    """The surest first, then those of the most pages."""
+    first, end = row["pages"] or row["in"][0]["pages"]
+    return -row["confidence"], first - end
+
+
+def _cells(row: _Row) -> list[str]:
+    copy = row["in"][0]
+    labels = " ".join(label or "–" for label in row["labels"]) if any(row["labels"]) else ""
+    return [
+        *(f"{row['confidence']:.3f}", row["kind"], row["book_id"], row["title"] or ""),
+        *(_range(row["pages"]), _range(row["between"]), labels),
+        *(copy["book_id"], _range(copy["pages"]), row["because"]),
+    ]
 
 
 def _range(pages: list[int] | None) -> str:

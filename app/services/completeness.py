@@ -1,7 +1,7 @@
 """Completeness: what a scan lacks, by copies of its printing in the catalogue."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,10 +9,9 @@ from app.core.clusters.completeness import (
     FaultKind as FaultKind,
     Finding,
     PagesOfCopy as PagesOfCopy,
-    ScannedBook,
     find_faults,
 )
-from app.core.clusters.page_sequence import PageSequence
+from app.core.clusters.scanned_book import ScannedBook
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from app.core.model import PAGE_BREAK
 from app.core.signatures.sketch import page_signatures
@@ -44,12 +43,17 @@ class Completeness:
 
     async def of_book(self, book_id: UUID) -> CompletenessRead:
         """What the book lacks; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`."""
-        copies = await self._copies(book_id)
+        related = {each.book_id: effective_of(each) for each in await self._related.list_direct(book_id)}
+        copies = sorted(
+            (-each.confidence, other)
+            for other, each in related.items()
+            if each is not None and each.kind == "SAME_PAGINATION"
+        )
         async with self._clusters.snapshot() as snapshot:
             if not await snapshot.has_book(book_id):
                 raise UnknownBook(book_id)
-            with_text = await snapshot.list_with_text([book_id, *copies])
-            chosen = [each for each in copies if each in with_text][:MOST_COPIES]
+            with_text = await snapshot.list_with_text([other for _, other in copies])
+            chosen = [other for _, other in copies if other in with_text][:MOST_COPIES]
             texts = await snapshot.read_texts([book_id, *chosen])
         if book_id not in texts:
             raise TextNotKept(f"The text of book {book_id}", "id")
@@ -73,26 +77,13 @@ class Completeness:
                 "pages, wait until nothing is pending in the book's relations, or decide that a book is "
                 "SAME_PAGINATION with it."
             )
-        findings = await asyncio.to_thread(_findings, texts[book_id], {each: texts[each] for each in chosen})
+        findings = await asyncio.to_thread(_findings, book_id, chosen, texts)
         return CompletenessRead(chosen, findings)
 
-    async def _copies(self, book_id: UUID) -> list[UUID]:
-        """The copies of the same printing, the surest first."""
-        summaries = {each.book_id: effective_of(each) for each in await self._related.list_direct(book_id)}
-        copies = [
-            (-summary.confidence, other)
-            for other, summary in summaries.items()
-            if summary is not None and summary.kind == "SAME_PAGINATION"
-        ]
-        return [other for _, other in sorted(copies)]
 
+def _findings(book_id: UUID, copies: Sequence[UUID], texts: Mapping[UUID, CopyText]) -> list[Finding]:
+    def scanned(each: UUID) -> ScannedBook:
+        content, labels = texts[each].text.content(), texts[each].page_labels
+        return ScannedBook.of(each, page_signatures(content), content.text.split(PAGE_BREAK), labels)
 
-def _findings(scan: CopyText, copies: dict[UUID, CopyText]) -> list[Finding]:
-    return find_faults(_scanned(scan), ((copy_id, _scanned(copy)) for copy_id, copy in copies.items()))
-
-
-def _scanned(copy: CopyText) -> ScannedBook:
-    content = copy.text.content()
-    return ScannedBook(
-        page_signatures(content), PageSequence.of(content.text.split(PAGE_BREAK), copy.page_labels)
-    )
+    return find_faults(scanned(book_id), map(scanned, copies))

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.clusters.completeness import Finding, ScannedBook, find_faults
-from app.core.clusters.page_sequence import PageSequence
+from app.core.clusters.completeness import Finding, find_faults
+from app.core.clusters.scanned_book import ScannedBook
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
 from bench.data.damaged_scans import Fault, FaultKind, MadeScan, made_scan
@@ -122,8 +122,8 @@ def made_scans(shelf: Shelf, count: int, seed: int) -> Iterator[MadeScan]:
 
 def found_in(scan: MadeScan) -> list[Finding]:
     """What is told of a scan."""
-    copies = ((UUID(int=number), _scanned(copy)) for number, copy in enumerate(scan.copies))
-    return find_faults(_scanned(scan.pages), copies)
+    first, *copies = (_scanned(number, pages) for number, pages in enumerate([scan.pages, *scan.copies]))
+    return find_faults(first, copies)
 
 
 def is_meant(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
@@ -146,10 +146,10 @@ def _has_pages(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     else:
         meant = range(*fault.printed)
     return all(
-        any(origin in meant for origin in scan.copy_origins[copy.book_id.int][slice(*copy.pages)])
+        any(origin in meant for origin in scan.copy_origins[copy.book_id.int - 1][slice(*copy.pages)])
         for copy in finding.copies
     )
 
 
-def _scanned(pages: Sequence[str]) -> ScannedBook:
-    return ScannedBook(page_signatures(content_from_pages(list(pages))), PageSequence.of(pages))
+def _scanned(number: int, pages: Sequence[str]) -> ScannedBook:
+    return ScannedBook.of(UUID(int=number), page_signatures(content_from_pages(list(pages))), pages)

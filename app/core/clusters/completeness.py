@@ -6,6 +6,7 @@ copies, sentences that run on and words that the book has elsewhere, too, tell w
 spoke for it. Measured in docs/decisions/0041-completeness.md.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,8 +17,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.clusters.page_sequence import PageSequence
-from app.core.model import PageSignatures
+from app.core.clusters.scanned_book import ScannedBook
+from app.core.model import require_same_recipe
 from app.core.relations.alignment import LEAST_BINS
 from app.core.relations.background import estimate_background
 
@@ -29,42 +30,17 @@ LEAST_CONFIDENCE = 0.8
 _LEAST_TEXT = 200
 """Code points; pages with less are plates, captions or blank, and no faults."""
 
-_EQUAL = 0.5
-"""Two pages are the same one from so much of the similarity that equal pages have."""
+_EQUAL, _PART = 0.5, 0.25
+"""Pages are the same, or share some text, from so much of the similarity that equal pages have."""
 
-_PART = 0.25
-"""A page has some of another's text from so much of it on."""
-
-# Log odds.
-
-_MISSING = 2.5
-"""That pages which only the copy has are missing, before anything else tells."""
-
-_OUT_OF_ORDER = 3.0
-"""That pages which both have are doubled or misplaced, before anything else tells."""
-
-_AT_AN_END = -6.0
-"""Before the first page that both have and behind the last: places of advertisements."""
-
-_ANOTHER_COPY = 3.0
-"""Of each further copy that shows the same; taken away for one that shows that nothing lacks."""
-
-_BY_NUMBERS = 4.0
-"""Of page numbers; taken away where they say the contrary."""
-
-_RUNS_ON = 1.5
-"""Of a sentence that runs from one page to the next."""
-
-_DEVIATION = 1.4
-"""Of each standard deviation of the words."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScannedBook:
-    """A book by its pages."""
-
-    pages: PageSignatures
-    sequence: PageSequence
+# Log odds of a fault.
+_MISSING = 2.5  # of pages that only the copy has, before anything else tells
+_OUT_OF_ORDER = 3.0  # of pages that both have in another order, or the scan twice
+_AT_AN_END = -6.0  # before the first page that both have, or behind the last: places of advertisements
+_ANOTHER_COPY = 3.0  # that shows the same; taken away for one that shows that nothing lacks
+_BY_NUMBERS = 4.0  # of pages; taken away where they say the contrary
+_RUNS_ON = 1.5  # a sentence, from one page to the next
+_DEVIATION = 1.4  # each standard deviation of the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +72,6 @@ class _Suspicion:
     pages: tuple[int, int]  # of the scan; of what is missing the page before it and the one after
     between: tuple[int, int] | None
     copy: PagesOfCopy
-    labels: Sequence[str | None]  # of the pages of the copy
     log_odds: float
     reasons: Sequence[str] = ()
 
@@ -107,43 +82,32 @@ class _Match:
 
     scan: ScannedBook
     copy: ScannedBook
-    copy_id: UUID
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
     chain: Mapping[int, int]  # pages of the scan that are in the order of the copy, and their partners
     partly: NDArray[np.bool_]  # (pages of the scan, of the copy) whether they have some text in common
 
-    def suspicion(
-        self,
-        kind: FaultKind,
-        pages: tuple[int, int],
-        between: tuple[int, int] | None,
-        copy_pages: tuple[int, int],
-        log_odds: float,
-        reasons: Sequence[str] = (),
-    ) -> _Suspicion:
-        copied = PagesOfCopy(self.copy_id, copy_pages)
-        labels = self.copy.sequence.labels[slice(*copy_pages)]
-        return _Suspicion(kind, pages, between, copied, labels, log_odds, reasons)
 
-
-def find_faults(scan: ScannedBook, copies: Iterable[tuple[UUID, ScannedBook]]) -> list[Finding]:
+def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Finding]:
     """The faults of a scan, by copies of its printing, in the order of its pages; raises `RecipeMismatch`.
 
     The copies are read one after the other.
     """
     chains, suspicions = [], []
-    for copy_id, copy in copies:
-        match = _match(scan, copy, copy_id)
-        chains.append(match.chain)
+    labels: dict[UUID, Sequence[str | None]] = {}
+    for copy in copies:
+        match = _match(scan, copy)
         suspicions += [*_missing_and_foreign(match), *_doubled_and_misplaced(match)]
-    findings = [_finding(group, chains, scan.sequence.labels) for group in _grouped(suspicions)]
+        chains.append(match.chain)
+        labels[copy.book_id] = copy.labels
+    findings = [_finding(group, chains, scan.labels, labels) for group in _grouped(suspicions)]
     return sorted(
         (finding for finding in findings if finding.confidence >= LEAST_CONFIDENCE),
         key=lambda finding: finding.pages or finding.between or (0, 0),
     )
 
 
-def _match(scan: ScannedBook, copy: ScannedBook, copy_id: UUID) -> _Match:
+def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
+    require_same_recipe(scan.pages.recipe, copy.pages.recipe)
     similarities = _similarities(scan.pages.values, copy.pages.values)
     # A page that has just enough text in one book may have a little less in the other.
     lengths = [
@@ -169,7 +133,7 @@ def _match(scan: ScannedBook, copy: ScannedBook, copy_id: UUID) -> _Match:
         if twin is not None:
             alike = _similarities(scan.pages.values[[page]], scan.pages.values[[twin]])
             partner[page] = partner[page] if alike[0, 0] >= equal else -1
-    return _Match(scan, copy, copy_id, partner, chain, similarities >= part)
+    return _Match(scan, copy, partner, chain, similarities >= part)
 
 
 def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -181,22 +145,20 @@ def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[
 
 
 def _chain(partner: NDArray[np.int64]) -> dict[int, int]:
-    """The scan's pages of a longest ascending part of their partners, with these.
-
-    Where two pages have one partner, and all else is equal, it is the earlier of them.
-    """
-    pages = np.flatnonzero(partner >= 0)
-    values = partner[pages]
-    lengths, before = np.ones(len(pages), dtype=np.int64), np.full(len(pages), -1)
-    for index in range(1, len(pages)):
-        reached = np.where(values[:index] < values[index], lengths[:index], 0)
-        best = int(reached.argmax())
-        if reached[best]:
-            lengths[index], before[index] = reached[best] + 1, best
-    chosen = [int(lengths.argmax())] if len(pages) else []
+    """The scan's pages of a longest ascending part of their partners, with these; the earlier of doubles."""
+    ends: list[int] = []
+    pages: list[int] = []
+    before: dict[int, int] = {}
+    for page in np.flatnonzero(partner >= 0).tolist():
+        end = int(partner[page])
+        length = bisect_left(ends, end)
+        if end not in ends[length : length + 1]:
+            ends[length : length + 1], pages[length : length + 1] = [end], [page]
+            before[page] = pages[length - 1] if length else -1
+    chosen = pages[-1:]
     while chosen and before[chosen[-1]] >= 0:
-        chosen.append(int(before[chosen[-1]]))
-    return dict(zip(pages[chosen[::-1]].tolist(), values[chosen[::-1]].tolist(), strict=True))
+        chosen.append(before[chosen[-1]])
+    return {page: int(partner[page]) for page in reversed(chosen)}
 
 
 def _gaps(chain: Mapping[int, int], pages: int, copy_pages: int) -> Iterator[tuple[int, int, int, int]]:
@@ -223,10 +185,10 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         inner = before >= 0 and after < len(match.partner)
         if lacked and own and (len(own) == len(lacked) or after - before == copy_after - copy_before):
             if inner:
-                log_odds = -_DEVIATION * match.scan.sequence.deviation(own, list(match.chain))
-                pages, copied = ((each[0], each[-1] + 1) for each in (own, lacked))
+                log_odds = -_DEVIATION * match.scan.deviation(own, list(match.chain))
+                copied = PagesOfCopy(match.copy.book_id, (lacked[0], lacked[-1] + 1))
                 reasons = ["they have other words than the book"]
-                yield match.suspicion("foreign", pages, None, copied, log_odds, reasons)
+                yield _Suspicion("foreign", (own[0], own[-1] + 1), None, copied, log_odds, reasons)
         elif len(lacked) > len(own):
             yield _missing(match, (before, after), lacked, (copy_before, copy_after), inner)
 
@@ -238,62 +200,47 @@ def _missing(
     copy_bounds: tuple[int, int],
     inner: bool,
 ) -> _Suspicion:
-    copy, scan = match.copy.sequence, match.scan.sequence
+    copy = match.copy
     deviation = copy.deviation(lacked, list(match.chain.values()))
+    runs_on = copy.runs_on(copy_bounds[0], lacked[0]) or copy.runs_on(lacked[-1], copy_bounds[1])
+    uncounted, skipped = copy.skipped(*copy_bounds), match.scan.skipped(*bounds)
+    by_numbers = (uncounted == 0) - (uncounted <= -len(lacked)) + (skipped > 0) - (skipped == 0)
     log_odds = _MISSING + (not inner) * _AT_AN_END + _DEVIATION * min(deviation, 1)
-    reasons = ["they have the words of the book"] if deviation > -1 else []
-    if copy.runs_on(copy_bounds[0], lacked[0]) or copy.runs_on(lacked[-1], copy_bounds[1]):
-        log_odds += _RUNS_ON
-        reasons.append("sentences run on into them")
-    skipped = copy.skipped(*copy_bounds)
-    if skipped == 0:
-        log_odds += _BY_NUMBERS
-        reasons.append("the copy counts them by its page numbers")
-    elif skipped is not None and skipped <= -len(lacked):
-        log_odds -= _BY_NUMBERS
-    skipped = scan.skipped(*bounds)
-    if skipped == 0:
-        log_odds -= _BY_NUMBERS
-    elif skipped is not None and skipped > 0:
-        log_odds += _BY_NUMBERS
-        reasons.append("the page numbers of the scan jump there")
-    return match.suspicion("missing", bounds, bounds, (lacked[0], lacked[-1] + 1), log_odds, reasons)
+    log_odds += runs_on * _RUNS_ON + by_numbers * _BY_NUMBERS
+    reasons = {
+        "they have the words of the book": deviation > -1,
+        "sentences run on into them": runs_on,
+        "the copy counts them by its page numbers": uncounted == 0,
+        "the page numbers of the scan jump there": skipped > 0,
+    }
+    copied = PagesOfCopy(copy.book_id, (lacked[0], lacked[-1] + 1))
+    return _Suspicion(
+        "missing", bounds, bounds, copied, log_odds, [each for each in reasons if reasons[each]]
+    )
 
 
 def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
     """The scan's pages that a copy has, but not in this order."""
-    places = np.array(list(match.chain.values()))
+    places = np.array(list(match.chain.values()), dtype=np.int64)
     order = [-1, *match.chain, len(match.partner)]
-    doubled = {
-        page: int(match.partner[page]) in places
-        for page in np.flatnonzero(match.partner >= 0).tolist()
-        if page not in match.chain
-    }
-    for stretch in _stretches(doubled):
-        if match.scan.pages.lengths[stretch].max() < _LEAST_TEXT:
+    others = np.setdiff1d(np.flatnonzero(match.partner >= 0), list(match.chain))
+    doubled = np.isin(match.partner[others], places)
+    # Those that follow each other, with one page between them at most, are one fault.
+    cuts = np.flatnonzero((np.diff(others) > 2) | (doubled[1:] != doubled[:-1])) + 1
+    for pages, twice in zip(np.split(others, cuts), np.split(doubled, cuts), strict=True):
+        if match.scan.pages.lengths[pages].max(initial=0) < _LEAST_TEXT:
             continue
-        pages, partners = (stretch[0], stretch[-1] + 1), match.partner[stretch]
-        first, end = int(partners.min()), int(partners.max()) + 1
-        if doubled[stretch[0]]:
-            yield match.suspicion("doubled", pages, None, (first, end), _OUT_OF_ORDER)
+        stretch = int(pages[0]), int(pages[-1]) + 1
+        first, last = int(match.partner[pages].min()), int(match.partner[pages].max())
+        copied = PagesOfCopy(match.copy.book_id, (first, last + 1))
+        if twice[0]:
+            yield _Suspicion("doubled", stretch, None, copied, _OUT_OF_ORDER)
         else:
             at = int(np.searchsorted(places, first))
             # Forms and tables have fewer of the book's words, and may be alike elsewhere.
-            deviation = match.copy.sequence.deviation(range(first, end), places.tolist())
+            deviation = match.copy.deviation(range(first, last + 1), places.tolist())
             log_odds = _OUT_OF_ORDER + _DEVIATION * min(deviation + 2, 0)
-            yield match.suspicion("misplaced", pages, (order[at], order[at + 1]), (first, end), log_odds)
-
-
-def _stretches(doubled: Mapping[int, bool]) -> Iterator[list[int]]:
-    """The pages that follow each other, with one between them at most, and are all doubled or all not."""
-    stretch: list[int] = []
-    for page, twice in doubled.items():
-        if stretch and (page - stretch[-1] > 2 or twice != doubled[stretch[-1]]):
-            yield stretch
-            stretch = []
-        stretch.append(page)
-    if stretch:
-        yield stretch
+            yield _Suspicion("misplaced", stretch, (order[at], order[at + 1]), copied, log_odds)
 
 
 def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
@@ -311,24 +258,24 @@ def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
 
 
 def _finding(
-    group: Sequence[_Suspicion], chains: Sequence[Mapping[int, int]], labels: Sequence[str | None]
+    group: Sequence[_Suspicion],
+    chains: Sequence[Mapping[int, int]],
+    scan_labels: Sequence[str | None],
+    copy_labels: Mapping[UUID, Sequence[str | None]],
 ) -> Finding:
     best, *_ = surest = sorted(group, key=lambda each: -each.log_odds)
-    pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
     further = len({each.copy.book_id for each in group}) - 1
-    # Copies that have both neighbours of what is out of place, and nothing between them.
     against = 0
     if best.between is not None:
+        # Copies that have both neighbours of what is out of place, and nothing between them.
         first, last = best.between
         against = sum(last in chain and chain.get(first, -2) == chain[last] - 1 for chain in chains)
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)
     reasons = [*best.reasons, *([f"{further + 1} copies show it"] * (further > 0))] or ["a copy shows it"]
-    return Finding(
-        best.kind,
-        None if best.kind == "missing" else pages,
-        best.between,
-        best.labels if best.kind == "missing" else labels[slice(*pages)],
-        [each.copy for each in surest],
-        round(1 / (1 + exp(-log_odds)), 3),
-        "; ".join(reasons),
-    )
+    pages, labels = None, copy_labels[best.copy.book_id][slice(*best.copy.pages)]
+    if best.kind != "missing":
+        pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
+        labels = scan_labels[slice(*pages)]
+    confidence = round(1 / (1 + exp(-log_odds)), 3)
+    copies = [each.copy for each in surest]
+    return Finding(best.kind, pages, best.between, labels, copies, confidence, "; ".join(reasons))

@@ -18,11 +18,11 @@ SCAN = MadeScan(
 
 
 def missing(pages: tuple[int, int]) -> Finding:
-    return Finding("missing", None, (1, 2), (), [PagesOfCopy(UUID(int=0), pages)], 0.9, "")
+    return Finding("missing", None, (1, 2), (), [PagesOfCopy(UUID(int=1), pages)], 0.9, "")
 
 
 def finding(kind: FaultKind) -> Finding:
-    return Finding(kind, (1, 2), None, (), [PagesOfCopy(UUID(int=0), (2, 4))], 0.9, "")
+    return Finding(kind, (1, 2), None, (), [PagesOfCopy(UUID(int=1), (2, 4))], 0.9, "")
 
 
 def test_a_finding_counts_where_its_copy_has_the_missing_pages() -> None:

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from app.core.clusters.completeness import Finding, PagesOfCopy, ScannedBook, find_faults
-from app.core.clusters.page_sequence import PageSequence
+from app.core.clusters.completeness import Finding, PagesOfCopy, find_faults
+from app.core.clusters.scanned_book import ScannedBook
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
 from tests.api.library import prose, scanned
@@ -15,8 +15,9 @@ PAGES = pages_of(prose(1, 9000))
 OTHER = pages_of(prose(2, 3000))
 
 
-def scan(pages: list[str], labels: list[str | None] | None = None) -> ScannedBook:
-    return ScannedBook(page_signatures(content_from_pages(pages)), PageSequence.of(pages, labels or ()))
+def scan(pages: list[str], labels: list[str | None] | None = None, number: int = 0) -> ScannedBook:
+    signatures = page_signatures(content_from_pages(pages))
+    return ScannedBook.of(UUID(int=number), signatures, pages, labels or ())
 
 
 def noisy(seed: int, pages: list[str]) -> list[str]:
@@ -25,13 +26,8 @@ def noisy(seed: int, pages: list[str]) -> list[str]:
 
 def faults(pages: list[str], *copies: list[str]) -> list[Finding]:
     others = copies or (PAGES,)
-    return against(
-        scan(noisy(0, pages)), *[scan(noisy(number, each)) for number, each in enumerate(others, 1)]
-    )
-
-
-def against(book: ScannedBook, *copies: ScannedBook) -> list[Finding]:
-    return find_faults(book, ((UUID(int=number), copy) for number, copy in enumerate(copies)))
+    books = [scan(noisy(number, each), number=number) for number, each in enumerate([pages, *others])]
+    return find_faults(books[0], books[1:])
 
 
 def test_a_scan_that_lacks_nothing_has_no_faults() -> None:
@@ -42,13 +38,15 @@ def test_a_scan_that_lacks_nothing_has_no_faults() -> None:
 def test_a_missing_leaf_is_told_with_its_place_in_the_copy(copies: int) -> None:
     [fault] = faults(PAGES[:12] + PAGES[14:], *[PAGES] * copies)
     assert (fault.kind, fault.pages, fault.between) == ("missing", None, (11, 12))
-    assert {copy.book_id.int: copy.pages for copy in fault.copies} == dict.fromkeys(range(copies), (12, 14))
+    assert {copy.book_id.int: copy.pages for copy in fault.copies} == dict.fromkeys(
+        range(1, copies + 1), (12, 14)
+    )
 
 
 def test_of_a_leaf_that_is_there_twice_the_second_is_named() -> None:
     [fault] = faults(PAGES[:12] + PAGES[10:])
     assert (fault.kind, fault.pages) == ("doubled", (12, 14))
-    assert fault.copies == [PagesOfCopy(UUID(int=0), (10, 12))]
+    assert fault.copies == [PagesOfCopy(UUID(int=1), (10, 12))]
 
 
 def test_a_misplaced_leaf_is_told_with_the_place_where_it_belongs() -> None:
@@ -67,7 +65,7 @@ def test_a_leaf_of_another_book_is_foreign() -> None:
 
 def test_books_with_nothing_to_compare_have_no_faults() -> None:
     for pages in (["Nice day."], ["", "Nice day.", ""]):
-        assert against(scan(pages), scan(pages), scan(PAGES)) == []
+        assert find_faults(scan(pages), [scan(pages), scan(PAGES)]) == []
 
 
 def test_pages_that_begin_elsewhere_in_a_copy_are_not_missing() -> None:
@@ -79,6 +77,6 @@ def test_page_numbers_tell_a_plate_from_a_leaf() -> None:
     """A copy has two pages more: with numbers that count on they are missing, without they are plates."""
     numbered: list[str | None] = [str(number) for number in range(1, len(PAGES) + 1)]
     lacking, other = PAGES[:12] + PAGES[14:], numbered[:12] + numbered[14:]
-    assert against(scan(lacking, other), scan(PAGES, numbered))[0].confidence > 0.99
+    assert find_faults(scan(lacking, other), [scan(PAGES, numbered)])[0].confidence > 0.99
     plates = [*numbered[:12], None, None, *numbered[12:-2]]
-    assert against(scan(lacking, numbered[:-2]), scan(PAGES, plates)) == []
+    assert find_faults(scan(lacking, numbered[:-2]), [scan(PAGES, plates)]) == []

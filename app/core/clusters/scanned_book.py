@@ -1,71 +1,71 @@
-"""What the texts of a book's pages tell of their sequence: which run on, which are of the book at all."""
+"""A scanned book by its pages, and what their texts tell: which run on, which are of the book at all."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import nan
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.model import PageSignatures
 from app.core.text.names import folded_words
 from app.core.text.page_furniture import number_of, printed_numbers, without_furniture
 
-_LEAST_LETTERS = 4
-"""Shorter words tell nothing of a book."""
-
-_COMMON = 0.3
-"""Share of a book's pages from which on a word is the language's and not the book's."""
-
-_MOST_SAMPLES = 60
-"""Stretches of the book that a stretch is held against."""
-
+_LEAST_LETTERS = 4  # of words that tell of a book
+_COMMON = 0.3  # of a book's pages: a word on so many is the language's and not the book's
+_MOST_SAMPLES = 60  # stretches of the book that a stretch is held against
 _LEAST_SAMPLES = 5
-
-_LEAST_SPREAD = 0.02
-"""Median deviation of the shares, below which none is believed."""
-
-_MOST_DEVIATION = 6.0
-
-_NEAR = 4
-"""Pages within which a printed number is looked for."""
-
-_LEAST_COUNTED = 0.9
-"""Share of the neighbours in a book from which on their numbers count the pages, and nothing else."""
+_LEAST_SPREAD = 0.02  # median deviation of the shares
+_NEAR = 4  # pages on which a printed number is looked for
+_LEAST_COUNTED = 0.9  # of the neighbours in a book, where their numbers count the pages and nothing else
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_RUNS_OUT = re.compile(r"[^\W\d_]\s*\Z|[-,;¬]\s*\Z")
+_RUNS_OUT = re.compile(r"(?:[^\W\d_]|[-,;¬])\s*\Z")
 _FIRST = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PageSequence:
+class ScannedBook:
     """The pages of a book in their order."""
 
+    book_id: UUID
+    pages: PageSignatures
     texts: Sequence[str]  # without running heads
     words: Sequence[NDArray[np.int64]]  # of each page that are long enough to tell, by numbers
     pages_with: NDArray[np.int64]  # how many pages have each word
-    offsets: Sequence[int | None]  # the numbers that are printed on the pages, less those of the pages
+    offsets: NDArray[np.float64]  # the numbers that are printed on the pages less their places; NaN: unknown
     labels: Sequence[str | None]  # as they are known, else the printed numbers
 
     @classmethod
-    def of(cls, pages: Sequence[str], labels: Sequence[str | None] = ()) -> "PageSequence":
-        """The pages by their texts; labels, one a page where any is known, outrank the numbers printed."""
+    def of(
+        cls, book_id: UUID, pages: PageSignatures, texts: Sequence[str], labels: Sequence[str | None] = ()
+    ) -> "ScannedBook":
+        """The book by the texts of its pages; labels, if any is known, outrank the numbers printed."""
         known: dict[str, int] = {}
         words = [
-            np.array([known.setdefault(word, len(known)) for word in _telling(page)], dtype=np.int64)
-            for page in pages
+            np.array([known.setdefault(word, len(known)) for word in _telling(text)], dtype=np.int64)
+            for text in texts
         ]
-        numbers = list(map(_counted, labels)) if labels else printed_numbers(pages)
-        offsets = [None if number is None else number - page for page, number in enumerate(numbers)]
-        if not _count_pages(offsets):
-            offsets = [None] * len(pages)
+        numbers = list(map(_counted, labels)) if labels else printed_numbers(texts)
+        offsets = np.array([nan if number is None else number for number in numbers]) - np.arange(len(texts))
+        steps = np.diff(offsets[~np.isnan(offsets)]) == 0
+        if 2 * steps.size < len(texts) or steps.sum() < _LEAST_COUNTED * steps.size:
+            offsets[:] = nan
         return cls(
-            without_furniture(pages),
+            book_id,
+            pages,
+            without_furniture(texts),
             words,
-            np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *words]), minlength=len(known)),
+            np.bincount(np.concatenate(words), minlength=len(known)),
             offsets,
-            labels or [None if offset is None else str(offset + page) for page, offset in enumerate(offsets)],
+            labels
+            or [
+                None if np.isnan(offset) else str(number)
+                for offset, number in zip(offsets, numbers, strict=True)
+            ],
         )
 
     def runs_on(self, first: int, second: int) -> bool:
@@ -75,11 +75,14 @@ class PageSequence:
         start = _FIRST.search(self.texts[second])
         return bool(_RUNS_OUT.search(self.texts[first]) and start and start[0].islower())
 
-    def skipped(self, before: int, after: int) -> int | None:
-        """How many page numbers are skipped between two pages, negative: pages uncounted; None: unknown."""
-        first = [each for each in self.offsets[max(before - _NEAR + 1, 0) : before + 1] if each is not None]
-        last = [each for each in self.offsets[after : after + _NEAR] if each is not None]
-        return last[0] - first[-1] if first and last else None
+    def skipped(self, before: int, after: int) -> float:
+        """How many page numbers are skipped between two pages, negative: pages uncounted; NaN: unknown."""
+        here, there = (
+            self.offsets[max(before - _NEAR + 1, 0) : before + 1],
+            self.offsets[after : after + _NEAR],
+        )
+        here, there = here[~np.isnan(here)], there[~np.isnan(there)]
+        return float(there[0] - here[-1]) if here.size and there.size else nan
 
     def deviation(self, pages: Sequence[int], others: Sequence[int]) -> float:
         """How many of the words of these pages come elsewhere in the book, in standard deviations.
@@ -94,7 +97,7 @@ class PageSequence:
             return 0.0
         median = np.median(usual)
         spread = max(1.4826 * float(np.median(np.abs(usual - median))), _LEAST_SPREAD)
-        return float(np.clip((self._known(pages) - median) / spread, -_MOST_DEVIATION, _MOST_DEVIATION))
+        return float(np.clip((self._known(pages) - median) / spread, -6, 6))
 
     def _known(self, pages: Sequence[int]) -> float:
         """The share of the pages' words that other pages have, too."""
@@ -106,12 +109,6 @@ class PageSequence:
 
 def _counted(label: str | None) -> int | None:
     return None if label is None else number_of(label.casefold())
-
-
-def _count_pages(offsets: Sequence[int | None]) -> bool:
-    """Whether the numbers are those of pages: most neighbours that have one count on."""
-    steps = [first == second for first, second in pairwise(each for each in offsets if each is not None)]
-    return 2 * len(steps) >= len(offsets) and sum(steps) >= _LEAST_COUNTED * len(steps)
 
 
 def _telling(page: str) -> set[str]:
