@@ -33,8 +33,7 @@ class FaultAnswer(Document):
         "before the first, the page count behind the last; null: they are not out of place."
     )
     labels: list[str | None] = Field(
-        description="What is printed on `pages` as their numbers; where they are missing, on those of the "
-        "first copy."
+        description="What is printed as their numbers on the pages of the first copy."
     )
     copies: list[PagesOfCopyAnswer] = Field(
         validation_alias="copies", serialization_alias="in", description="The copies that have the pages."

@@ -60,17 +60,14 @@ class Completeness:
         pages = texts[book_id].text.page_count
         if pages is None:
             raise CompletenessUnknown(
-                f"The pages of book {book_id} are not known. Send its content again as `pages`, or as text "
-                "with U+000C between them."
+                f"The pages of book {book_id} are not known. Send it as `pages`, or with U+000C between them."
             )
         if pages > MOST_PAGES:
             raise CompletenessUnknown(
                 f"Book {book_id} has {pages:,} pages, more than the {MOST_PAGES:,} that are held against "
                 "others. Send its volumes as books of their own."
             )
-        chosen = [
-            each for each in chosen if each in texts and 0 < (texts[each].text.page_count or 0) <= MOST_PAGES
-        ]
+        chosen = [each for each in chosen if 0 < (texts[each].text.page_count or 0) <= MOST_PAGES]
         if not chosen:
             raise CompletenessUnknown(
                 f"No other scan of the printing of book {book_id} is known by pages and text. Add one in "

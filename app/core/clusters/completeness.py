@@ -30,12 +30,13 @@ LEAST_CONFIDENCE = 0.8
 _LEAST_TEXT = 200
 """Code points; pages with less are plates, captions or blank, and no faults."""
 
-_EQUAL, _PART = 0.5, 0.25
+_EQUAL, _PART = 0.5, 0.2
 """Pages are the same, or share some text, from so much of the similarity that equal pages have."""
 
 # Log odds of a fault.
 _MISSING = 2.5  # of pages that only the copy has, before anything else tells
 _OUT_OF_ORDER = 3.0  # of pages that both have in another order, or the scan twice
+_FOREIGN = 1.0  # of as many pages of the scan alone in their place
 _AT_AN_END = -6.0  # before the first page that both have, or behind the last: places of advertisements
 _ANOTHER_COPY = 3.0  # that shows the same; taken away for one that shows that nothing lacks
 _BY_NUMBERS = 4.0  # of pages; taken away where they say the contrary
@@ -58,7 +59,7 @@ class Finding:
     kind: FaultKind
     pages: tuple[int, int] | None  # of the scan; None: missing
     between: tuple[int, int] | None  # the pages of the scan between which what is out of place belongs
-    labels: Sequence[str | None]  # of the scan's pages; of missing ones, those of the first copy
+    labels: Sequence[str | None]  # of the pages of the first copy
     copies: Sequence[PagesOfCopy]  # the surest first
     confidence: float  # 0 to 1
     because: str
@@ -99,7 +100,7 @@ def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Findin
         suspicions += [*_missing_and_foreign(match), *_doubled_and_misplaced(match)]
         chains.append(match.chain)
         labels[copy.book_id] = copy.labels
-    findings = [_finding(group, chains, scan.labels, labels) for group in _grouped(suspicions)]
+    findings = [_finding(group, chains, labels) for group in _grouped(suspicions)]
     return sorted(
         (finding for finding in findings if finding.confidence >= LEAST_CONFIDENCE),
         key=lambda finding: finding.pages or finding.between or (0, 0),
@@ -173,7 +174,8 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
     taken = set(match.partner.tolist())
     scan_has_some = match.scan.pages.lengths >= _LEAST_TEXT / 2
     copy_has_text = match.copy.pages.lengths >= _LEAST_TEXT
-    for before, copy_before, after, copy_after in _gaps(match.chain, *match.partly.shape):
+    for gap in _gaps(match.chain, *match.partly.shape):
+        before, copy_before, after, copy_after = gap
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         # Where pages begin elsewhere, a neighbour may have a part of the page.
         near = match.partly[max(before, 0) : after + 1].any(axis=0)
@@ -182,30 +184,30 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
             for page in range(copy_before + 1, copy_after)
             if copy_has_text[page] and page not in taken and not near[page]
         ]
-        inner = before >= 0 and after < len(match.partner)
         if lacked and own and (len(own) == len(lacked) or after - before == copy_after - copy_before):
-            if inner:
-                log_odds = -_DEVIATION * match.scan.deviation(own, list(match.chain))
+            if before >= 0 and after < len(match.partner):
+                log_odds = _FOREIGN - _DEVIATION * match.scan.deviation(own, list(match.chain))
                 copied = PagesOfCopy(match.copy.book_id, (lacked[0], lacked[-1] + 1))
                 reasons = ["they have other words than the book"]
                 yield _Suspicion("foreign", (own[0], own[-1] + 1), None, copied, log_odds, reasons)
         elif len(lacked) > len(own):
-            yield _missing(match, (before, after), lacked, (copy_before, copy_after), inner)
+            yield _missing(match, gap, lacked)
 
 
-def _missing(
-    match: _Match,
-    bounds: tuple[int, int],
-    lacked: Sequence[int],
-    copy_bounds: tuple[int, int],
-    inner: bool,
-) -> _Suspicion:
+def _missing(match: _Match, gap: tuple[int, int, int, int], lacked: Sequence[int]) -> _Suspicion:
+    before, copy_before, after, copy_after = gap
     copy = match.copy
+    at_an_end = before < 0 or after == len(match.partner)
     deviation = copy.deviation(lacked, list(match.chain.values()))
-    runs_on = copy.runs_on(copy_bounds[0], lacked[0]) or copy.runs_on(lacked[-1], copy_bounds[1])
-    uncounted, skipped = copy.skipped(*copy_bounds), match.scan.skipped(*bounds)
+    runs_on = copy.runs_on(copy_before, lacked[0]) or copy.runs_on(lacked[-1], copy_after)
+    # Behind the last page of the copy, and before its first, they have to count on themselves.
+    uncounted = copy.skipped(
+        copy_before if copy_before >= 0 else lacked[-1],
+        copy_after if copy_after < len(copy.texts) else lacked[0],
+    )
+    skipped = match.scan.skipped(before, after)
     by_numbers = (uncounted == 0) - (uncounted <= -len(lacked)) + (skipped > 0) - (skipped == 0)
-    log_odds = _MISSING + (not inner) * _AT_AN_END + _DEVIATION * min(deviation, 1)
+    log_odds = _MISSING + at_an_end * _AT_AN_END + _DEVIATION * min(deviation, 1)
     log_odds += runs_on * _RUNS_ON + by_numbers * _BY_NUMBERS
     reasons = {
         "they have the words of the book": deviation > -1,
@@ -214,9 +216,8 @@ def _missing(
         "the page numbers of the scan jump there": skipped > 0,
     }
     copied = PagesOfCopy(copy.book_id, (lacked[0], lacked[-1] + 1))
-    return _Suspicion(
-        "missing", bounds, bounds, copied, log_odds, [each for each in reasons if reasons[each]]
-    )
+    because = [reason for reason, holds in reasons.items() if holds]
+    return _Suspicion("missing", (before, after), (before, after), copied, log_odds, because)
 
 
 def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
@@ -226,7 +227,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
     others = np.setdiff1d(np.flatnonzero(match.partner >= 0), list(match.chain))
     doubled = np.isin(match.partner[others], places)
     # Those that follow each other, with one page between them at most, are one fault.
-    cuts = np.flatnonzero((np.diff(others) > 2) | (doubled[1:] != doubled[:-1])) + 1
+    cuts = np.flatnonzero((np.diff(others) > 2) | np.diff(doubled)) + 1
     for pages, twice in zip(np.split(others, cuts), np.split(doubled, cuts), strict=True):
         if match.scan.pages.lengths[pages].max(initial=0) < _LEAST_TEXT:
             continue
@@ -237,10 +238,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
             yield _Suspicion("doubled", stretch, None, copied, _OUT_OF_ORDER)
         else:
             at = int(np.searchsorted(places, first))
-            # Forms and tables have fewer of the book's words, and may be alike elsewhere.
-            deviation = match.copy.deviation(range(first, last + 1), places.tolist())
-            log_odds = _OUT_OF_ORDER + _DEVIATION * min(deviation + 2, 0)
-            yield _Suspicion("misplaced", stretch, (order[at], order[at + 1]), copied, log_odds)
+            yield _Suspicion("misplaced", stretch, (order[at], order[at + 1]), copied, _OUT_OF_ORDER)
 
 
 def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
@@ -260,22 +258,22 @@ def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
 def _finding(
     group: Sequence[_Suspicion],
     chains: Sequence[Mapping[int, int]],
-    scan_labels: Sequence[str | None],
-    copy_labels: Mapping[UUID, Sequence[str | None]],
+    labels: Mapping[UUID, Sequence[str | None]],
 ) -> Finding:
     best, *_ = surest = sorted(group, key=lambda each: -each.log_odds)
+    pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
     further = len({each.copy.book_id for each in group}) - 1
-    against = 0
-    if best.between is not None:
-        # Copies that have both neighbours of what is out of place, and nothing between them.
-        first, last = best.between
-        against = sum(last in chain and chain.get(first, -2) == chain[last] - 1 for chain in chains)
+    # Copies that have both neighbours of what is out of place, and nothing between them.
+    first, last = best.between or (-1, -1)
+    against = sum(last in chain and chain.get(first, -2) == chain[last] - 1 for chain in chains)
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)
     reasons = [*best.reasons, *([f"{further + 1} copies show it"] * (further > 0))] or ["a copy shows it"]
-    pages, labels = None, copy_labels[best.copy.book_id][slice(*best.copy.pages)]
-    if best.kind != "missing":
-        pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
-        labels = scan_labels[slice(*pages)]
-    confidence = round(1 / (1 + exp(-log_odds)), 3)
-    copies = [each.copy for each in surest]
-    return Finding(best.kind, pages, best.between, labels, copies, confidence, "; ".join(reasons))
+    return Finding(
+        best.kind,
+        None if best.kind == "missing" else pages,
+        best.between,
+        labels[best.copy.book_id][slice(*best.copy.pages)],
+        [each.copy for each in surest],
+        round(1 / (1 + exp(-log_odds)), 3),
+        "; ".join(reasons),
+    )

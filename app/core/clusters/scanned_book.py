@@ -49,31 +49,21 @@ class ScannedBook:
             np.array([known.setdefault(word, len(known)) for word in _telling(text)], dtype=np.int64)
             for text in texts
         ]
-        numbers = list(map(_counted, labels)) if labels else printed_numbers(texts)
-        offsets = np.array([nan if number is None else number for number in numbers]) - np.arange(len(texts))
+        numbers = [number_of((label or "").casefold()) for label in labels] or printed_numbers(texts)
+        offsets = np.array(numbers, dtype=np.float64) - np.arange(len(texts))
         steps = np.diff(offsets[~np.isnan(offsets)]) == 0
         if 2 * steps.size < len(texts) or steps.sum() < _LEAST_COUNTED * steps.size:
-            offsets[:] = nan
-        return cls(
-            book_id,
-            pages,
-            without_furniture(texts),
-            words,
-            np.bincount(np.concatenate(words), minlength=len(known)),
-            offsets,
-            labels
-            or [
-                None if np.isnan(offset) else str(number)
-                for offset, number in zip(offsets, numbers, strict=True)
-            ],
-        )
+            numbers, offsets = [None] * len(texts), np.full(len(texts), nan)
+        pages_with = np.bincount(np.concatenate(words), minlength=len(known)).astype(np.int64)
+        shown = labels or [None if number is None else str(number) for number in numbers]
+        return cls(book_id, pages, without_furniture(texts), words, pages_with, offsets, shown)
 
     def runs_on(self, first: int, second: int) -> bool:
         """Whether a sentence seems to run from the end of one page to the start of another."""
-        if not (first >= 0 and second < len(self.texts)):
+        if first < 0 or second >= len(self.texts) or not _RUNS_OUT.search(self.texts[first]):
             return False
         start = _FIRST.search(self.texts[second])
-        return bool(_RUNS_OUT.search(self.texts[first]) and start and start[0].islower())
+        return start is not None and start[0].islower()
 
     def skipped(self, before: int, after: int) -> float:
         """How many page numbers are skipped between two pages, negative: pages uncounted; NaN: unknown."""
@@ -107,12 +97,8 @@ class ScannedBook:
         return float(counts[known].sum() / max(counts[telling].sum(), 1))
 
 
-def _counted(label: str | None) -> int | None:
-    return None if label is None else number_of(label.casefold())
-
-
 def _telling(page: str) -> set[str]:
-    words = set()
+    words: set[str] = set()
     for word in folded_words(page):
         if _UNSPACED.match(word):
             words.update(map("".join, pairwise(word)))

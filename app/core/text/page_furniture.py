@@ -86,11 +86,11 @@ def printed_numbers(pages: Sequence[str]) -> list[int | None]:
     >>> printed_numbers(["12 EMMA\\nwas", "EMMA 13\\na", "14 EMMA\\nwell", "a plate"])
     [12, 13, 14, None]
     """
-    edges = [(_line(page, 0, index), _line(page, -1, index)) for index, page in enumerate(_lines(pages))]
-    offsets = [first.offsets | last.offsets for first, last in edges]
+    lines = list(enumerate(_lines(pages)))
+    offsets = [_line(page, 0, index).offsets | _line(page, -1, index).offsets for index, page in lines]
     numbers: list[int | None] = []
     for index, here in enumerate(offsets):
-        near = Counter(chain(*(other for others in _around(offsets, index, _NEIGHBOURS) for other in others)))
+        near = Counter(chain(*chain(*_around(offsets, index, _NEIGHBOURS))))
         counting = max(sorted(here), key=near.__getitem__, default=None)
         numbers.append(None if counting is None or near[counting] < _REPETITIONS else index + counting)
     return numbers

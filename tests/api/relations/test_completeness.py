@@ -63,7 +63,7 @@ async def test_what_is_lacking_is_said(client: AsyncClient) -> None:
     unpaged = await post(client, text=prose(32, 500))
     for book, said in (
         (alone, "No other scan of the printing"),
-        (unpaged, "Send its content again as `pages`"),
+        (unpaged, "Send it as `pages`"),
     ):
         response = await client.get(path(book))
         assert response.status_code == 409
