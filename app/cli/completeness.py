@@ -1,24 +1,22 @@
 """`bookprint completeness`: what the scans of a library lack, by other scans of the same printings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 
 from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
 from app.cli.lookup import named_book
-from app.cli.output import UserError, notices, show, write_csv
+from app.cli.output import UserError, notices, show, stacked, write_csv
 from bookprint_client import Client, Refused, calls
-from bookprint_client.answers import FaultAnswer
+from bookprint_client.answers import BookAnswer, FaultAnswer
 
 _BOOKS_AT_ONCE = 1_000
-_COLUMNS = (
-    *("confidence", "kind", "book_id", "title", "pages", "between", "labels"),
-    *("in_book", "in_pages", "because"),
-)
-_NOT_TOLD = ("completeness-unknown", "text-not-kept", "unknown-book")
-"""Problems of a book that is passed over where the whole library is asked for."""
+_PLACES = ("pages", "between", "labels")
+_COLUMNS = ("confidence", "kind", "book_id", "title", *_PLACES, "in_book", "in_pages", "because")
+_PASSED_OVER = ("completeness-unknown", "text-not-kept", "unknown-book")  # problems of one of all books
 
 
 class _Row(FaultAnswer):
@@ -50,43 +48,40 @@ def completeness(
     rows: list[_Row] = []
     compared = alone = 0
     with service_at(url, key) as service:
-        for book_id, title in _named(service, books) if books else _all_books(service):
+        for book in _chosen(service, books):
             try:
-                faults = service.send(calls.read_completeness(book_id))["findings"]
+                faults = service.send(calls.read_completeness(book["id"]))["findings"]
             except Refused as refusal:
-                if books or refusal.problem not in _NOT_TOLD:
+                if books or refusal.problem not in _PASSED_OVER:
                     raise
                 alone += 1
                 continue
             compared += 1
-            rows += [{"book_id": book_id, "title": title, **fault} for fault in faults]
-    rows.sort(key=_rank)
+            rows += [{"book_id": book["id"], "title": book["title"], **fault} for fault in faults]
+    rows.sort(key=lambda row: -row["confidence"])
     if out is not None:
         write_csv(out, _COLUMNS, map(_cells, rows))
     else:
-        show(rows, _COLUMNS, _cells, json=json, wide="because", right=("confidence",))
+        show(rows, _COLUMNS, _cells, json=json, drawn=_drawn, wide="book", right=("confidence",))
     notices().print(
         f"Findings: {len(rows):,}, in books held against other scans: {compared:,}; passed over, "
         f"for want of another scan, of pages or of text: {alone:,}."
     )
 
 
-def _named(service: Client, books: Iterable[str]) -> Iterable[tuple[str, str | None]]:
-    for each in dict.fromkeys(named_book(service, each) for each in books):
-        book = service.send(calls.read_book(each))
-        yield book["id"], book["title"]
+def _chosen(service: Client, books: Iterable[str] | None) -> Iterator[BookAnswer]:
+    for each in dict.fromkeys(named_book(service, each) for each in books or ()):
+        yield service.send(calls.read_book(each))
+    if not books:
+        for page in service.pages(calls.list_books(limit=_BOOKS_AT_ONCE)):
+            yield from page["items"]
 
 
-def _all_books(service: Client) -> Iterable[tuple[str, str | None]]:
-    for page in service.pages(calls.list_books(limit=_BOOKS_AT_ONCE)):
-        for book in page["items"]:
-            yield book["id"], book["title"]
-
-
-def _rank(row: _Row) -> tuple[float, int]:
-    """The surest first, then those of the most pages."""
-    first, end = row["pages"] or row["in"][0]["pages"]
-    return -row["confidence"], first - end
+def _drawn(row: _Row) -> dict[str, RenderableType]:
+    cells = dict(zip(_COLUMNS, _cells(row), strict=True))
+    copy = f"{cells['in_pages']} of {cells['in_book']}"
+    told = stacked(row["title"] or "untitled", row["book_id"], copy, row["because"])
+    return {**{name: cells[name] for name in ("confidence", "kind", *_PLACES)}, "book": told}
 
 
 def _cells(row: _Row) -> list[str]:

@@ -231,7 +231,7 @@ class CompletenessUnknown(BookprintError):
     problem = "completeness-unknown"
     status = 409
     title = "Completeness cannot be told"
-    remedy = "Add another scan of the same printing, in pages, while texts are kept."
+    remedy = "Have this book and another scan of its printing in pages, while texts are kept."
     field = "id"
     tells_remedy = True
 

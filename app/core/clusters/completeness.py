@@ -24,14 +24,9 @@ from app.core.relations.background import estimate_background
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
 
-LEAST_CONFIDENCE = 0.8
-"""Findings below are not told."""
-
-_LEAST_TEXT = 200
-"""Code points; pages with less are plates, captions or blank, and no faults."""
-
-_EQUAL, _PART = 0.5, 0.2
-"""Pages are the same, or share some text, from so much of the similarity that equal pages have."""
+_LEAST_CONFIDENCE = 0.8  # of what is told
+_LEAST_TEXT = 200  # code points; pages with less are plates, captions or blank, and no faults
+_EQUAL, _PART = 0.5, 0.2  # of the similarity of equal pages: pages are the same, or share some text
 
 # Log odds of a fault.
 _MISSING = 2.5  # of pages that only the copy has, before anything else tells
@@ -89,10 +84,7 @@ class _Match:
 
 
 def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Finding]:
-    """The faults of a scan, by copies of its printing, in the order of its pages; raises `RecipeMismatch`.
-
-    The copies are read one after the other.
-    """
+    """The faults of a scan, by one copy of its printing after the other; raises `RecipeMismatch`."""
     chains, suspicions = [], []
     labels: dict[UUID, Sequence[str | None]] = {}
     for copy in copies:
@@ -102,7 +94,7 @@ def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Findin
         labels[copy.book_id] = copy.labels
     findings = [_finding(group, chains, labels) for group in _grouped(suspicions)]
     return sorted(
-        (finding for finding in findings if finding.confidence >= LEAST_CONFIDENCE),
+        (finding for finding in findings if finding.confidence >= _LEAST_CONFIDENCE),
         key=lambda finding: finding.pages or finding.between or (0, 0),
     )
 
@@ -178,7 +170,7 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         before, copy_before, after, copy_after = gap
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         # Where pages begin elsewhere, a neighbour may have a part of the page.
-        near = match.partly[max(before, 0) : after + 1].any(axis=0)
+        near = match.partly[max(before, 0) : after + 1].max(axis=0)
         lacked = [
             page
             for page in range(copy_before + 1, copy_after)
@@ -263,9 +255,13 @@ def _finding(
     best, *_ = surest = sorted(group, key=lambda each: -each.log_odds)
     pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
     further = len({each.copy.book_id for each in group}) - 1
-    # Copies that have both neighbours of what is out of place, and nothing between them.
+    # Copies that have nothing between the neighbours of what is out of place, or all the pages in this order.
     first, last = best.between or (-1, -1)
-    against = sum(last in chain and chain.get(first, -2) == chain[last] - 1 for chain in chains)
+    against = sum(
+        (last in chain and chain.get(first, -2) == chain[last] - 1)
+        or (best.kind != "missing" and chain.keys() >= set(range(*pages)))
+        for chain in chains
+    )
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)
     reasons = [*best.reasons, *([f"{further + 1} copies show it"] * (further > 0))] or ["a copy shows it"]
     return Finding(

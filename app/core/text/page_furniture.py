@@ -81,11 +81,7 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
 
 
 def printed_numbers(pages: Sequence[str]) -> list[int | None]:
-    """The number that is printed at the head or the foot of each page and counts it; None where none is.
-
-    >>> printed_numbers(["12 EMMA\\nwas", "EMMA 13\\na", "14 EMMA\\nwell", "a plate"])
-    [12, 13, 14, None]
-    """
+    """The number that is printed at the head or the foot of each page and counts it; None where none is."""
     lines = list(enumerate(_lines(pages)))
     offsets = [_line(page, 0, index).offsets | _line(page, -1, index).offsets for index, page in lines]
     numbers: list[int | None] = []

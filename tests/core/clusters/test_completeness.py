@@ -80,3 +80,17 @@ def test_page_numbers_tell_a_plate_from_a_leaf() -> None:
     assert find_faults(scan(lacking, other), [scan(PAGES, numbered)])[0].confidence > 0.99
     plates = [*numbered[:12], None, None, *numbered[12:-2]]
     assert find_faults(scan(lacking, numbered[:-2]), [scan(PAGES, plates)]) == []
+
+
+def test_what_lacks_at_an_end_is_missing_where_page_numbers_count_it() -> None:
+    numbered: list[str | None] = [str(number) for number in range(1, len(PAGES) + 1)]
+    copy = scan(PAGES, numbered)
+    [first] = find_faults(scan(PAGES[2:], numbered[2:]), [copy])
+    [last] = find_faults(scan(PAGES[:-2], numbered[:-2]), [copy])
+    assert (first.between, first.copies[0].pages) == ((-1, 0), (0, 2))
+    assert (last.between, last.labels) == ((len(PAGES) - 3, len(PAGES) - 2), numbered[-2:])
+    assert find_faults(scan(PAGES[:-2]), [scan(PAGES)]) == []
+
+
+def test_a_scan_is_in_order_where_one_copy_is_not_and_another_is() -> None:
+    assert faults(PAGES, [*PAGES[:4], *PAGES[6:20], *PAGES[4:6], *PAGES[20:]], PAGES) == []
