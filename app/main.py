@@ -18,6 +18,7 @@ from app.api import (
     bulk,
     changes,
     clusters,
+    completeness,
     conflicts,
     health,
     jobs,
@@ -46,8 +47,8 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, clusters, conflicts, reconciliation, changes),
-        *(webhooks, audit, jobs, health),
+        *(books, bulk, lookups, similar, relations, clusters, completeness, conflicts, reconciliation),
+        *(changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""

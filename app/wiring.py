@@ -7,11 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
-from app.services.audit import Audit
+from app.services.access.audit import Audit
+from app.services.access.keys import Keys
+from app.services.access.limits import Limits
 from app.services.books import Backlog, Books, Ingest
 from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
+from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
 from app.services.health import Health
@@ -20,8 +23,6 @@ from app.services.index.missing_signatures import MissingSignatures, missing_dig
 from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
-from app.services.keys import Keys
-from app.services.limits import Limits
 from app.services.lookups import Lookup
 from app.services.reconciliation import Reconciliation
 from app.services.relate import Relate
@@ -75,6 +76,7 @@ class Services:
     relations: Relations
     clusters: Clusters
     master_copies: MasterCopies
+    completeness: Completeness
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
@@ -173,6 +175,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         relations=relations,
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
+        completeness=Completeness(ClusterQueries(database), related),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, related),

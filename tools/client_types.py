@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,19 @@ class Types:
     def typed_dict(self, name: str, schema: dict[str, Any]) -> str:
         """The class of a schema with properties."""
         summary = schema["description"].partition("\n\n")[0].replace("\n", " ")
-        lines = [f"class {name}(TypedDict):", f'    """{summary}"""', ""]
+        fields = {}
         for field, of_field in schema["properties"].items():
             if not field.isidentifier():
                 raise ValueError(f"{name}.{field} is no name of a field.")
             hint = self.hint(of_field)
             if field not in schema.get("required", ()):
                 hint = f"NotRequired[{hint}]"
-            lines.append(f"    {field}: {hint}")
-        return "\n".join(lines)
+            fields[field] = hint
+        if any(map(iskeyword, fields)):
+            hints = ", ".join(f"{field!r}: {hint!r}" for field, hint in fields.items())
+            return f'{name} = TypedDict({name!r}, {{{hints}}})\n"""{summary}"""'
+        lines = [f"class {name}(TypedDict):", f'    """{summary}"""', ""]
+        return "\n".join([*lines, *(f"    {field}: {hint}" for field, hint in fields.items())])
 
     def hint(self, schema: dict[str, Any]) -> str:
         """The type of a value."""

@@ -13,7 +13,7 @@ from app.api.documents import Cursors, Document, PageQuery, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.services.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
+from app.services.access.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
 
 
 def _moment(text: str) -> datetime:

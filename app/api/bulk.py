@@ -37,8 +37,8 @@ from app.api.http.usage import LimitReached, counted, require_key_still_valid
 from app.api.submissions import BookBody
 from app.core.errors import Unavailable
 from app.core.model import Submission
-from app.services.audit import Actor
-from app.services.keys import NoValidKey
+from app.services.access.audit import Actor
+from app.services.access.keys import NoValidKey
 from app.wiring import Services
 
 MEDIA_TYPE = "application/x-ndjson"

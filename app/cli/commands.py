@@ -8,6 +8,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from app.cli.changes import audit, changes
+from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
 from app.cli.demo import demo
 from app.cli.ingest import corpus, dedupe, ingest, load
@@ -41,7 +42,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(sign, reindex, verify, audit, master_copy),
+        *(completeness, sign, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):

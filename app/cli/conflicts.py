@@ -1,6 +1,5 @@
 """`bookprint conflicts`: books whose metadata and texts contradict each other."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
-from app.cli.output import UserError, notices, show
+from app.cli.output import UserError, notices, show, write_csv
 from app.core.matching.conflicts import ConflictBy
 from bookprint_client import Client, calls
 from bookprint_client.answers import ConflictAnswer, CutGroupAnswer
@@ -49,7 +48,7 @@ def conflicts(
     with service_at(url, key) as service:
         items = report.read(service, by, limit)
         if table is not None:
-            _write(table, items)
+            write_csv(table, _COLUMNS, map(_cells, items))
         else:
             show(items, _COLUMNS, _cells, json=json, drawn=_drawn, wide="books", right=_NUMBERS)
     report.summarise()
@@ -95,17 +94,6 @@ def _drawn(item: ConflictAnswer) -> dict[str, RenderableType]:
     told.append(f"same {', '.join(item['agrees'])}; other {', '.join(item['contradicts'])}\n")
     cells = dict(zip(_COLUMNS, _cells(item), strict=True))
     return {**{name: cells[name] or "–" for name in (*_NUMBERS, "relation")}, "books": told}
-
-
-def _write(path: Path, items: Iterator[ConflictAnswer]) -> None:
-    try:
-        file = path.open("w", encoding="utf-8", newline="")
-    except OSError as exc:
-        raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
-    with file:
-        writer = csv.writer(file)
-        writer.writerow(_COLUMNS)
-        writer.writerows(map(_cells, items))
 
 
 def _cells(item: ConflictAnswer) -> list[str]:

@@ -14,7 +14,7 @@ from app.cli.output import UserError, notices, results, show
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
 
 if TYPE_CHECKING:
-    from app.services.keys import Keys, ShownKey
+    from app.services.access.keys import Keys, ShownKey
     from app.stores.postgres.keys import Key, KeyLimits
     from app.wiring import Services
 

@@ -53,7 +53,7 @@ def require_key_before_start(settings: Settings) -> None:
 def require_key(settings: Settings, database_url: str) -> None:
     """Raise UserError where no key opens the service; a database that cannot be reached is no reason."""
     from app.core.errors import Unavailable
-    from app.services.keys import Keys
+    from app.services.access.keys import Keys
     from app.stores.postgres.connections import open_database
     from app.stores.postgres.keys import KeyStore
 

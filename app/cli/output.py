@@ -140,6 +140,18 @@ def show(
         console.file.flush()
 
 
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table to a CSV file; raises `UserError`."""
+    try:
+        file = path.open("w", encoding="utf-8", newline="")
+    except OSError as exc:
+        raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
+    with file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
 def stacked(first: str, *below: str) -> Text:
     """A cell of a table with lines below the first, where there is no room for columns of their own."""
     return Text.assemble(first, *((f"\n{line}", "dim") for line in below if line))

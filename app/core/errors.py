@@ -225,6 +225,17 @@ class TextNotKept(BookprintError):
         self.field = field
 
 
+class CompletenessUnknown(BookprintError):
+    """There is nothing against which the pages of a book could be held."""
+
+    problem = "completeness-unknown"
+    status = 409
+    title = "Completeness cannot be told"
+    remedy = "Have this book and another scan of its printing in pages, while texts are kept."
+    field = "id"
+    tells_remedy = True
+
+
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 

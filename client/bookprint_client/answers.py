@@ -174,6 +174,13 @@ class ClusterNameAnswer(TypedDict):
     key: str
 
 
+class CompletenessAnswer(TypedDict):
+    """What a scan lacks by copies of its printing, in the order of its pages."""
+
+    compared_with: list[str]
+    findings: list[FaultAnswer]
+
+
 class ConflictAnswer(TypedDict):
     """Two books whose metadata and texts contradict each other."""
 
@@ -265,6 +272,21 @@ class ExactContainment(TypedDict):
 
     this_in_other: float
     other_in_this: float
+
+
+FaultAnswer = TypedDict(
+    "FaultAnswer",
+    {
+        "kind": "Literal['missing', 'doubled', 'misplaced', 'foreign']",
+        "pages": "list[int] | None",
+        "between": "list[int] | None",
+        "labels": "list[str | None]",
+        "in": "list[PagesOfCopyAnswer]",
+        "confidence": "float",
+        "because": "str",
+    },
+)
+"""A fault of a scan. Pages are counted from 0, the end exclusive."""
 
 
 class FindingAnswer(TypedDict):
@@ -452,6 +474,13 @@ class PageRelation(TypedDict):
     runs: list[RunAnswer]
     linear_fit: LinearFitAnswer | None
     exact: ExactAnswer | None
+
+
+class PagesOfCopyAnswer(TypedDict):
+    """Pages of a copy."""
+
+    book_id: str
+    pages: list[int]
 
 
 class PostedBook(TypedDict):

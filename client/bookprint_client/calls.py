@@ -220,6 +220,11 @@ def read_master_copy(
     return PagedCall("GET", _path("clusters", cluster_id, "text"), _query(first=first, limit=limit))
 
 
+def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
+    """What a scan lacks by other scans of its printing."""
+    return Call("GET", _path("books", book_id, "completeness"))
+
+
 def list_conflicts(
     by: Literal["isbn", "title", "text"] = "isbn", *, limit: int | None = None
 ) -> PagedCall[answers.ConflictList, answers.ConflictAnswer]:

@@ -72,12 +72,12 @@ async def make_present(client: AsyncClient, number: int) -> dict[str, str]:
             await client.post(
                 "/v1/books",
                 # Under ids of their own, so that they may get the contents of examples that were posted.
-                json={"text": prose(1_000 * number + each, 50), "external_id": f"shelf:{number}.{each}"},
+                json={"pages": [prose(1_000 * number + each, 50)], "external_id": f"shelf:{number}.{each}"},
             )
         ).json()["id"]
         for each in range(2)
     ]
-    decision = {"kind": "SAME_TEXT"}
+    decision = {"kind": "SAME_PAGINATION"}
     await client.put(f"/v1/books/{one}/relations/{two}/decision", json=decision)
     webhook = (await client.post("/v1/webhooks", json={"url": "https://93.184.215.14/changes"})).json()
     cluster = (await client.get(f"/v1/books/{one}/cluster")).json()

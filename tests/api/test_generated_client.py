@@ -147,6 +147,7 @@ async def test_generated_client_can_use_every_operation(
     decision = models.DecisionBody.from_dict({"kind": "OVERLAPPING_TEXT"})
     assert call("relations", "decide", 200, **pair, body=decision).confidence == 1
     call("relations", "withdraw", 204, **pair)
+    assert call("completeness", "read_completeness", 409, book_id=book.id).errors[0].field == "id"
 
     cluster = call("clusters", "read_cluster_of_book", 200, book_id=copy.id)
     assert call("clusters", "read_cluster", 200, cluster_id=cluster.key).size == 2

@@ -51,7 +51,7 @@ def test_no_name_of_a_type_occurs_twice() -> None:
 def test_a_subject_has_one_name_on_every_floor() -> None:
     subjects = {path.stem for path in (ROOT / "app" / "api").iterdir() if "router = " in _text(path)}
     assert len(subjects) == len(ROUTERS)
-    services = {path.stem for path in (ROOT / "app" / "services").iterdir()}
+    services = {path.stem for path in (ROOT / "app" / "services").rglob("*")}
     assert subjects - services == set()
 
 

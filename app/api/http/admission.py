@@ -23,7 +23,7 @@ SMALL_BODY = 64 * 1024
 
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
-_MASTER_COPIES = re.compile(r"/v1/clusters/[^/]+/text")
+_COMPUTED = re.compile(r"/v1/clusters/[^/]+/text|/v1/books/[^/]+/completeness")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 TOO_MANY = "More requests came than can be worked on."
@@ -196,7 +196,7 @@ class Admission:
         is_read = scope["method"] in _READING or (
             path in _QUESTIONS and size is not None and size <= SMALL_BODY
         )
-        is_read = is_read and not _MASTER_COPIES.fullmatch(path)
+        is_read = is_read and not _COMPUTED.fullmatch(path)
         return Permit(self.reads if is_read else self._writes, self.memory)
 
 

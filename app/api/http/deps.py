@@ -17,7 +17,7 @@ from app.api.http.metrics import Metrics
 from app.api.http.problems import RequestRefusal
 from app.core.errors import UnknownBook
 from app.core.warm_up import warm_up
-from app.services.audit import Actor, actor_of
+from app.services.access.audit import Actor, actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
 

@@ -24,7 +24,7 @@ from app.core.errors import (
     TextNotKept,
     Unavailable,
 )
-from app.services.keys import NoValidKey, ScopeMissing
+from app.services.access.keys import NoValidKey, ScopeMissing
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.http.admission import Admission, brings_body
 from app.api.http.bodies import BodyRequest, media_type, require_json, require_uncompressed
 from app.api.http.usage import caller_of, pass_within_limits
-from app.services.keys import ANYONE, NO_LIMITS, SCOPES, Scope as KeyScope, ScopeMissing
+from app.services.access.keys import ANYONE, NO_LIMITS, SCOPES, Scope as KeyScope, ScopeMissing
 
 NEEDED = "x-scope"
 """Name under which an operation's description has its scope."""

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.http.admission import declared_size
 from app.api.http.problems import RequestRefusal
 from app.core.errors import Unavailable
-from app.services.keys import Caller, Keys, NoValidKey
-from app.services.limits import Limit, Limits, Usage
+from app.services.access.keys import Caller, Keys, NoValidKey
+from app.services.access.limits import Limit, Limits, Usage
 
 UPLOAD_BYTES = 1 << 20
 """A body that is longer, or that does not tell its length, is an upload."""

@@ -50,7 +50,7 @@ from app.catalog.reconciliation import (
 )
 from app.core.errors import BookprintError, InvalidInput, UnknownBook
 from app.core.text.names import folded
-from app.services.keys import Caller
+from app.services.access.keys import Caller
 from app.wiring import Services
 
 router = SubjectRouter(

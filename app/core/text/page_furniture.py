@@ -5,9 +5,10 @@ the words that a page break divides, from meeting. They are known by where they 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 _EDGE_LINES = 2
@@ -60,7 +61,7 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
     ['was', 'a', 'well-', 'read girl']
     """
-    lines = [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
+    lines = _lines(pages)
     edges = {edge: [_line(page, edge, index) for index, page in enumerate(lines)] for edge in (0, -1)}
     # The first page of a chapter has its number at the foot, where the others have it at the head.
     offsets = [{*first.offsets, *last.offsets} for first, last in zip(edges[0], edges[-1], strict=True)]
@@ -79,6 +80,18 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
     return kept if any(character.isalnum() for page in kept for character in page) else list(pages)
 
 
+def printed_numbers(pages: Sequence[str]) -> list[int | None]:
+    """The number that is printed at the head or the foot of each page and counts it; None where none is."""
+    lines = list(enumerate(_lines(pages)))
+    offsets = [_line(page, 0, index).offsets | _line(page, -1, index).offsets for index, page in lines]
+    numbers: list[int | None] = []
+    for index, here in enumerate(offsets):
+        near = Counter(chain(*chain(*_around(offsets, index, _NEIGHBOURS))))
+        counting = max(sorted(here), key=near.__getitem__, default=None)
+        numbers.append(None if counting is None or near[counting] < _REPETITIONS else index + counting)
+    return numbers
+
+
 def with_plain_hyphens(text: str) -> str:
     """The text with U+002D for whatever else divides a word at a line's end: ¬, ⸗, and PDF's U+FFFE.
 
@@ -86,6 +99,10 @@ def with_plain_hyphens(text: str) -> str:
     'ver-\\nſchieden'
     """
     return _LAST_HYPHEN.sub("-", text)
+
+
+def _lines(pages: Sequence[str]) -> list[list[str]]:
+    return [[line for line in page.splitlines() if line and not line.isspace()] for page in pages]
 
 
 def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int) -> bool:
@@ -134,7 +151,7 @@ def _line(page: Sequence[str], edge: int, index: int) -> _Line:
     words = [word for word in text.casefold().split() if _SIGNS.sub("", word)]
     offsets = set()
     for end in (0, -1):
-        number = _number(words[end]) if words else None
+        number = number_of(words[end]) if words else None
         if number is not None:
             offsets.add(number - index)
             del words[end]
@@ -143,8 +160,8 @@ def _line(page: Sequence[str], edge: int, index: int) -> _Line:
     return _Line(letters, pairs, frozenset(offsets))
 
 
-def _number(word: str) -> int | None:
-    """The number in a word that has no other letters and digits."""
+def number_of(word: str) -> int | None:
+    """The number in a word, in small letters, that has no other letters and digits."""
     bare = _SIGNS.sub("", word)
     if not _NUMBER.fullmatch(bare):
         return None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from fastapi import FastAPI
 
-from app.services.keys import Keys
+from app.services.access.keys import Keys
 from app.settings import Settings
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.keys import SCOPES, Scope

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from app.core.errors import InvalidInput
 from app.main import create_app
-from app.services.keys import Keys, UnknownKey
+from app.services.access.keys import Keys, UnknownKey
 from app.settings import Settings
 from app.stores.postgres.connections import Database, open_database
 from app.stores.postgres.keys import KeyLimits, KeyStore

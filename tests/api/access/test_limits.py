@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
 from app.main import create_app
-from app.services.limits import Limits
+from app.services.access.limits import Limits
 from app.stores.postgres.keys import NO_LIMITS, KeyLimits, Scope
 from app.stores.redis.time_windows import TimeWindows
 from tests.api.access.key_holders import ADMIN_KEY, with_keys

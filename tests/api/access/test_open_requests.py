@@ -8,7 +8,7 @@ import httpx
 import orjson
 from fastapi import FastAPI
 
-from app.services.keys import Keys, ShownKey
+from app.services.access.keys import Keys, ShownKey
 from app.stores.postgres.keys import Scope
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import started

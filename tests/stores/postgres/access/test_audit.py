@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.core.model import Metadata
-from app.services.audit import Audit
+from app.services.access.audit import Audit
 from app.services.books import new_book_id
 from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
 from app.stores.postgres.books import BookStore

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from app.services.keys import ANYONE
+from app.services.access.keys import ANYONE
 from app.stores.postgres.audit import (
     Action as Action,
     Actor as Actor,

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.services.limits import Limits, Usage
+from app.services.access.limits import Limits, Usage
 from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
@@ -190,7 +190,7 @@ async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: 
 
 
 async def test_redis_going_and_coming_back(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.limits._AWAY_SECONDS", 0.2)
+    monkeypatch.setattr("app.services.access.limits._AWAY_SECONDS", 0.2)
     sender = caller(requests_per_minute=2)
     await limits.take(sender, requests=1)
     async with aclosing(TimeWindows(NOWHERE)) as nowhere:
