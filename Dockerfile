@@ -29,9 +29,9 @@ ENV PATH=/opt/bookprint/venv/bin:$PATH \
     NUMBA_CACHE_DIR=/opt/bookprint/numba
 WORKDIR /opt/bookprint/data
 USER 10001:10001
-# Kernels are compiled for the processor at hand; on another one they are compiled once more before the service is
-# ready. No volume may stand in for this folder: numba would take an older image's kernels for current ones.
-RUN python -c "from app.core.warm_up import warm_up; warm_up()"
+# Kernels are compiled for any x86-64-v3 or any AArch64; on an older processor they are compiled once more before the
+# service is ready.
+RUN python -m app.kernel_cache
 VOLUME /opt/bookprint/data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -36,31 +35,17 @@ async def report(is_ready: Callable[[], Awaitable[bool]]) -> None:
 
 
 class Reports:
-    """What is reported, as the one that listens knows it."""
+    """The two ends of what is reported."""
 
     def __init__(self) -> None:
         self._receiver, self.sender = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._receiver.setblocking(False)
-        self._heard_at: dict[int, float] = {}  # by pid
-        self._ready: dict[int, asyncio.Event] = {}
 
-    def listen(self) -> None:
-        asyncio.get_running_loop().add_reader(self._receiver, self._receive)
+    def listen(self, note: Callable[[int, bool], None]) -> None:
+        """Call `note` with the pid that a report is from, and whether it is ready."""
 
-    def expect(self, pid: int) -> None:
-        self._heard_at[pid], self._ready[pid] = time.monotonic(), asyncio.Event()
+        def receive() -> None:
+            pid, _, state = self._receiver.recv(64).decode().partition(" ")
+            note(int(pid), state == READY)
 
-    def silence_of(self, pid: int) -> float:
-        """Seconds since it was started or last heard of."""
-        return time.monotonic() - self._heard_at[pid]
-
-    async def ready(self, pid: int) -> None:
-        """Return when it has said that it is ready."""
-        await self._ready[pid].wait()
-
-    def _receive(self) -> None:
-        pid, _, state = self._receiver.recv(64).decode().partition(" ")
-        if int(pid) in self._heard_at:
-            self._heard_at[int(pid)] = time.monotonic()
-            if state == READY:
-                self._ready[int(pid)].set()
+        asyncio.get_running_loop().add_reader(self._receiver, receive)

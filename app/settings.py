@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default=Path("data"),
         alias="BOOKPRINT_DATA_DIR",
-        description="Folder of the embedded servers and the compiled kernels.",
+        description="Folder of the embedded servers.",
     )
     public_url: str | None = Field(
         default=None,

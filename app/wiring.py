@@ -175,7 +175,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         master_copies=MasterCopies(ClusterQueries(database), related),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
-        reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, relations, related),
+        reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, related),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=Keys(

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parent.parent
 
 # numba looks for its cache once, when it is first imported, so it is set before any test module is.
 _CACHES = Path(sys.prefix) if sys.prefix != sys.base_prefix else ROOT / ".pytest_cache"
-keep_kernels(_CACHES)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHES / "kernels"))
+keep_kernels()
 
 # Applications that tests make by themselves ask for no key, unless the test is about keys.
 os.environ["BOOKPRINT_AUTH"] = "off"

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import sys
+from contextlib import suppress
 
 import uvicorn
 
@@ -69,12 +70,18 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         self.lifespan.state[LEAVING] = True
-        await asyncio.sleep(LAST_REQUEST_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._all_closed(), LAST_REQUEST_SECONDS)
         for connection in list(self.server_state.connections):
+            await asyncio.sleep(0)  # what has arrived on it is read
             connection.shutdown()
+        await self._all_closed()
+        self.should_exit = True
+
+    async def _all_closed(self) -> None:
+        await asyncio.sleep(0.1)  # one that has just been accepted is not among the connections yet
         while self.server_state.connections:  # noqa: ASYNC110, uvicorn's set tells nobody
             await asyncio.sleep(0.1)
-        self.should_exit = True
 
 
 if __name__ == "__main__":

@@ -5,19 +5,20 @@ books takes pydantic longer than finding them took.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
 import orjson
-from fastapi import Body, Query, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
 from app.api.documents import Cursors, Format, PageQuery, Warnings, file_fields, shown
-from app.api.http.deps import BookId, MetricsDep, ServicesDep
+from app.api.http.bodies import validated
+from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import problems, with_file
@@ -159,20 +160,20 @@ def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAn
 
 
 def near_duplicates_of(
-    answer: Answer,
-    query: NearnessQuery,
-    next_cursor: str | None,
-    book_id: UUID | None = None,
-    relations: Mapping[UUID, RelationSummary] | None = None,
+    answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
-    """The document of an answer; `relations` are those of the book asked about, as far as they are known."""
-    known = relations or {}
+    """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
         "exact": answer.exact,
         "total": answer.total,
         "items": [
-            _item(match, name, known.get(match.book.book_id), verified=query.d is None and query.k is None)
+            _item(
+                match,
+                name,
+                answer.relations.get(match.book.book_id),
+                verified=query.d is None and query.k is None,
+            )
             for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
         ],
         "next_cursor": next_cursor,
@@ -233,6 +234,16 @@ _QUERIES = examples.named(
 )
 
 
+def _arguments_of(request: Request) -> dict[str, Any]:
+    state = request.app.state
+    return {
+        "book_id": book_id_of(request.path_params["book_id"]),
+        "query": validated(NearnessQuery, dict(request.query_params)),
+        "services": state.services,
+        "metrics": state.metrics,
+    }
+
+
 @router.get(
     "/books/{book_id}/near-duplicates",
     summary="Find the books near a book",
@@ -240,6 +251,7 @@ _QUERIES = examples.named(
     responses=problems(404, 422, 503),
     scope="read",
     is_lookup=True,
+    arguments_of=_arguments_of,
 )
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
@@ -255,9 +267,7 @@ async def near_duplicates(
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
     answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, suite)
-    related = [match.book.book_id for match in answer.matches] if answer.related else []
-    relations = await services.relations.summaries(book_id, related)
-    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id, relations))
+    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id))
 
 
 async def look_up_file(

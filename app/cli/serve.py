@@ -35,6 +35,7 @@ _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the co
 _SECONDS_BETWEEN_NOTICES = 30.0
 _MOST_FILES = 65_536
 _LOADED = (
+    "app.kernel_cache:compile_kernels",
     "app.main",
     "app.services.deliveries",
     "workers.process",

@@ -67,10 +67,10 @@ def count_words(
     A row is a word's hash, count, near repeats (at most `reach` words after the last) and last position.
     Returns the numbers of words and of different ones; it stops where half of the slots are full.
     """
-    words = 0
+    words = I64(0)
     different = 0
     room = slots.shape[0] // 2
-    i = 0
+    i = I64(0)
     while different < room:
         word, i = next_word(text, size, kinds, i)
         if word == NO_WORD:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,7 +40,8 @@ class Fork:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self._ended = asyncio.Event()
+        self.heard_at = time.monotonic()  # when it was started or has last reported
+        self._ready, self._ended = asyncio.Event(), asyncio.Event()
 
     def note_end(self, status: int) -> None:
         self.returncode = status
@@ -50,6 +52,19 @@ class Fork:
         await self._ended.wait()
         assert self.returncode is not None
         return self.returncode
+
+    def note_report(self, is_ready: bool) -> None:
+        self.heard_at = time.monotonic()
+        if is_ready:
+            self._ready.set()
+
+    async def gets_ready(self, seconds: float) -> bool:
+        """Wait until it has reported that it is ready; False where it ends, or the time, before."""
+        ended, ready = asyncio.create_task(self._ended.wait()), asyncio.create_task(self._ready.wait())
+        await asyncio.wait((ended, ready), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in (ended, ready):
+            task.cancel()
+        return self._ready.is_set()
 
     def send_signal(self, number: signal.Signals) -> None:
         if self.returncode is None:
@@ -86,7 +101,7 @@ class ForkServer:
                 start_new_session=True,
             )
         self._writer: asyncio.StreamWriter | None = None
-        self._forks: dict[int, Fork] = {}
+        self.forks: dict[int, Fork] = {}  # those that run, by pid
         self._loaded, self._ended = asyncio.Event(), asyncio.Event()
         self._started: asyncio.Future[Fork] | None = None
         self._asking = asyncio.Lock()
@@ -104,20 +119,15 @@ class ForkServer:
             self._process.wait()
             if self._started is not None and not self._started.done():
                 self._started.set_exception(RuntimeError(_HAS_ENDED))
-            for fork in self._forks.values():
+            for fork in self.forks.values():
                 fork.note_end(-signal.SIGKILL)
-            self._forks.clear()
+            self.forks.clear()
             self._loaded.set()
             self._ended.set()
 
     @property
     def has_ended(self) -> bool:
         return self._ended.is_set()
-
-    @property
-    def has_forks(self) -> bool:
-        """Whether one of its forks runs."""
-        return bool(self._forks)
 
     async def ended(self) -> int:
         """Its exit status, once it has ended."""
@@ -147,11 +157,11 @@ class ForkServer:
             case {"loaded": _}:
                 self._loaded.set()
             case {"started": pid}:
-                fork = self._forks[pid] = Fork(pid)
+                fork = self.forks[pid] = Fork(pid)
                 if self._started is not None and not self._started.done():
                     self._started.set_result(fork)
             case {"ended": pid, "status": status}:
-                self._forks.pop(pid).note_end(status)
+                self.forks.pop(pid).note_end(status)
 
     def kill(self) -> None:
         """End it, and with it its forks."""

@@ -126,7 +126,7 @@ class Supervisor:
     async def _keep_all(self, forking: ForkServer) -> None:
         self._keeping, self._starting = asyncio.current_task(), False
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._on_child_ended)
-        self._reports.listen()
+        self._reports.listen(self._note_report)
         self._take(forking)
         try:
             async with asyncio.TaskGroup() as group:
@@ -147,6 +147,11 @@ class Supervisor:
         """Fork from this process from now on."""
         self._forking = forking
         self._all_forking[forking] = asyncio.create_task(forking.live())
+
+    def _note_report(self, pid: int, is_ready: bool) -> None:
+        for forking in self._all_forking:
+            if fork := forking.forks.get(pid):
+                fork.note_report(is_ready)
 
     async def _fork_server_life(self) -> int:
         if self._forking.has_ended:
@@ -207,7 +212,6 @@ class Supervisor:
 
     async def _launch(self, spec: ChildSpec) -> Fork:
         fork = await self._forking.fork(spec, self._given, [self._reports.sender.fileno()])
-        self._reports.expect(fork.pid)
         self._log(f"{spec.name} is started")
         return fork
 
@@ -219,25 +223,25 @@ class Supervisor:
             self._take(new)
             if not await self._replace_all():
                 self._log("a new process did not get ready: those that run go on")
-                if not new.has_forks:
+                if not new.forks:
                     self._forking = old
             for each in [each for each in self._all_forking if each is not self._forking]:
-                if not each.has_forks:
+                if not each.forks:
                     each.kill()
                     await self._all_forking.pop(each)
 
     async def _replace_all(self) -> bool:
-        """Replace what is replaceable, and start the others anew; False if a new one does not get ready."""
+        """Replace the commands one by one; False if a new one does not get ready."""
         for spec in self._specs:
-            if spec.replaceable and not await self._replace(spec):
+            if not await self._replace(spec):
                 return False
-        names = [spec.name for spec in self._specs if not spec.replaceable]
-        others = [self._lives[name] for name in names if name in self._lives]  # some may not be started yet
-        await asyncio.gather(*(fork.end(self._deadlines.leaving) for fork in others))
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
-        """Start a command anew, and end the old one once the new one is ready; False if it never is."""
+        """Start a command anew, and end the old one once the new one is ready; False if it never is.
+
+        One that cannot report counts as ready at once.
+        """
         try:
             async with asyncio.timeout(self._deadlines.ready):
                 old, new = self._lives.get(spec.name), await self._launch(spec)
@@ -245,19 +249,13 @@ class Supervisor:
             return False
         to_end = new
         try:
-            ended, ready = asyncio.create_task(new.wait()), asyncio.create_task(self._reports.ready(new.pid))
-            await asyncio.wait(
-                (ended, ready), timeout=self._deadlines.ready, return_when=asyncio.FIRST_COMPLETED
-            )
-            is_ready = ready.done()
-            for task in (ended, ready):
-                task.cancel()
+            is_ready = not spec.replaceable or await new.gets_ready(self._deadlines.ready)
             # Where the old one died meanwhile, another has been started by now.
             if not is_ready or old is None or old.returncode is not None or self._lives[spec.name] is not old:
                 return is_ready
             self._lives[spec.name], to_end = new, old
             self._log(f"{spec.name} is replaced")
-            old.send_signal(LEAVE)
+            old.send_signal(LEAVE if spec.replaceable else signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(old.wait(), self._deadlines.leaving)
             return True
@@ -271,7 +269,7 @@ class Supervisor:
                 fork = self._lives.get(spec.name)
                 if not spec.replaceable or fork is None or fork.returncode is not None:
                     continue
-                if self._reports.silence_of(fork.pid) > self._deadlines.silent:
+                if time.monotonic() - fork.heard_at > self._deadlines.silent:
                     self._log(f"{spec.name} has not been heard of for {self._deadlines.silent:.0f} s")
                     fork.send_signal(signal.SIGKILL)
 

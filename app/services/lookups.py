@@ -5,8 +5,8 @@ current, and cuts out a page. Pending books are compared straight from Postgres.
 index, and the current ones after it. So a book that changes its state in between is met at least once.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
@@ -25,6 +25,7 @@ from app.core.matching.search import (
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
 from app.core.recipe import Suite
+from app.core.relations.related import RelationSummary
 from app.core.signatures.sketch import sketch_under
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
@@ -81,7 +82,8 @@ class Answer:
     total: int  # on all pages
     matches: list[Match]
     next: Position | None  # the last one of this page, where another one follows
-    related: bool = False  # the book asked about has relations, with these books perhaps
+    relations: Mapping[UUID, RelationSummary] = field(default_factory=dict)
+    """Of the stored book that is asked about, with these books as far as there are any, by their ids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,12 +181,11 @@ class Lookup:
         """
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
-        shown = dict(others)
         while True:
             page = _cut_out(_first(hits, most), after, limit)
-            wanted = [entry_id for entry_id in page.entry_ids.tolist() if entry_id not in shown]
+            wanted = page.entry_ids.tolist()
             current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
-            shown |= _matches(query, list(current.summaries.values()))
+            shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.deleted]))
             page = _cut_out(_first(hits, most), after, limit)
@@ -194,7 +195,7 @@ class Lookup:
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         more = matches and _cut_out(hits, after, limit + 1).size > limit
         last = position_of(matches[-1]) if more else None
-        return Answer(True, hits.size, matches, last, current.related)
+        return Answer(True, hits.size, matches, last, current.relations)
 
     async def suite_of(self, query: Entry, suite: Suite | None = None) -> Suite:
         """The suite in which these signatures are looked up: the given one, or the one that serves.

@@ -24,11 +24,10 @@ from app.core.errors import BookprintError, Unavailable
 from app.core.matching.verification import Evidence
 from app.core.recipe import Suite
 from app.core.relations.classification import RELATED
-from app.core.relations.related import RelationSummary
 from app.core.text.names import folded
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
-from app.services.relations import Relations, effective_of
+from app.services.relations import effective_of
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.relation_queries import RelationQueries
 
@@ -57,13 +56,11 @@ class Reconciliation:
         names: NameQueries,
         lookup: Lookup,
         identifier_lookup: IdentifierLookup,
-        relations: Relations,
         related: RelationQueries,
     ) -> None:
         self._names = names
         self._lookup = lookup
         self._identifier_lookup = identifier_lookup
-        self._relations = relations
         self._related = related
         self._counts: Mapping[int, float] = {}
         self._counts_until = 0.0
@@ -146,19 +143,17 @@ class Reconciliation:
     async def _look_up(self, content: NamedContent, suite: Suite) -> ByContent:
         if (book_id := content.book_id) is not None:
             answer = await self._lookup.near_duplicates(book_id, Verified(), None, _BY_CONTENT, suite)
-            others = [match.book.book_id for match in answer.matches] if answer.related else []
-            relations = await self._relations.summaries(book_id, others)
-            return {book_id: _ITSELF, **_evidence(answer, relations)}
+            return {book_id: _ITSELF, **_evidence(answer)}
         if (identifier := content.identifier) is not None:
             answer = await self._identifier_lookup.look_up(identifier, Verified(), None, _BY_CONTENT)
         else:
             entry = await asyncio.to_thread(query_entry, suite, content.text, None, None)
             answer = await self._lookup.look_up(entry, Verified(), None, _BY_CONTENT)
-        return _evidence(answer, {})
+        return _evidence(answer)
 
 
-def _evidence(answer: Answer, relations: Mapping[UUID, RelationSummary]) -> ByContent:
-    confidences = {book_id: summary.confidence for book_id, summary in relations.items()}
+def _evidence(answer: Answer) -> ByContent:
+    confidences = {book_id: summary.confidence for book_id, summary in answer.relations.items()}
     return {
         match.book.book_id: ContentEvidence(match.evidence, confidences.get(match.book.book_id))
         for match in answer.matches

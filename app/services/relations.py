@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
@@ -141,10 +141,6 @@ class Relations:
             if each not in texts:
                 raise TextNotKept(f"The text of book {each}", "exact")
         return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
-
-    async def summaries(self, book_id: UUID, others: Sequence[UUID]) -> Mapping[UUID, RelationSummary]:
-        """The effective relations of a book with others, by their ids; without one, none."""
-        return await self._related.read_summaries(book_id, others) if others else {}
 
     async def decide(
         self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None, *, actor: Actor

@@ -1,13 +1,18 @@
-"""Simulated libraries in Postgres, written by COPY as the product's own rows.
+"""Simulated libraries in Postgres, written by COPY as the product's own rows, by a process for each core.
 
 A library that was loaded into a folder is found there again, so that measurements can be repeated without
-loading. It is whole once the sequence of entry ids stands at its size.
+loading, and so are the batches of one that was not loaded to its end. It is whole once the sequence of entry
+ids stands at its size.
 """
 
 import hashlib
+import multiprocessing
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
 import psycopg
@@ -16,7 +21,7 @@ import sqlalchemy as sa
 from app.stores.postgres.connections import upgrade
 from app.stores.postgres.rows import signature_values, title_words
 from app.stores.postgres.schema import books, entry_ids, signatures
-from bench.data.simulated_books import Books, simulate
+from bench.data.simulated_books import BATCH, Books, simulate
 
 _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_title_words", "ix_books_pending")
 """Built after the rows are there, which takes a third of the time."""
@@ -36,10 +41,18 @@ _BOOK_COLUMNS = {
 _SIGNATURE_COLUMNS = {"entry_id": "int8", "recipe": "text", "data": "bytea", "shingle_count": "int4"}
 
 
-def load(database_url: str, n: int, *, texts: bool) -> float | None:
-    """Bring n simulated books into the database; the seconds it took, or None where they are there already.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was loaded in addition to what was there."""
 
-    With `texts` false the books have fingerprints only. All other rows of the database are deleted.
+    books: int
+    seconds: float
+
+
+def load(database_url: str, n: int, *, texts: bool) -> Loaded | None:
+    """Bring n simulated books into the database; None where they are there already.
+
+    With `texts` false the books have fingerprints only. Whole batches that are there stay.
     """
     upgrade(database_url)
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
@@ -47,20 +60,22 @@ def load(database_url: str, n: int, *, texts: bool) -> float | None:
     with engine.connect() as connection:
         if connection.scalar(sa.text("SELECT last_value FROM entry_ids")) >= n:
             return None
-        connection.execute(sa.text("TRUNCATE books CASCADE"))
+        there = connection.execute(
+            sa.text("SELECT (entry_id - 1) / :batch, count(*) FROM books GROUP BY 1"), {"batch": BATCH}
+        )
+        batches: dict[int, int] = dict(there.tuples().all())
+        if any(count != BATCH for count in batches.values()):
+            batches = {}
+            connection.execute(sa.text("TRUNCATE books CASCADE"))
         connection.commit()
         indexes = [index for index in books.indexes if index.name in _WITHOUT_INDEX]
         for index in indexes:
             index.drop(connection, checkfirst=True)
-        # The rows fit together; checking each against the other table takes longer than writing it.
-        connection.execute(sa.text("SET session_replication_role = replica"))
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, psycopg.Connection)
-        first = 1
-        for batch in simulate(n, texts=texts):
-            copy_books(driver, batch, first)
-            connection.commit()
-            first += len(batch)
+        connection.commit()
+        missing = [number for number in range(-(-n // BATCH)) if number not in batches]
+        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+            for _ in pool.map(partial(_load_batch, database_url, n, texts), missing):
+                pass
         for index in indexes:
             index.create(connection)
         connection.execute(sa.text("SELECT setval(:name, :n)"), {"name": entry_ids.name, "n": n})
@@ -69,7 +84,17 @@ def load(database_url: str, n: int, *, texts: bool) -> float | None:
         connection.execute(sa.text("VACUUM ANALYZE books, signatures"))
         connection.execute(sa.text("CHECKPOINT"))
     engine.dispose()
-    return time.perf_counter() - started
+    return Loaded(n - BATCH * len(batches), time.perf_counter() - started)
+
+
+def _load_batch(database_url: str, n: int, texts: bool, number: int) -> None:
+    """Write one batch of n books, all or nothing."""
+    url = sa.make_url(database_url).set(drivername="postgresql")
+    with psycopg.connect(url.render_as_string(hide_password=False)) as connection:
+        # The rows fit together; checking each against the other table takes longer than writing it.
+        connection.execute("SET session_replication_role = replica")
+        [batch] = simulate(n, texts=texts, numbers=[number])
+        copy_books(connection, batch, 1 + number * BATCH)
 
 
 def book_id(entry_id: int) -> UUID:

@@ -39,9 +39,9 @@ def opened(library: Library, folder: Path) -> Iterator[Servers]:
     """Embedded servers with this library in Postgres; loaded first where it is not there."""
     data_dir = folder / library.name
     with EmbeddedServers(data_dir) as servers:
-        seconds = load(servers.database_url, library.books, texts=library.texts)
-        if seconds is not None:
-            print(f"  loaded {library.title} books in {seconds:.0f} s", flush=True)
+        loaded = load(servers.database_url, library.books, texts=library.texts)
+        if loaded is not None:
+            print(f"  loaded {loaded.books:,} books of {library.title} in {loaded.seconds:.0f} s", flush=True)
         yield servers
 
 

@@ -9,7 +9,7 @@ ten carries the same notice of some three hundred shingles. Fingerprints and len
 as errors move those of real books, those of parts and collections further away.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,12 +80,14 @@ def simulate(
     *,
     seed: int = _SEED,
     texts: bool = True,
+    numbers: Iterable[int] | None = None,
 ) -> Iterator[Books]:
-    """n books in batches; with `texts` false only fingerprints are drawn."""
+    """n books in batches, or those batches of them; with `texts` false only fingerprints are drawn."""
     model = LibraryModel.load()
     notice = _Notice.draw(np.random.default_rng([seed, 0]), _NOTICE_SHINGLES)
-    for number, start in enumerate(range(0, n, BATCH)):
+    for number in range(-(-n // BATCH)) if numbers is None else numbers:
         rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
+        start = number * BATCH
         yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
 
 

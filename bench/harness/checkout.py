@@ -18,7 +18,10 @@ from bench.harness.report import CannotMeasure
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"}
+_NOT_PASSED_ON = {
+    *("DATABASE_URL", "REDIS_URL", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"),
+    *("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"),
+}
 _SECONDS_TO_END = 30.0
 _LOCK = "requirements.lock"
 _WHOLE_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'

@@ -44,5 +44,5 @@ def weighed(client: "redis.Redis", books: int) -> dict[str, Any]:
 
 def _kind(key: str) -> str:
     """The words of a key, numbers left out."""
-    words = [word for word in re.sub(r"[{}]", "", key).split(":") if word and not word.isdigit()]
+    words = [word for word in re.sub(r":\d*{|}", ":", key).split(":") if word and not word.isdigit()]
     return ":".join(words)

@@ -49,6 +49,12 @@ def served(servers: Servers, folder: Path, environment: Mapping[str, str] | None
         yield service
 
 
+def server_processes() -> list[psutil.Process]:
+    """Postgres and Valkey, which run as children of this process."""
+    names = ("postgres", "valkey-server")
+    return [child for child in psutil.Process().children() if child.name() in names]
+
+
 def lookups(library: Library, query: str, *, rate: float | None = RATE, connections: int = 32) -> Stream:
     """Lookups of random books; `query` is the part of the path from the question mark on."""
     entries = random.Random(_SEED).sample(range(1, library.books + 1), min(_PATHS, library.books))

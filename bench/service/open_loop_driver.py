@@ -44,6 +44,14 @@ class Stream:
     once: bool = False  # stop when every request was sent; else begin again
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A request whose connection was closed before it was answered."""
+
+    port: int  # of the driver's end
+    at: float  # by `time.perf_counter`
+
+
 @dataclass(slots=True)
 class Outcome:
     """The outcome of one stream; only requests due after the warm-up count."""
@@ -52,7 +60,8 @@ class Outcome:
     latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
     refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
     delays: list[float] = field(default_factory=list)  # seconds that sending came late
-    statuses: Counter[int] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)  # 0: the connection was closed
+    losses: list[Loss] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
     ids: list[str] = field(default_factory=list)  # of books that were created
     seconds: float = 0.0  # from the first counted request's due time to the last answer
@@ -105,12 +114,14 @@ def drive(
 
 @dataclass(slots=True, eq=False)
 class _Connection:
+    address: tuple[str, int]
     socket: socket.socket
     stream: "_StreamState"
     unsent: deque[memoryview] = field(default_factory=deque)
     received: bytearray = field(default_factory=bytearray)
     due: float = 0.0
     sent_at: float = 0.0
+    is_over: bool = False  # the service has closed it, or has said that it will
 
     def fileno(self) -> int:
         return self.socket.fileno()
@@ -120,17 +131,19 @@ class _Connection:
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unsent else 0)
 
     def open_again(self) -> None:
-        """Connect anew where the service has closed an idle connection."""
-        try:
-            if self.socket.recv(1, socket.MSG_PEEK):
+        """Connect anew where the service has closed the connection, or has said that it will."""
+        if not self.is_over:
+            try:
+                if self.socket.recv(1, socket.MSG_PEEK):
+                    return
+            except BlockingIOError:
                 return
-        except BlockingIOError:
-            return
-        except ConnectionError:
-            pass
-        address = self.socket.getpeername()
+            except ConnectionError:
+                pass
         self.socket.close()
-        self.socket = _connected(address)
+        self.socket, self.is_over = _connected(self.address), False
+        self.unsent.clear()
+        self.received.clear()
 
     def send(self) -> None:
         try:
@@ -140,8 +153,8 @@ class _Connection:
                     self.unsent[0] = self.unsent[0][sent:]
                 else:
                     self.unsent.popleft()
-        except BlockingIOError:
-            pass
+        except (BlockingIOError, ConnectionError):
+            pass  # what has happened to the connection is noticed where it is read
 
 
 @dataclass(slots=True, eq=False)
@@ -254,7 +267,7 @@ def _drive(
 
 
 def _connect(address: tuple[str, int], stream: _StreamState) -> _Connection:
-    return _Connection(_connected(address), stream)
+    return _Connection(address, _connected(address), stream)
 
 
 def _connected(address: tuple[str, int]) -> socket.socket:
@@ -265,11 +278,20 @@ def _connected(address: tuple[str, int]) -> socket.socket:
 
 
 def _receive(connection: _Connection, counted_from: float) -> bool:
-    """Read what has come; True when the answer is whole."""
+    """Read what has come; True when the answer is whole, or none will come."""
     received = connection.received
-    data = connection.socket.recv(_READ_AT_ONCE)
+    outcome = connection.stream.outcome
+    try:
+        data = connection.socket.recv(_READ_AT_ONCE)
+    except ConnectionError:
+        data = b""
     if not data:
-        raise ConnectionError("The service closed a connection in the midst of an answer.")
+        now, connection.is_over = time.perf_counter(), True
+        outcome.losses.append(Loss(connection.socket.getsockname()[1], now))
+        if connection.due >= counted_from:
+            outcome.statuses[0] += 1
+            outcome.seconds = now - counted_from
+        return True
     received += data
     head = received.find(b"\r\n\r\n")
     if head < 0:
@@ -280,7 +302,7 @@ def _receive(connection: _Connection, counted_from: float) -> bool:
     if len(received) < head + 4 + length:
         return False
     now = time.perf_counter()
-    outcome = connection.stream.outcome
+    connection.is_over = b"\r\nconnection: close" in fields
     status, body = int(fields[9:12]), bytes(received[head + 4 :])
     received.clear()
     if status == 201:

@@ -1,9 +1,9 @@
 """More clients, and more requests, than the service can answer: who is refused, who waits, and what is kept.
 
-First 8 to 512 clients that ask again once they are answered. Then requests that come whether the ones before
-are answered or not, at twice the rate that eight clients are answered at, and posts beside lookups. Five
-seconds after each flood lookups are measured again. At the end every book that was acknowledged is read, and
-looked for.
+With one API process and with two: first 8 to 512 clients that ask again once they are answered. Then requests
+that come whether the ones before are answered or not, at half to four times the rate that eight clients are
+answered at, alone and beside posts. From five seconds after each flood lookups are measured again. At the
+end every book that was acknowledged is read, and looked for.
 """
 
 import argparse
@@ -25,13 +25,14 @@ from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table
 from bench.service.loaded_service import lookups, served
 from bench.service.open_loop_driver import Outcome, Request, Stream, drive, post
-from bench.service.service_process import await_jobs
+from bench.service.service_process import Service, await_jobs
 
-_BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 6.0
-_QUERIES = {"d = 7": "?d=7", "verified": ""}
-_CLIENTS = (8, 12, 32, 128, 512)
-_CALM, _TWICE = 0.2, 2.0
-_POSTING = 2  # clients that find the load of posts
+_BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 2.0
+_PROCESSES = (1, 2)
+_CLIENTS = (8, 32, 128, 512)
+_SHARES = (0.5, 1.0, 2.0, 4.0)
+_CALM = _SHARES[0]
+_POSTING = 2  # clients that find the load of posts, of which half comes beside lookups
 _CONNECTIONS = 3_000  # of a flood; each has one request under way
 _REST_SECONDS = 5.0
 _TEXTS, _CHARACTERS = 240, 120_000
@@ -50,95 +51,125 @@ class _Answers:
         return (outcome.statuses[200] + outcome.statuses[201]) / outcome.seconds
 
     def row(self, name: str, beside: "_Answers | None" = None) -> list[Cell]:
-        """Medians of the rounds, the ratio to the rate of the rounds `beside` with its spread."""
+        """Each figure as median and spread of the rounds; rates also to those of the rounds `beside`."""
         statuses = sum((outcome.statuses for outcome in self.rounds), Counter())
         refused = statuses[429] + statuses[503]
         failed = statuses.total() - statuses[200] - statuses[201] - refused
         failed += sum(outcome.unanswered for outcome in self.rounds)
         rates = [self.rate(number) for number in range(len(self.rounds))]
         ratios = [rate / beside.rate(number) for number, rate in enumerate(rates)] if beside else []
-        refusals = [seconds for outcome in self.rounds for seconds in outcome.refusals]
         return [
             name,
-            round(statistics.median(rates)),
-            f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "",
+            _spread(rates, 0),
+            _spread(ratios, 2),
             refused,
             failed,
             *(
-                round(1000 * statistics.median(_quantile(each.latencies, share) for each in self.rounds), 1)
+                _spread([1000 * _quantile(each.latencies, share) for each in self.rounds], 1)
                 for share in (0.5, 0.99, 1.0)
             ),
-            round(1000 * _quantile(refusals, 0.99), 1) if refusals else "",
+            _spread([1000 * _quantile(each.refusals, 0.99) for each in self.rounds if each.refusals], 1),
         ]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark alone."""
+    parser.add_argument("--api-processes", type=int, nargs="+", help="of each service; default 1 and 2")
+    parser.add_argument("--verified", action="store_true", help="verified lookups in place of d = 7")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure a library of `--books` in `--rounds`; each load lasts `--seconds`."""
     library = Library(options.books or _BOOKS, texts=True)
     rounds, seconds = options.rounds or _ROUNDS, options.seconds or _SECONDS
-    answers: defaultdict[str, _Answers] = defaultdict(_Answers)
-    acknowledged: list[str] = []
-    books = _posts()
+    query = "" if options.verified else "?d=7"
+    tables, missing, acknowledged = [], 0, 0
     with ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = stack.enter_context(opened(library, folder))
         reconcile(servers)
-        with served(servers, folder / library.name / "service") as service, service.client() as client:
-
-            def measure(name: str, *streams: Stream) -> None:
-                for each, outcome in zip(
-                    (name, f"{name}: posts"),
-                    drive(service.address, streams, seconds=seconds, warm_up=1.5),
-                    strict=False,
-                ):
-                    answers[each].rounds.append(outcome)
-                    acknowledged.extend(outcome.ids)
-                    print(f"  {each}: {answers[each].row('')[1:]}", flush=True)
-
-            def asked(query: str, rate: float | None, connections: int = _CONNECTIONS) -> Stream:
-                return lookups(library, query, rate=rate, connections=connections)
-
-            measure("warm-up", asked("?d=7", 50.0, 32))
-            measure("posts", _once(books, 400, connections=_POSTING))
-            for number in range(rounds):
-                await_jobs(client)
-                for kind, query in _QUERIES.items():
-                    for clients in _CLIENTS:
-                        measure(f"{kind}: {clients} clients", asked(query, None, clients))
-                    load = answers[f"{kind}: {_CLIENTS[0]} clients"].rate(number)
-                    measure(f"{kind}: {_CALM:g} of that", asked(query, _CALM * load))
-                    measure(f"{kind}: {_TWICE:g} times that", asked(query, _TWICE * load))
-                    time.sleep(_REST_SECONDS)
-                    measure(f"{kind}: {_CALM:g}, {_REST_SECONDS:g} s after", asked(query, _CALM * load))
-                load = answers[f"d = 7: {_CLIENTS[0]} clients"].rate(number)
-                posts = _TWICE * answers["posts"].rate(0)
-                beside = _once(books, int(posts * (seconds + 2)), rate=posts)
-                measure(f"d = 7: {_CALM:g} beside posts", asked("?d=7", _CALM * load), beside)
-            lost = _lost(service.url, acknowledged)
-    del answers["warm-up"]
+        for processes in options.api_processes or _PROCESSES:
+            environment = {"BOOKPRINT_PROCESSES": str(processes)}
+            with served(servers, folder / library.name / "service", environment) as service:
+                loads = _Loads(service, library, query, seconds)
+                loads.run(rounds)
+                acknowledged += len(loads.acknowledged)
+                missing += lost(service.url, loads.acknowledged)
+            tables.append(loads.table(f"API processes: {processes}; {rounds} rounds: median (spread)"))
     return Section(
         title="More than the service can answer",
-        command=f"python -m bench overload --books {library.books} --rounds {rounds}",
-        tables=[
-            Table(
-                [
-                    *("requests", "answered a second", "to that of 8 clients", "refused", "failed"),
-                    *("median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms"),
-                ],
-                [
-                    each.row(name, answers.get(f"{name.partition(':')[0]}: {_CLIENTS[0]} clients"))
-                    for name, each in answers.items()
-                ],
-                f"{library.books:,} books, medians of {rounds} rounds and the ratios' spread",
-            ),
-            Table(["books acknowledged", "of these lost"], [[len(acknowledged), lost]]),
-        ],
+        command=f"python -m bench overload --books {library.books} --rounds {rounds}"
+        + (" --verified" if options.verified else ""),
+        tables=[*tables, Table(["books acknowledged", "of these lost"], [[acknowledged, missing]])],
         notes=[
-            f"Driver, API, workers, Postgres and Valkey share the machine. Clients ask again once they are "
-            f"answered. Rates are of what {_CLIENTS[0]} clients get answered, or {_POSTING} who post books "
-            f"of {_CHARACTERS:,} characters; requests come over {_CONNECTIONS:,} connections."
+            f"{library.books:,} books. Driver, API, workers, Postgres and Valkey share the machine. Clients "
+            f"ask again once they are answered. Shares are of what {_CLIENTS[0]} clients get answered. "
+            f"Beside lookups come half the posts that {_POSTING} clients get answered, of {_CHARACTERS:,} "
+            f"characters. Requests come over {_CONNECTIONS:,} connections."
         ],
     )
+
+
+@dataclass(slots=True)
+class _Loads:
+    """All loads of one service, and what became of them."""
+
+    service: Service
+    library: Library
+    query: str
+    seconds: float
+    answers: defaultdict[str, _Answers] = field(default_factory=lambda: defaultdict(_Answers))
+    acknowledged: list[str] = field(default_factory=list)
+
+    def run(self, rounds: int) -> None:
+        """Put every load on the service, in each round."""
+        books = _posts()
+        self._measure("warm-up", self._asked(50.0, 32))
+        self._measure("posts", _once(books, 300, connections=_POSTING))
+        del self.answers["warm-up"]
+        posts = self.answers["posts"].rate(0) / 2
+        for number in range(rounds):
+            with self.service.client() as client:
+                await_jobs(client)
+            for clients in _CLIENTS:
+                self._measure(f"{clients} clients", self._asked(None, clients))
+            load = self.answers[f"{_CLIENTS[0]} clients"].rate(number)
+            for share in _SHARES:
+                self._measure(f"{share:g} of that", self._asked(share * load))
+                if share > 1:
+                    name = f"{_CALM:g}, {_REST_SECONDS:g} s after {share:g}"
+                    self._measure(name, self._asked(_CALM * load), warm_up=_REST_SECONDS)
+            for share in _SHARES:
+                beside = _once(books, int(posts * (self.seconds + 1)), rate=posts)
+                self._measure(f"{share:g} beside posts", self._asked(share * load), beside)
+
+    def table(self, caption: str) -> Table:
+        """A row for each load."""
+        eight = self.answers[f"{_CLIENTS[0]} clients"]
+        rows = [
+            each.row(name, None if name == "posts" or name.endswith(": posts") else eight)
+            for name, each in self.answers.items()
+        ]
+        headers = ["requests", "answered a second", "to that of 8 clients", "refused", "failed"]
+        headers += ["median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms"]
+        return Table(headers, rows, caption)
+
+    def _measure(self, name: str, *streams: Stream, warm_up: float = 1.0) -> None:
+        outcomes = drive(self.service.address, streams, seconds=self.seconds, warm_up=warm_up)
+        for each, outcome in zip((name, f"{name}: posts"), outcomes, strict=False):
+            self.answers[each].rounds.append(outcome)
+            self.acknowledged.extend(outcome.ids)
+            print(f"  {each}: {self.answers[each].row('')[1:]}", flush=True)
+
+    def _asked(self, rate: float | None, connections: int = _CONNECTIONS) -> Stream:
+        return lookups(self.library, self.query, rate=rate, connections=connections)
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    if not values:
+        return ""
+    middle, least, most = statistics.median(values), min(values), max(values)
+    return f"{middle:,.{digits}f} ({least:,.{digits}f} to {most:,.{digits}f})"
 
 
 def _posts() -> Iterator[Request]:
@@ -157,19 +188,19 @@ def _once(books: Iterator[Request], count: int, **options: float) -> Stream:
     return Stream("posts", taken, connections=connections, rate=options.get("rate"), once=True)
 
 
-def _lost(url: str, ids: Sequence[str]) -> int:
+def lost(url: str, ids: Sequence[str]) -> int:
     """How many of these books cannot be read, or are not found by their own fingerprint."""
-    lost = 0
+    missing = 0
     with httpx.Client(base_url=url, timeout=60) as client:
         for book_id in ids:
             read = client.get(f"/v1/books/{book_id}")
             if read.status_code != 200:
-                lost += 1
+                missing += 1
                 continue
             query = {"fingerprint": read.json()["fingerprint"]}
             found = client.post("/v1/lookups?d=0&limit=1000", json=query).json()["items"]
-            lost += book_id not in {item["id"] for item in found}
-    return lost
+            missing += book_id not in {item["id"] for item in found}
+    return missing
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

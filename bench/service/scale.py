@@ -18,19 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import psutil
 import redis
 
 from app.core.signatures.json_codec import encode
 from app.embedded import Servers
 from bench.data.library_servers import Library, client_of, opened, reconcile
 from bench.data.simulated_books import simulate
+from bench.data.strangers import strangers_per_lookup
 from bench.harness.redis_memory import empty_redis, used, weighed
 from bench.harness.report import CannotMeasure, Section, kept_json, machine
 from bench.service import scale_report
-from bench.service.loaded_service import Meter, lookups, medians, served
+from bench.service.loaded_service import Meter, lookups, medians, served, server_processes
 from bench.service.open_loop_driver import Stream, delete, drive, get, post
-from bench.service.strangers import strangers_per_lookup
 
 LIBRARIES = (
     Library(75_000, texts=True),
@@ -103,17 +102,11 @@ def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path,
         asked = [part for part in parts if part not in ("build", "memory")]
         if asked:
             with served(servers, folder / library.name / "service") as service:
-                roots = [service.process, *_children()]
+                roots = [service.process, *server_processes()]
                 meter = Meter(service.address, roots, effort.seconds, effort.warm_up)
                 meter.await_idle(lookups(library, QUERIES["d7"]))
                 for part in asked:
                     keep(part, _PART[part](meter, library, effort))
-
-
-def _children() -> list[psutil.Process]:
-    """Postgres and Valkey, which run as children of this process."""
-    names = ("postgres", "valkey-server")
-    return [child for child in psutil.Process().children() if child.name() in names]
 
 
 def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Effort) -> dict[str, Any]:

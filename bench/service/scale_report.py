@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.data.library_servers import Library
+from bench.data.strangers import WITHIN
 from bench.harness.report import Cell, Section, Table
-from bench.service.strangers import WITHIN
 
 _LOOKUPS = {
     "nothing": "no lookup, `/health/live`",

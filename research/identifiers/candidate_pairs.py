@@ -61,7 +61,7 @@ class _Postings:
         owners = np.searchsorted(ends, np.arange(hashes.size), side="right")
         # Each hash has a bucket of its own, so no tag is needed to tell it from others.
         by_hash = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
-        records = pack_postings(np.zeros_like(by_hash), by_hash).tobytes()
+        records = pack_postings(np.zeros(by_hash.size, dtype=np.uint32), by_hash).tobytes()
         starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
         return cls(records, starts, numbers, ends)
 
@@ -74,7 +74,7 @@ class _Postings:
                 self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
             )
         ]
-        return entries_sharing(buckets, np.zeros(len(buckets), dtype=np.uint64))
+        return entries_sharing(buckets, np.zeros(len(buckets), dtype=np.uint32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import cycle
 
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.main import create_app
 from app.settings import Settings
@@ -23,7 +25,17 @@ async def started(settings: Settings) -> AsyncIterator[FastAPI]:
         yield app
 
 
-def asking(app: FastAPI) -> AsyncClient:
+def taking_turns(*apps: ASGIApp) -> ASGIApp:
+    """The applications as processes of one service, of which now one answers and now another."""
+    turns = cycle(apps)
+
+    async def next_one(scope: Scope, receive: Receive, send: Send) -> None:
+        await next(turns)(scope, receive, send)
+
+    return next_one
+
+
+def asking(app: ASGIApp) -> AsyncClient:
     """A client whose test fails where an error escapes the application."""
     transport = ASGITransport(app, raise_app_exceptions=True)
     return AsyncClient(transport=transport, base_url="http://localhost", timeout=60)
@@ -52,10 +64,15 @@ async def client(application: FastAPI) -> AsyncIterator[AsyncClient]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def module_settings(module_database_url: str, module_redis_url: str) -> Settings:
+    return Settings(database_url=module_database_url, redis_url=module_redis_url)
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def module_application(module_database_url: str, module_redis_url: str) -> AsyncIterator[FastAPI]:
+async def module_application(module_settings: Settings) -> AsyncIterator[FastAPI]:
     """One application for the tests of a module, which run in the module's event loop."""
-    async with started(Settings(database_url=module_database_url, redis_url=module_redis_url)) as app:
+    async with started(module_settings) as app:
         yield app
 
 

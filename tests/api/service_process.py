@@ -28,6 +28,11 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def processor_seconds(self) -> float:
+        """The processor time that it has taken so far."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
     def forget_peak(self) -> int:
         """Begin to watch the peak anew; returns the bytes held now."""
         with open(f"/proc/{self.process.pid}/clear_refs", "w") as refs:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.api.service_process import Server, reconcile, serving
 
-SECONDS = 5.0
+SECONDS = 6.0  # of processor time, as the clock tells of other tests too
 GROWTH = 1 << 30
 LIMIT = 64 * 1024 * 1024
 
@@ -67,12 +67,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_body_is_refused_quickly_and_the_service_lives_on(server: Server, name: str) -> None:
-    before = server.forget_peak()
-    started = time.monotonic()
+    before, started = server.forget_peak(), server.processor_seconds()
 
     response = httpx.post(f"{server.url}/v1/books", content=HOSTILE[name](), headers=JSON, timeout=60)
 
-    seconds, growth = time.monotonic() - started, server.peak_bytes() - before
+    seconds, growth = server.processor_seconds() - started, server.peak_bytes() - before
     print(f"{response.status_code} after {seconds:.2f} s and {growth / 1e6:.0f} MB: {response.text[:200]}")
     assert 400 <= response.status_code < 500
     assert response.headers["content-type"] == "application/problem+json"

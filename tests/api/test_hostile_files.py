@@ -17,7 +17,7 @@ from app.wiring import open_services
 from tests.api.library import prose
 from tests.api.service_process import Server, serving
 
-SECONDS = 10.0
+SECONDS = 20.0
 GROWTH = 1 << 30
 MEGABYTE = 1 << 20
 

@@ -241,19 +241,19 @@ def rows_within(
 
 
 def count_sharing(
-    words: NDArray[np.uint16],
+    postings: NDArray[np.uint32],
     ends: NDArray[np.int64],
-    tags: NDArray[np.uint64],
+    tags: NDArray[np.uint32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
     """Counts for each entry the buckets in which a posting of it bears the bucket's tag; they ascend."""
     positions = np.repeat(np.arange(ends.size, dtype=np.uint64), np.diff(ends, prepend=0))
-    bearing = np.flatnonzero((words[:, 2] >> np.uint16(4)) == tags[positions].astype(np.uint16))
-    chosen = words[bearing].astype(np.uint64)
-    ids = chosen[:, 0] | chosen[:, 1] << np.uint64(16) | (chosen[:, 2] & np.uint64(0xF)) << np.uint64(32)
-    in_each = np.unique(positions[bearing] << np.uint64(36) | ids)
-    distinct, times = np.unique(in_each & np.uint64((1 << 36) - 1), return_counts=True)
+    bearing = np.flatnonzero(postings >> np.uint32(24) == tags[positions % np.uint64(tags.size)])
+    lists = positions[bearing] // np.uint64(tags.size)
+    ids = (postings[bearing] & np.uint32(0xFFFFFF)).astype(np.uint64) | lists << np.uint64(24)
+    in_each = np.unique(positions[bearing] << np.uint64(32) | ids)
+    distinct, times = np.unique(in_each & np.uint64((1 << 32) - 1), return_counts=True)
     if distinct.size > entry_ids.size:
         return -1
     entry_ids[: distinct.size], counts[: distinct.size] = distinct, times

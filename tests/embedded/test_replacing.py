@@ -91,3 +91,13 @@ def test_one_that_is_not_heard_of_is_killed_and_started_again(data_dir: Path) ->
         assert eventually(lambda: len(pids(data_dir, "one.pids")) == 2, 10)
         assert is_alive(two)
     assert "one has not been heard of for 1 s" in log_of(data_dir)
+
+
+def test_one_that_cannot_report_may_be_replaced_again_and_again(data_dir: Path) -> None:
+    ends = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit())\n"
+    with running(SERVE, data_dir, ends + REPORT, "one") as program:
+        for times in range(1, 8):
+            assert eventually(lambda n=times: len(pids(data_dir, "one.pids")) == n, 10)  # type: ignore[misc]
+            hang_up(program)
+        assert program.process.poll() is None
+    assert not any("giving up" in line for line in log_of(data_dir))

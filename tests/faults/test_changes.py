@@ -184,7 +184,7 @@ async def test_no_reader_misses_a_change(service: Service, tmp_path: Path) -> No
         told = await all_changes(library)
         wanted = cursors(told)
         await eventually(lambda: cursors(reader.items()) == wanted, 60)
-        await eventually(lambda: all(cursors(received(each)) == wanted for each in receivers), 60 + books / 5)
+        await eventually(lambda: all(cursors(received(each)) == wanted for each in receivers), 90 + books / 5)
         alive.cancel()
         reader.kill()
 

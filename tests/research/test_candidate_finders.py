@@ -38,6 +38,6 @@ def test_labelled_pairs_and_unrelated_books_are_counted() -> None:
     for row in table.rows[1:]:
         assert row[1:8] == [1, 0, 0, 0, 0, 0, 0]
     values, *_ = (row for row in table.rows if row[0] == "values, ≥ 3 equal")
-    assert values[8] == 768
+    assert values[8] == 512
     assert len(asked) == 5
     assert len(others) > 200

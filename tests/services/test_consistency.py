@@ -1,7 +1,7 @@
 """The band index agrees with the catalogue after every fault of Redis."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from app.core.model import Book, Metadata, Submission
 from app.core.recipe import DEFAULT_SUITE
 from app.services.index.upkeep import Changed
 from app.services.lookups import Nearest, Question, Verified, Within
+from app.settings import Settings
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
@@ -21,9 +22,22 @@ from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
 from tests.factories import ACTOR, a_sketch, flipped
+from tests.open_services import OpenServices, open_with_stores
 from tests.redis_cluster import Operator, on_cluster_too
 
 RNG = np.random.default_rng(23)
+
+
+@pytest.fixture(params=["one process", "two processes"])
+async def services(
+    services: OpenServices, request: pytest.FixtureRequest, database_url: str, index_url: str
+) -> AsyncIterator[OpenServices]:
+    """Services whose lookups are answered by the process that writes, or by another."""
+    if request.param == "one process":
+        yield services
+        return
+    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as elsewhere:
+        yield replace(services, lookup=elsewhere.lookup)
 
 
 async def post(services: Services, bits: bytes | None = None, external_id: str | None = None) -> Book:
@@ -198,6 +212,21 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     assert (report.entries, report.added, report.removed) == (2, 1 if alone else 2, 0)
     assert await neighbours(services, first) == {second.id}
     assert await is_clean(services)
+
+
+async def test_an_index_of_an_earlier_form_is_built_anew_and_what_it_had_goes(
+    services: Services, redis: Redis
+) -> None:
+    first = await post(services)
+    second = await post(services, flipped(first.fingerprint.bits, 1))
+    async for key in redis.scan_iter("bp:2*"):
+        await redis.rename(key, key.replace(b"bp:2{", b"bp:{"))
+    with pytest.raises(IndexRebuilding):
+        await neighbours(services, first)
+    await services.upkeep.catch_up()
+    assert await neighbours(services, first) == {second.id}
+    assert await is_clean(services)
+    assert [key async for key in redis.scan_iter("bp:{*")] == []
 
 
 async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(

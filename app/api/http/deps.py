@@ -36,7 +36,7 @@ NO_VERSION = 0
 """A version that no book has."""
 
 
-def _book_id(text: str) -> UUID:
+def book_id_of(text: str) -> UUID:
     """The id in a path; raises UnknownBook for a text that cannot be one."""
     if not _UUID.fullmatch(text):
         raise UnknownBook(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
@@ -114,10 +114,10 @@ ServicesDep = Annotated[Services, Depends(services)]
 ActorDep = Annotated[Actor, Depends(actor)]
 MetricsDep = Annotated[Metrics, Depends(metrics)]
 BookId = Annotated[
-    UUID, BeforeValidator(_book_id), Path(description="Id of the book.", examples=[examples.BOOK_ID])
+    UUID, BeforeValidator(book_id_of), Path(description="Id of the book.", examples=[examples.BOOK_ID])
 ]
 OtherId = Annotated[
-    UUID, BeforeValidator(_book_id), Path(description="Id of the other book.", examples=[examples.OTHER_ID])
+    UUID, BeforeValidator(book_id_of), Path(description="Id of the other book.", examples=[examples.OTHER_ID])
 ]
 IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 

@@ -28,7 +28,7 @@ Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def words(packed: NDArray[np.uint8]) -> Words:
     """The two columns of the fingerprints in `packed` (n, 16)."""
-    columns = np.ascontiguousarray(packed).view(np.uint64)
+    columns = np.ascontiguousarray(packed).view(np.uint64).reshape(-1, 2)
     return columns[:, 0].copy(), columns[:, 1].copy()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS, NO_DISTANCE, Words, distances, rows_within, words
-from app.core.index.records import FLAT_RECORD, Hits
+from app.core.index.records import FLAT_RECORD, LIST_BITS, Hits
 
 _SAMPLED = 4096
 
@@ -36,6 +36,11 @@ class FlatIndex:
         """Rows that a scan reads."""
         return self._size
 
+    @property
+    def posting_lists(self) -> int:
+        """The lists that hold postings of its entries."""
+        return 1 + (int(self._entry_ids[self._size - 1]) >> LIST_BITS if self._size else 0)
+
     def put(self, record: NDArray[np.void]) -> None:
         """Enter one record in place of any of the same entry."""
         entry_id = record["entry_id"]
@@ -66,6 +71,12 @@ class FlatIndex:
         rows, near = rows[signed], near[signed]
         order = np.argsort(near, kind="stable")
         return Hits(self._entry_ids[rows[order]], near[order])
+
+    def among(self, entry_ids: NDArray[np.uint64], bits: bytes, d: int) -> Hits:
+        """Those of these entries, which ascend, that lie at Hamming distance at most d."""
+        rows = self.rows(entry_ids)
+        near = self.distances(bits, rows)
+        return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
     def nearest(self, bits: bytes, k: int) -> Hits:
         """The k entries nearest to these bits; of several at one distance those with the lowest ids."""

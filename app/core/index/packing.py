@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from app.core.index.fingerprints import BAND_BITS
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
-    FINGERPRINT_RECORD,
     FLAT_RECORD,
     NO_SAMPLE,
-    Posting,
-    pack_postings,
+    pack_bands,
 )
 
 
@@ -58,15 +56,8 @@ class PackedBuckets:
 def band_buckets(columns: EntryColumns, band: int) -> PackedBuckets:
     """The buckets of one band."""
     bits, entry_ids = columns.bits[columns.signed], columns.entry_ids[columns.signed]
-    records = np.empty(entry_ids.size, dtype=FINGERPRINT_RECORD)
-    records["bits"], records["entry_id"] = bits, entry_ids
     keys = np.ascontiguousarray(bits).view(">u2")[:, band].astype(np.uint32)
-    return _packed(np.uint32(band << BAND_BITS) | keys, records)
-
-
-def posting_buckets(posting: Posting, entry_ids: NDArray[np.uint64]) -> PackedBuckets:
-    """The buckets of one posting list; value i of the posting is of the entry `entry_ids[i]`."""
-    return _packed(posting.addresses, pack_postings(posting.tags, entry_ids))
+    return packed_buckets(np.uint32(band << BAND_BITS) | keys, pack_bands(bits, entry_ids))
 
 
 def flat_segments(columns: EntryColumns) -> PackedBuckets:
@@ -75,10 +66,12 @@ def flat_segments(columns: EntryColumns) -> PackedBuckets:
     records["entry_id"] = columns.entry_ids
     records["bits"], records["signed"] = columns.bits, columns.signed
     records["shingle_count"], records["level"] = columns.shingle_counts, columns.levels
-    return _packed((columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).astype(np.uint32), records)
+    return packed_buckets((columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).astype(np.uint32), records)
 
 
-def _packed(addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[np.uint8]) -> PackedBuckets:
+def packed_buckets(
+    addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[np.uint32]
+) -> PackedBuckets:
     """Records grouped by address, each group in the given order."""
     # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
     order = np.argsort(addresses.astype(np.uint16), kind="stable")

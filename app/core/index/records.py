@@ -1,10 +1,12 @@
 """Records of the band index: how entries are packed into buckets, and how buckets answer a query.
 
-A bucket of a band holds whole fingerprints, so that distances are computed without a second lookup. A bucket
-of the posting list holds entries by one hash each of their FracMinHash. A lookup counts the hashes that each
-shares with a query (Spasojević and Poncin 2011, algorithm 1).
+A bucket of a band holds folded fingerprints: the two halves as one by exclusive or. They lie no farther apart
+than the fingerprints, so only the few near ones are looked up in the flat index. A bucket of a posting list
+holds entries by one hash each of their FracMinHash. A lookup counts the hashes that each shares with a query
+(Spasojević and Poncin 2011, algorithm 1).
 
-The address of a bucket is a number: of a band first the bits of the band, then those of the bucket in it.
+There is a posting list for each 2^24 entry ids, as a posting has room for 24 bits. The address of a bucket is
+a number: of a band first the band, then the bucket in it; of a posting list its number, then the bucket.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,22 +16,22 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.fingerprints import distances
+from app.core.index.fingerprints import words
 from app.core.model import Entry
 
-FINGERPRINT_RECORD = np.dtype([("bits", "u1", 16), ("entry_id", "<u8")])
-"""One entry of a band's bucket: 24 bytes."""
+BAND_RECORD = np.dtype([("folded", "<u8"), ("entry_id", "<u4")])
+"""One entry of a band's bucket: 12 bytes."""
 
 FLAT_RECORD = np.dtype(
     [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
 )
 """One entry of the flat index: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
 
-POSTING_BYTES = 6
-"""One entry of a posting bucket, little-endian: 12 bits of tag above 36 bits of entry id."""
+POSTING_BYTES = 4
+"""One entry of a posting bucket, little-endian: 8 bits of tag above the low 24 bits of the entry id."""
 
-ID_BITS = 36
-TAG_BITS = 12
+LIST_BITS = 24
+TAG_BITS = 8
 
 NO_SAMPLE = 255
 """The level in the flat index of an entry without a sample."""
@@ -82,29 +84,42 @@ class Posting:
     """The buckets in which the hashes of one sample are posted: hash i in `addresses[i]`."""
 
     addresses: NDArray[np.uint32]  # (n,)
-    tags: NDArray[np.uint64]  # (n,), of 12 bits: distinguish hashes in one bucket
+    tags: NDArray[np.uint32]  # (n,), of 8 bits: distinguish hashes in one bucket
 
 
-NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint64))
+NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
 
 
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
-    """One list of 2^20 buckets for all hashes of a FracMinHash; the low bits choose the bucket."""
+    """The buckets of a FracMinHash in the first list of 2^20; the low bits choose the bucket."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    return Posting(buckets, (hashes >> np.uint64(SAMPLE_BUCKET_BITS)) & np.uint64((1 << TAG_BITS) - 1))
+    tags = hashes >> np.uint64(SAMPLE_BUCKET_BITS) & np.uint64((1 << TAG_BITS) - 1)
+    return Posting(buckets, tags.astype(np.uint32))
 
 
-def pack_fingerprint(bits: bytes, entry_id: int) -> bytes:
-    """The 24-byte record of one fingerprint."""
-    return bits + entry_id.to_bytes(8, "little")
+def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Addresses of the first list, moved to the lists of these entries; raises OverflowError from 2^32 on."""
+    _require_room(entry_ids)
+    lists = (entry_ids >> np.uint64(LIST_BITS)).astype(np.uint32)
+    return addresses | lists << np.uint32(SAMPLE_BUCKET_BITS)
 
 
-def pack_postings(tags: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """The records of postings, (n, 6); raises OverflowError for an entry id of more than 36 bits."""
-    if entry_ids.size and int(entry_ids.max()) >> ID_BITS:
-        raise OverflowError(f"Postings hold entry ids below 2^{ID_BITS}.")
-    words = (tags << np.uint64(ID_BITS) | entry_ids).astype("<u8")
-    return words.view(np.uint8).reshape(-1, 8)[:, :POSTING_BYTES]
+def pack_bands(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64]) -> NDArray[np.void]:
+    """The records of fingerprints (n, 16), the same in each band; raises OverflowError from id 2^32 on."""
+    _require_room(entry_ids)
+    records = np.empty(entry_ids.size, dtype=BAND_RECORD)
+    records["folded"], records["entry_id"] = np.bitwise_xor(*words(bits)), entry_ids
+    return records
+
+
+def _require_room(entry_ids: NDArray[np.uint64]) -> None:
+    if entry_ids.size and int(entry_ids.max()) >> 32:
+        raise OverflowError("The index holds entry ids below 2^32.")
+
+
+def pack_postings(tags: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """The records of postings, (n,)."""
+    return tags << np.uint32(LIST_BITS) | entry_ids.astype(np.uint32) & np.uint32((1 << LIST_BITS) - 1)
 
 
 def pack_flat(entry: Entry) -> bytes:
@@ -119,25 +134,21 @@ def pack_flat(entry: Entry) -> bytes:
     return record.tobytes()
 
 
-def record_ids(data: bytes, width: int) -> NDArray[np.uint64]:
-    """The entry ids in whole records of any kind, which `width` tells; (n,)."""
-    rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
-    words = np.zeros((len(rows), 8), dtype=np.uint8)
+def record_ids(data: bytes, width: int, address: int) -> NDArray[np.uint64]:
+    """The entry ids in whole records of the bucket at this address, of the kind that `width` tells; (n,)."""
     if width == POSTING_BYTES:
-        words[:, :POSTING_BYTES] = rows
-        return words.view("<u8").ravel() & np.uint64((1 << ID_BITS) - 1)
-    start = width - 8 if width == FINGERPRINT_RECORD.itemsize else 0
-    words[:] = rows[:, start : start + 8]
-    return words.view("<u8").ravel()
+        low = np.frombuffer(data, dtype="<u4") & np.uint32((1 << LIST_BITS) - 1)
+        return low.astype(np.uint64) | np.uint64(address >> SAMPLE_BUCKET_BITS << LIST_BITS)
+    kind = BAND_RECORD if width == BAND_RECORD.itemsize else FLAT_RECORD
+    return np.frombuffer(data, dtype=kind)["entry_id"].astype(np.uint64)
 
 
-def hits_within(buckets: Iterable[bytes | None], bits: bytes, d: int) -> Hits:
-    """The entries of these buckets at Hamming distance at most d from `bits`, each once."""
-    records = np.frombuffer(b"".join(filter(None, buckets)), dtype="<u8").reshape(-1, 3)
-    near = distances(bits, (records[:, 0], records[:, 1]))
-    within = near <= d
-    entry_ids, rows = np.unique(records[within, 2], return_index=True)
-    return Hits(entry_ids, near[within][rows]).sorted()
+def entries_near(buckets: Iterable[bytes | None], bits: bytes, d: int) -> NDArray[np.uint64]:
+    """The entries of these buckets whose fingerprints, folded, lie within d of `bits`, ascending."""
+    records = np.frombuffer(b"".join(filter(None, buckets)), dtype=BAND_RECORD)
+    high, low = np.frombuffer(bits, dtype=np.uint64)
+    near = np.bitwise_count(records["folded"] ^ high ^ low) <= d
+    return np.unique(records["entry_id"][near]).astype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +170,8 @@ class SharedHashes:
         return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
-def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -> SharedHashes:
-    """Entries with one of these hashes; `buckets[i]` is the bucket that hash i falls into.
+def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint32]) -> SharedHashes:
+    """Entries with one of these hashes; `buckets` are those of the hashes in each list, one after the other.
 
     Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.
     """
@@ -168,11 +179,11 @@ def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint64]) -
 
     data = [bucket or b"" for bucket in buckets]
     ends = np.array(list(accumulate(map(len, data))), dtype=np.int64) // POSTING_BYTES
-    words = np.frombuffer(b"".join(data), dtype="<u2").reshape(-1, 3)
+    postings = np.frombuffer(b"".join(data), dtype="<u4")
     room = _ROOM
     while True:
         entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
-        count = kernels.count_sharing(words, ends, tags, entry_ids, counts)
+        count = kernels.count_sharing(postings, ends, tags, entry_ids, counts)
         if count >= 0:
             order = np.argsort(entry_ids[:count])
             return SharedHashes(entry_ids[order], counts[order])

@@ -17,8 +17,8 @@ from app.core.index.records import (
     NO_POSTING,
     Hits,
     Posting,
+    entries_near,
     entries_sharing,
-    hits_within,
     sample_posting,
 )
 from app.core.matching.verification import (
@@ -54,7 +54,7 @@ class IndexRead:
 
     flat: FlatIndex
     bands: Sequence[bytes | None]
-    sample: Sequence[bytes | None]
+    sample: Sequence[bytes | None]  # those of the first posting list, then those of the next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ def near(plan: Plan, read: IndexRead) -> Hits:
         return Hits.none()
     if plan.bands is None:
         return read.flat.within(plan.bits, plan.distance)
-    return hits_within(read.bands, plan.bits, plan.distance)
+    return read.flat.among(entries_near(read.bands, plan.bits, plan.distance), plan.bits, plan.distance)
 
 
 def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Proposed:

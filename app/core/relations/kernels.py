@@ -24,12 +24,16 @@ def page_similarities(
     equal = np.empty(right.shape[0], dtype=np.uint8)
     filled = np.empty(right.shape[0], dtype=np.uint8)
     common = np.empty(right.shape[0], dtype=np.uint8)
-    _count_common(np.full(bins, 1, dtype=np.uint8), right, filled)
+    all_filled = np.empty(bins, dtype=np.uint8)
+    all_filled[:] = 1
+    _count_common(all_filled, right, filled)
     for i in range(left.shape[0]):
         page = left[i]
         _count_equal(page, right, equal)
         shared = filled
-        empty = bins - np.count_nonzero(page)
+        empty = 0
+        for k in range(bins):
+            empty += page[k] == 0
         if empty:
             _count_common(page, right, common)
             shared = common
@@ -100,11 +104,14 @@ def smith_waterman(
     rows, columns = similarities.shape
     none = np.float32(0)
     step_cost, drop, least = limits[0], limits[1], limits[2]
-    telling = np.searchsorted(weights, none, side="right")
-    # Of this row and the one above, one place ahead of the column: score, best score so far, path.
+    telling = 0
+    while telling < weights.size and weights[telling] <= none:
+        telling += 1
+    # Of this row and the one above, one place ahead of the column: score; where it is above 0, best score so
+    # far and path.
     scores = np.zeros((2, columns + 1), dtype=np.float32)
-    peaks = np.zeros((2, columns + 1), dtype=np.float32)
-    slots = np.zeros((2, columns + 1), dtype=np.int32)
+    peaks = np.empty((2, columns + 1), dtype=np.float32)
+    slots = np.empty((2, columns + 1), dtype=np.int32)
     count = 0
     for i in range(rows):
         here, above = i % 2, (i + 1) % 2

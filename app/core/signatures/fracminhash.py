@@ -40,8 +40,7 @@ def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | No
     weights = (recipe.gram_weight, recipe.letter_weight, recipe.dense_weight)
 
     def distinct_below(limit: int) -> Hashes:
-        # Some code points fold to two symbols; one place more is written and not counted.
-        hashes = np.empty(2 * text.size + 1, dtype=np.uint64)
+        hashes = np.empty(2 * text.size, dtype=np.uint64)  # some code points fold to two symbols
         count = kernels.grams_below(
             text.codes, text.size, folding_table(), weights, np.uint64(min(limit, _ALL - 1)), hashes
         )

@@ -113,7 +113,7 @@ def shingle_words(
 
     Counts the words in `met`, zeros at first. Returns the numbers of words, shingles and windows.
     """
-    powers = _powers(512)
+    powers = _powers(I64(512))
     # the ends of the last words of the part before stand in front of those of this one
     ends = np.empty(PART + per_shingle + 2, dtype=np.int64)
     sums = np.empty(PART + per_shingle + 2, dtype=np.uint64)
@@ -168,7 +168,7 @@ def shingle_tokens(
     Counts words and runs of unspaced characters in `met`, zeros at first. Returns the numbers of tokens,
     shingles and windows.
     """
-    powers = _powers(512)
+    powers = _powers(I64(512))
     starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
     before = np.empty(16, dtype=np.uint64)  # the running hash before each of them
     heavy = np.empty(16, dtype=np.int64)
@@ -219,6 +219,7 @@ def shingle_tokens(
 
 
 FIRST_DENSE = 0x2E80
+LOW_HALF = U64(0xFFFFFFFF)
 
 
 @compiled
@@ -228,32 +229,34 @@ def _is_dense(symbol: np.uint32) -> bool:
 
 
 @compiled
-def _fold(text: Codes, size: int, table: NDArray[np.uint32], symbols: Codes) -> tuple[int, bool]:
+def _fold(text: Codes, size: int, table: NDArray[np.uint64], symbols: Codes) -> tuple[int, bool]:
     """Writes the symbols of a text, none equal to the one before.
 
     Returns their number, and whether some may be dense.
     """
-    count, last, dense = Index(0), U32(0), False
-    for i in range(size):
-        code = text[i]
-        symbol = table[code, 0] if code < U32(len(table)) else code
-        dense = dense | (symbol >= FIRST_DENSE)
-        # Written in any case and perhaps written over: whether it counts cannot be predicted.
+    # Each is written and perhaps written over, because whether it counts cannot be predicted.
+    found = Index(0)
+    for i in range(Index(size)):
+        entry = table[text[i]] if text[i] < U32(table.size) else U64(text[i])
+        symbols[found] = U32(entry & LOW_HALF)
+        found = Index(found + Index(U32(entry & LOW_HALF) != 0))
+        if entry > LOW_HALF:
+            symbols[found] = U32(entry >> U64(32))
+            found = Index(found + Index(1))
+    count, last, most = Index(0), U32(0), U32(0)
+    for i in range(found):
+        symbol = symbols[i]
         symbols[count] = symbol
-        count = Index(count + Index((symbol != 0) & (symbol != last)))
-        last = symbol if symbol != 0 else last
-        if code < U32(len(table)) and table[code, 1] != 0 and table[code, 1] != last:
-            last = table[code, 1]
-            symbols[count] = last
-            count = Index(count + Index(1))
-    return I64(count), dense
+        count = Index(count + Index(symbol != last))
+        last, most = symbol, max(most, symbol)
+    return I64(count), bool(most >= FIRST_DENSE)
 
 
 @compiled
 def grams_below(
     text: Codes,
     size: int,
-    table: NDArray[np.uint32],
+    table: NDArray[np.uint64],
     weights: tuple[int, int, int],
     limit: np.uint64,
     hashes: NDArray[np.uint64],
@@ -267,27 +270,30 @@ def grams_below(
     end, dense = _fold(text, size, table, symbols)
     letters = -(-weights[0] // weights[1])
     powers = _powers(letters + 1)
-    running, count = U64(0), Index(0)
+    running, count = U64(0), 0
     if not dense:
         for i in range(min(letters, end)):
             running = U64(U64(running * BASE) + U64(symbols[i]))
-        for i in range(letters, end + 1):
+        symbols[end] = 0
+        oldest, following = symbols[:end], symbols[letters : end + 1]
+        for k in range(Index(following.size)):
             mixed = mix64(running)
-            hashes[count] = mixed
-            count = Index(count + Index(mixed < limit))
-            if i < end:
-                gone = U64(U64(symbols[i - letters]) * powers[letters])
-                running = U64(U64(running * BASE) + U64(U64(symbols[i]) - gone))
-        return I64(count)
+            if mixed < limit:
+                hashes[count] = mixed
+                count += 1
+            gone = U64(U64(oldest[k]) * powers[letters])
+            running = U64(U64(running * BASE) + U64(U64(following[k]) - gone))
+        return count
     first, weight = 0, 0
     for i in range(end):
         running = U64(U64(running * BASE) + U64(symbols[i]))
         weight += weights[2] if _is_dense(symbols[i]) else weights[1]
         while weight >= weights[0]:
             mixed = mix64(running)
-            hashes[count] = mixed
-            count = Index(count + Index(mixed < limit))
+            if mixed < limit:
+                hashes[count] = mixed
+                count += 1
             running = U64(running - U64(U64(symbols[first]) * powers[i - first]))
             weight -= weights[2] if _is_dense(symbols[first]) else weights[1]
             first += 1
-    return I64(count)
+    return count

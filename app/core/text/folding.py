@@ -53,14 +53,14 @@ _DROPPED = (
 
 
 @cache
-def folding_table() -> NDArray[np.uint32]:
-    """What each code point below `SIZE` becomes, (SIZE, 2): at most two symbols, 0 for none."""
+def folding_table() -> NDArray[np.uint64]:
+    """What each code point below `SIZE` becomes, (SIZE,): a symbol, 0 for none, and 2^32 times a second."""
     replaced = {chr(code): unicodedata.normalize("NFD", chr(code))[0] for part in _MARKED for code in part}
     replaced |= _REPLACED | {chr(code): "" for part in _DROPPED for code in part}
     symbols = {letter: symbol for symbol, letters in CLASSES.items() for letter in letters}
-    table = np.zeros((SIZE, 2), dtype=np.uint32)
+    table = np.zeros(SIZE, dtype=np.uint64)
     for code in range(SIZE):
         letters = replaced.get(chr(code), chr(code))
         for place, letter in enumerate(letters):
-            table[code, place] = ord(symbols.get(letter, letter))
+            table[code] += ord(symbols.get(letter, letter)) << 32 * place
     return table

@@ -19,21 +19,23 @@ from app.core.index.packing import (
     band_buckets,
     differences,
     flat_segments,
-    posting_buckets,
+    packed_buckets,
 )
 from app.core.index.records import (
-    FINGERPRINT_RECORD,
+    BAND_RECORD,
     FLAT_RECORD,
     NO_POSTING,
     POSTING_BYTES,
     POSTING_CAP,
     SAMPLE_BUCKET_BITS,
-    Posting,
+    in_lists,
+    pack_postings,
     record_ids,
     sample_posting,
 )
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
+from app.stores.redis.keys import address_of, bucket_keys
 
 _READ_AT_ONCE = 1000
 """Buckets read in one round trip."""
@@ -41,7 +43,7 @@ _READ_AT_ONCE = 1000
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
-_SAMPLE_ROW = 3600
+_SAMPLE_ROW = 2400
 """Bytes that one entry's sample takes in a pass that holds all of it, about."""
 
 
@@ -107,9 +109,7 @@ class ExpectedIndex:
         suite = self._index.suite
         for band in range(BANDS if suite.fingerprint in self.parts else 0):
             packed = band_buckets(self._columns, band)
-            yield BucketList(
-                self._index.bucket_keys(suite.fingerprint, packed), packed, FINGERPRINT_RECORD.itemsize
-            )
+            yield BucketList(bucket_keys(suite.fingerprint, packed.addresses), packed, BAND_RECORD.itemsize)
         if suite.sample in self.parts:
             async for part in self.samples():
                 yield part
@@ -124,23 +124,18 @@ class ExpectedIndex:
         """The posting list of FracMinHash, in parts."""
         recipe, passes = self._index.suite.sample, self._sample_passes
         for part in range(passes):
-            postings, chosen_ids = [NO_POSTING], [np.zeros(0, dtype=np.uint64)]
+            addresses, records = [NO_POSTING.addresses], [NO_POSTING.tags]
             async for entry_ids, hashes in self._signatures.read_sample_hashes(
                 self._columns.entry_ids, recipe
             ):
                 posting = sample_posting(hashes)
                 chosen = posting.addresses * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
-                postings.append(Posting(posting.addresses[chosen], posting.tags[chosen]))
-                chosen_ids.append(entry_ids[chosen])
-            joined = Posting(
-                np.concatenate([posting.addresses for posting in postings]),
-                np.concatenate([posting.tags for posting in postings]),
+                addresses.append(in_lists(posting.addresses[chosen], entry_ids[chosen]))
+                records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]))
+            packed = await asyncio.to_thread(
+                packed_buckets, np.concatenate(addresses), np.concatenate(records)
             )
-            yield await self._postings(recipe, joined, np.concatenate(chosen_ids))
-
-    async def _postings(self, recipe: str, posting: Posting, entry_ids: NDArray[np.uint64]) -> BucketList:
-        packed = await asyncio.to_thread(posting_buckets, posting, entry_ids)
-        return BucketList(self._index.bucket_keys(recipe, packed), packed, POSTING_BYTES, POSTING_CAP)
+            yield BucketList(bucket_keys(recipe, packed.addresses), packed, POSTING_BYTES, POSTING_CAP)
 
 
 @dataclass(slots=True)
@@ -173,10 +168,10 @@ async def compare(
         for start in range(0, len(part.keys), _READ_AT_ONCE):
             keys = part.keys[start : start + _READ_AT_ONCE]
             data = part.packed.data(start, start + _READ_AT_ONCE)
-            for target, actual in zip(data, await index.read_buckets(keys), strict=True):
+            for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
                 report.records += len(target) // part.width
                 if target != actual:
-                    _count(target, actual or b"", part.width, part.cap, pending, report)
+                    _count(key, target, actual or b"", part.width, pending, report)
                 report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
         done += 1
         progress(expected.size * done // expected.list_count, expected.size)
@@ -184,18 +179,20 @@ async def compare(
         async for keys in index.list_buckets(prefix):
             unknown = [key for key in keys if key not in known]
             known.update(unknown)
-            for actual in await index.read_buckets(unknown):
-                _count(b"", actual or b"", width, None, pending, report)
+            for key, actual in zip(unknown, await index.read_buckets(unknown), strict=True):
+                _count(key, b"", actual or b"", width, pending, report)
 
 
 def _count(
-    expected: bytes, actual: bytes, width: int, cap: int | None, pending: EntryIds, report: IndexReport
+    key: str, target: bytes, actual: bytes, width: int, pending: EntryIds, report: IndexReport
 ) -> None:
     """Count how a bucket differs from what it should hold."""
     size = len(actual) // width
     report.broken += len(actual) != size * width
-    missing, superfluous = differences(expected, actual[: size * width], width)
+    missing, superfluous = differences(target, actual[: size * width], width)
     # A full bucket lacks some by design.
-    most = len(missing) if cap is None else max(0, cap - size + len(superfluous))
+    room = max(0, POSTING_CAP - size + len(superfluous))
+    most = room if width == POSTING_BYTES else len(missing)
     report.missing += min(len(missing), most)
-    report.superfluous += int((~np.isin(record_ids(b"".join(superfluous), width), pending)).sum())
+    entry_ids = record_ids(b"".join(superfluous), width, address_of(key))
+    report.superfluous += int((~np.isin(entry_ids, pending)).sum())

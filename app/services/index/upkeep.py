@@ -26,6 +26,7 @@ from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.indexes import Indexes
+from app.stores.redis.keys import address_of
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""
@@ -222,7 +223,7 @@ class IndexUpkeep:
         for prefix, width in index.widths(parts).items():
             async for keys in index.list_buckets(prefix):
                 for key, data in zip(keys, await index.read_buckets(keys), strict=True):
-                    records = _records_of(entry_ids, data or b"", width)
+                    records = _records_of(entry_ids, key, data or b"", width)
                     if records:
                         await index.delete_records(key, records)
 
@@ -256,10 +257,10 @@ async def held(lock: Callable[[], SessionLock], patience: float) -> AsyncIterato
         await asyncio.sleep(PAUSE)
 
 
-def _records_of(entry_ids: EntryIds, data: bytes, width: int) -> list[bytes]:
+def _records_of(entry_ids: EntryIds, key: str, data: bytes, width: int) -> list[bytes]:
     """Those whole records of a bucket that belong to these entries."""
     whole = data[: len(data) - len(data) % width]
-    places = np.flatnonzero(np.isin(record_ids(whole, width), entry_ids))
+    places = np.flatnonzero(np.isin(record_ids(whole, width, address_of(key)), entry_ids))
     return [whole[place * width : (place + 1) * width] for place in places.tolist()]
 
 

@@ -14,7 +14,9 @@ from app.core.errors import Unavailable, UnknownBook
 from app.core.index.packing import EntryColumns
 from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
+from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
+from app.stores.postgres.relation_queries import effective_relation_in
 from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
 
 PENDING_LIMIT = 10_000
@@ -36,17 +38,19 @@ _READ_QUERY_BOOK = {
     for with_sample in (False, True)
 }
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
+_WITH_QUERY = "WHERE left_id = least($book_id, shown.id) AND right_id = greatest($book_id, shown.id) LIMIT 1"
 _READ_CURRENT_HITS = SQL(f"""
-    SELECT state.*, shown.*
+    SELECT state.deleted, shown.*, relation.*, decision.*, shown.id > $book_id AS is_left
     FROM (
-        SELECT
-            EXISTS (SELECT FROM relations WHERE left_id = $book_id)
-                OR EXISTS (SELECT FROM relations WHERE right_id = $book_id)
-                OR EXISTS (SELECT FROM decisions WHERE left_id = $book_id)
-                OR EXISTS (SELECT FROM decisions WHERE right_id = $book_id) AS related,
-            ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
+        SELECT ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
     ) AS state
     LEFT JOIN ({select_summaries()} {_WITH_IDS}) AS shown ON true
+    LEFT JOIN LATERAL (
+        SELECT kind, direction, confidence FROM relations {_WITH_QUERY}
+    ) AS relation ON true
+    LEFT JOIN LATERAL (
+        SELECT verdict, kind AS decided_kind FROM decisions {_WITH_QUERY}
+    ) AS decision ON true
 """)
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_id")
@@ -73,8 +77,8 @@ class CurrentHits:
     """The current hits of the band index, with their summaries."""
 
     summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
+    relations: dict[UUID, RelationSummary]  # of the query book with these, by their ids
     deleted: NDArray[np.uint64]  # (n,), the hits that have a tombstone, perhaps with other entries
-    related: bool  # the query book was compared with others, or people have decided on it and others
 
 
 class EntryStore:
@@ -132,10 +136,11 @@ class EntryStore:
             **suite_recipes(suite),
         )
         [state] = await self._database.rows(_READ_TOMBSTONES) if many else rows[:1]
+        current = [row for row in rows if row["entry_id"]]
         return CurrentHits(
-            summaries={row["entry_id"]: to_summary(row, suite) for row in rows if row["entry_id"]},
+            summaries={row["entry_id"]: to_summary(row, suite) for row in current},
+            relations={row["id"]: found for row in current if (found := effective_relation_in(row))},
             deleted=np.array(state["deleted"], dtype=np.uint64),
-            related=rows[0]["related"],
         )
 
     async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:

@@ -71,7 +71,6 @@ _READ_PAIR = SQL(
         "one.page_labels AS left_labels, other.page_labels AS right_labels",
     )
 )
-# A page of a lookup asks for a hundred pairs, and shows no more of each.
 _READ_SUMMARIES = SQL("""
     SELECT
         pairs.id AS book_id, pairs.left_id = $book_id AS is_left,
@@ -166,8 +165,7 @@ class RelationQueries:
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
         """The effective relations of a book with others, by their ids; without one, none."""
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
-        summaries = {row["book_id"]: effective_relation(_summary(row), _decision(row)) for row in rows}
-        return {other: summary for other, summary in summaries.items() if summary is not None}
+        return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
 
     async def count(self) -> list[KindCounts]:
         """The number of compared pairs and the time taken, by kind."""
@@ -177,6 +175,11 @@ class RelationQueries:
         """Those of the ids that books have."""
         rows = await self._database.rows(_READ_KNOWN, book_ids=list(book_ids))
         return {row["id"] for row in rows}
+
+
+def effective_relation_in(row: Row) -> RelationSummary | None:
+    """The effective relation of the two books of a row; None: not compared, and nobody has decided."""
+    return effective_relation(_summary(row), _decision(row))
 
 
 def _related(row: Row) -> RelatedBook:

@@ -7,18 +7,19 @@ the flat index is in its buckets too.
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
 from app.core.index.fingerprints import BANDS, probes
 from app.core.index.packing import PackedBuckets
 from app.core.index.records import (
-    FINGERPRINT_RECORD,
+    BAND_RECORD,
     FLAT_RECORD,
+    LIST_BITS,
     NO_POSTING,
     POSTING_BYTES,
-    pack_fingerprint,
+    in_lists,
+    pack_bands,
     pack_postings,
     sample_posting,
 )
@@ -57,13 +58,17 @@ class BandIndex:
 
         Raises `IndexRebuilding` where it cannot be relied on.
         """
-        parts = [
-            bucket_keys(self.suite.fingerprint, NO_POSTING.addresses if plan.bands is None else plan.bands),
-            bucket_keys(self.suite.sample, plan.sample.addresses),
-        ]
-        reading = await self.flat_index.read([key for keys in parts for key in keys])
-        values = iter(reading.values)
-        return IndexRead(reading.flat, *(list(islice(values, len(keys))) for keys in parts))
+        bands = NO_POSTING.addresses if plan.bands is None else plan.bands
+        latest = self.flat_index.latest
+        lists = 1 if latest is None else latest.posting_lists
+        while True:
+            firsts = np.arange(lists, dtype=np.uint64)[:, None] << np.uint64(LIST_BITS)
+            posted = in_lists(plan.sample.addresses, firsts).ravel()
+            keys = [*bucket_keys(self.suite.fingerprint, bands), *bucket_keys(self.suite.sample, posted)]
+            reading = await self.flat_index.read(keys)
+            if reading.flat.posting_lists <= lists:
+                return IndexRead(reading.flat, reading.values[: bands.size], reading.values[bands.size :])
+            lists = reading.flat.posting_lists
 
     async def insert(self, entries: Sequence[Entry], *, missing: bool = False, guarded: bool = True) -> None:
         """Write entries; repeating it changes nothing.
@@ -93,10 +98,6 @@ class BandIndex:
             for part in self.records(entries):
                 await self._client.call_each(REMOVE_RECORDS, part.keys, part.data)
             await self.flat_index.delete(entries)
-
-    def bucket_keys(self, recipe: str, packed: PackedBuckets) -> list[str]:
-        """The keys of buckets of the bands or of the posting list, by the recipe of what they hold."""
-        return bucket_keys(recipe, packed.addresses)
 
     def segment_keys(self, packed: PackedBuckets) -> list[str]:
         return [f"{self.flat_index.segment_prefix}{segment}" for segment in packed.addresses.tolist()]
@@ -130,7 +131,7 @@ class BandIndex:
 
     def widths(self, parts: Collection[str]) -> dict[str, int]:
         """Bytes of a record, by what the keys of buckets begin with: bands, posting list, flat index."""
-        widths = {self.suite.fingerprint: FINGERPRINT_RECORD.itemsize, self.suite.sample: POSTING_BYTES}
+        widths = {self.suite.fingerprint: BAND_RECORD.itemsize, self.suite.sample: POSTING_BYTES}
         prefixes = {bucket_prefix(recipe): width for recipe, width in widths.items() if recipe in parts}
         return prefixes | {self.flat_index.segment_prefix: FLAT_RECORD.itemsize}
 
@@ -143,15 +144,16 @@ class BandIndex:
         """The records of these entries in the bands and in the posting list."""
         bands, posted = BucketRecords(), BucketRecords()
         for entry in entries:
+            entry_ids = np.array([entry.entry_id], dtype=np.uint64)
             if entry.fingerprint is not None:
                 require_same_recipe(entry.fingerprint.recipe, self.suite.fingerprint)
                 bits = entry.fingerprint.bits
                 bands.keys.extend(bucket_keys(self.suite.fingerprint, probes(bits, 0)))
-                bands.data.extend([pack_fingerprint(bits, entry.entry_id)] * BANDS)
+                record = pack_bands(np.frombuffer(bits, dtype=np.uint8), entry_ids)
+                bands.data.extend([record.tobytes()] * BANDS)
             if entry.sample is not None:
                 require_same_recipe(entry.sample.recipe, self.suite.sample)
                 posting = sample_posting(entry.sample.hashes)
-                posted.keys.extend(bucket_keys(self.suite.sample, posting.addresses))
-                entry_ids = np.full(posting.tags.size, entry.entry_id, dtype=np.uint64)
-                posted.data.extend(map(bytes, pack_postings(posting.tags, entry_ids)))
+                posted.keys.extend(bucket_keys(self.suite.sample, in_lists(posting.addresses, entry_ids)))
+                posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))
         return bands, posted

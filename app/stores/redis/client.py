@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import redis.exceptions
-from redis.asyncio import Redis, RedisCluster
+from hiredis import pack_command
+from redis.asyncio import ConnectionPool, Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.connection import SSLConnection, parse_url
+from redis.asyncio.connection import AbstractConnection, SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -111,10 +112,8 @@ class RedisClient:
 
     def _pipeline(self, commands: Sequence[Command]) -> Any:
         pipeline: Any = self._redis.pipeline(transaction=False)
-        for name, *words in commands:
-            # Each word passes through Python in redis-py, which takes four times as long to encode a string.
-            encoded = (word.encode() if isinstance(word, str) else word for word in words)
-            pipeline.execute_command(name, *encoded)
+        for words in commands:
+            pipeline.execute_command(*words)
         return pipeline
 
     async def _remedied(self, error: Exception, commands: Sequence[Command]) -> bool:
@@ -236,7 +235,19 @@ def redis_of(url: str) -> "Redis | RedisCluster":
     rest of the URL is that of a single server.
     """
     options = options_of(url)
-    return RedisCluster(**options) if is_cluster(url) else Redis.from_url(url, **options)
+    if is_cluster(url):
+        return RedisCluster(**options)
+    pool = ConnectionPool.from_url(url, **options)
+    pool.connection_class = type("PackingConnection", (_Packing, pool.connection_class), {})
+    return Redis.from_pool(pool)
+
+
+class _Packing(AbstractConnection):
+    """A connection whose commands hiredis packs: in Python, the 300 words of a lookup take over .5 ms."""
+
+    def pack_command(self, *words: Any) -> list[bytes]:
+        name, *others = words
+        return [pack_command((*name.split(), *others))]
 
 
 def is_cluster(url: str) -> bool:

@@ -14,7 +14,7 @@ from app.core.recipe import FINGERPRINT_RECIPES, SAMPLE_RECIPES, Suite, Suites
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
-from app.stores.redis.keys import epoch_keys
+from app.stores.redis.keys import FOREIGN, epoch_keys
 
 
 class Indexes:
@@ -59,7 +59,7 @@ class Indexes:
 
     async def delete_foreign(self) -> None:
         """Remove what an earlier version of Bookprint has left under keys of another form."""
-        for pattern in ("bp:[^{]*", "bp:{*-minhash*"):
+        for pattern in FOREIGN:
             async for keys in self._client.names(pattern):
                 await self._client.run([("UNLINK", key) for key in keys])
 

@@ -1,7 +1,8 @@
 """Keys of the band index in Redis.
 
-A bucket's key is `bp:{recipe:partition}:address`. On a cluster the part in braces decides the hash slot. So
-the buckets of one partition, 16,384 in a row, lie on one node, and one command can name many of them.
+A bucket's key is `bp:2{recipe:partition}:address`; 2 is the form of the records. On a cluster the part in
+braces decides the hash slot. So the buckets of one partition, 16,384 in a row of a band or of every posting
+list, lie on one node, and one command can name many of them.
 Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
 """
 
@@ -14,21 +15,32 @@ from app.core.index.fingerprints import BAND_BITS, BANDS
 from app.core.index.records import SAMPLE_BUCKET_BITS
 from app.core.recipe import Suite
 
+_PREFIX = "bp:2"
+FOREIGN = ("bp:[^2]*:epoch", "bp:[^2]*")
+"""Patterns of the keys of earlier versions, epochs first: without them nothing is read there."""
+
 _PARTITION_BITS = 14
+_LAST_PARTITION = (1 << (SAMPLE_BUCKET_BITS - _PARTITION_BITS)) - 1
 
 
 def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
     """The keys of the buckets at these addresses.
 
     >>> bucket_keys("a", np.array([5, 65536]))
-    ['bp:{a:0}:5', 'bp:{a:4}:65536']
+    ['bp:2{a:0}:5', 'bp:2{a:4}:65536']
     """
-    return [f"bp:{{{recipe}:{address >> _PARTITION_BITS}}}:{address}" for address in addresses.tolist()]
+    prefix = bucket_prefix(recipe)
+    return [f"{prefix}{each >> _PARTITION_BITS & _LAST_PARTITION}}}:{each}" for each in addresses.tolist()]
+
+
+def address_of(key: str) -> int:
+    """The address in the key of a bucket, or the number of a segment."""
+    return int(key.rpartition(":")[2])
 
 
 def bucket_prefix(recipe: str) -> str:
     """The prefix of every key of a recipe's buckets."""
-    return f"bp:{{{recipe}:"
+    return f"{_PREFIX}{{{recipe}:"
 
 
 def is_bucket(key: str) -> bool:
@@ -44,15 +56,15 @@ def hash_tag(key: str) -> str:
 def epochs_of(keys: Iterable[str]) -> list[str]:
     """The keys of the epochs of the partitions that these buckets belong to, each once.
 
-    >>> epochs_of(["bp:{a:0}:5", "bp:{a:4}:65536", "bp:{a:0}:7"])
-    ['bp:{a:0}:epoch', 'bp:{a:4}:epoch']
+    >>> epochs_of(["bp:2{a:0}:5", "bp:2{a:4}:65536", "bp:2{a:0}:7"])
+    ['bp:2{a:0}:epoch', 'bp:2{a:4}:epoch']
     """
     return [f"{partition}:epoch" for partition in dict.fromkeys(key.rpartition(":")[0] for key in keys)]
 
 
 def flat_index_prefix(suite: Suite) -> str:
     """The prefix of the keys of a suite's flat index."""
-    return f"bp:{{{suite.fingerprint}+{suite.sample}}}:"
+    return f"{_PREFIX}{{{suite.fingerprint}+{suite.sample}}}:"
 
 
 def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
@@ -64,7 +76,7 @@ def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
     return [
         f"{flat_index_prefix(suite)}epoch",
         *(
-            f"bp:{{{recipe}:{partition}}}:epoch"
+            f"{bucket_prefix(recipe)}{partition}}}:epoch"
             for recipe, bits in address_bits.items()
             if recipe in parts
             for partition in range(1 << (bits - _PARTITION_BITS))

@@ -1,30 +1,46 @@
-"""Exact answers over HTTP: within d and the k nearest, against brute force and page by page."""
+"""Exact answers over HTTP: within d and the k nearest, against brute force and page by page.
+
+One process answers all, and then two take turns.
+"""
+
+from collections.abc import AsyncIterator
+from itertools import count
 
 import numpy as np
 import pytest
 import pytest_asyncio
+from fastapi import FastAPI
 from httpx import AsyncClient
 
+from app.settings import Settings
+from tests.api.conftest import asking, started, taking_turns
 from tests.api.posting import Json, distance, look_up, near, post, signatures
 from tests.factories import flipped
+
+SEEDS = count(7)
 
 # The tests share one application and, but for the one that deletes books, one library.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-def client(module_client: AsyncClient) -> AsyncClient:
-    return module_client
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["one process", "two processes"])
+async def client(
+    request: pytest.FixtureRequest, module_application: FastAPI, module_settings: Settings
+) -> AsyncIterator[AsyncClient]:
+    async with started(module_settings) as other:
+        apps = [module_application, other] if request.param == "two processes" else [module_application]
+        async with asking(taking_turns(*apps)) as client:
+            yield client
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def cluster(module_client: AsyncClient) -> list[Json]:
-    return await a_cluster(module_client, 7)
+async def cluster(client: AsyncClient) -> list[Json]:
+    return await a_cluster(client)
 
 
-async def a_cluster(client: AsyncClient, seed: int) -> list[Json]:
+async def a_cluster(client: AsyncClient) -> list[Json]:
     """Forty books at distances 0 to 39 from the first, and forty unrelated ones."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(next(SEEDS))
     centre = rng.bytes(16)
     books = []
     for bits_turned in range(40):
@@ -104,7 +120,7 @@ async def test_limit_may_change_from_page_to_page(client: AsyncClient, cluster: 
 async def test_page_continues_where_it_ended_when_books_before_it_are_deleted(
     client: AsyncClient,
 ) -> None:
-    cluster = await a_cluster(client, 8)
+    cluster = await a_cluster(client)
     first = await near(client, cluster[0], d=20, limit=3)
     for item in first["items"]:
         await client.delete(f"/v1/books/{item['id']}")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bench.data import strangers
 from bench.data.fingerprint_model import LibraryModel, distances
-from bench.service import strangers
 
 ENGLISH = ((0.165, 2_000, 10_000), (0.405, 10_000, 50_000), (0.40, 50_000, 200_000), (0.03, 200_000, 370_000))
 """Shares of the English books that were compared, and words from and to."""

@@ -16,7 +16,8 @@ from app.core.index.fingerprints import (
     rows_within,
     words,
 )
-from app.core.index.records import hits_within
+from app.core.index.flat_index import FlatIndex
+from app.core.index.records import FLAT_RECORD, entries_near, pack_bands
 from app.core.signatures.simhash import hamming
 from tests.core.kernel_sets import KERNELS, using
 
@@ -89,15 +90,19 @@ def test_rows_within_a_distance_are_those_of_the_bits(
     ]
 
 
-@given(BITS, st.dictionaries(st.integers(0, (1 << 64) - 1), BITS), st.data())
+@given(BITS, st.dictionaries(st.integers(0, (1 << 32) - 1), BITS), st.data())
 def test_hits_of_buckets_are_each_entry_within_the_distance_once(
     query: bytes, entries: dict[int, bytes], data: st.DataObject
 ) -> None:
     expected = {entry_id: hamming(query, bits) for entry_id, bits in entries.items()}
     d = data.draw(st.sampled_from([*expected.values(), 0, 64, 128]))
-    records = [bits + entry_id.to_bytes(8, "little") for entry_id, bits in entries.items()]
+    flat = np.zeros(len(entries), dtype=FLAT_RECORD)
+    flat["entry_id"], flat["signed"] = list(entries), 1
+    flat["bits"] = np.frombuffer(b"".join(entries.values()), dtype=np.uint8).reshape(-1, 16)
+    packed = pack_bands(flat["bits"], flat["entry_id"])
+    records = [record.tobytes() for record in packed]
     buckets = [b"".join(data.draw(st.permutations(records * 2))), None, b"".join(records)]
-    hits = hits_within(buckets, query, d)
+    hits = FlatIndex(flat).among(entries_near(buckets, query, d), query, d)
     assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(
         (distance, entry_id) for entry_id, distance in expected.items() if distance <= d
     )

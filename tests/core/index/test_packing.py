@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from app.core.index.fingerprints import band_keys
 from app.core.index.packing import (
@@ -10,14 +11,15 @@ from app.core.index.packing import (
     band_buckets,
     differences,
     flat_segments,
-    posting_buckets,
+    packed_buckets,
 )
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
     SharedHashes,
     entries_sharing,
-    pack_fingerprint,
+    in_lists,
+    pack_bands,
     pack_postings,
     record_ids,
     sample_posting,
@@ -38,6 +40,10 @@ def by_address(filled: PackedBuckets) -> dict[int, bytes]:
     return dict(zip(filled.addresses.tolist(), filled.data(), strict=True))
 
 
+def record_of(bits: NDArray[np.uint8], entry_id: int) -> bytes:
+    return pack_bands(bits, np.array([entry_id], dtype=np.uint64)).tobytes()
+
+
 def test_bands_are_grouped_as_entries_are_added() -> None:
     made = columns(700)
     for band in (0, 3, 7):
@@ -45,7 +51,7 @@ def test_bands_are_grouped_as_entries_are_added() -> None:
         for entry_id, bits, signed in zip(made.entry_ids.tolist(), made.bits, made.signed, strict=True):
             if signed:
                 bucket = band << 16 | band_keys(bits.tobytes())[band]
-                expected[bucket] = expected.get(bucket, b"") + pack_fingerprint(bits.tobytes(), entry_id)
+                expected[bucket] = expected.get(bucket, b"") + record_of(bits, entry_id)
         buckets = band_buckets(made, band)
         assert by_address(buckets) == expected
 
@@ -66,7 +72,8 @@ def test_postings_made_in_bulk_are_counted_as_shared() -> None:
     hashes = rng.integers(0, 1 << 64, (50, 128), dtype=np.uint64)
     hashes[7, :40] = hashes[3, :40]
     posting = sample_posting(hashes.ravel())
-    buckets = by_address(posting_buckets(posting, np.repeat(np.arange(100, 150, dtype=np.uint64), 128)))
+    ids = np.repeat(np.arange(100, 150, dtype=np.uint64), 128)
+    buckets = by_address(packed_buckets(in_lists(posting.addresses, ids), pack_postings(posting.tags, ids)))
     query = sample_posting(hashes[3])
     shared = entries_sharing([buckets.get(int(address)) for address in query.addresses], query.tags)
     assert counted(shared) == {103: 128, 107: 40}
@@ -81,10 +88,11 @@ def counted(shared: SharedHashes) -> dict[int, int]:
 
 
 def test_a_record_twice_in_a_bucket_counts_once() -> None:
-    record = bytes(pack_postings(np.array([5], dtype=np.uint64), np.array([9], dtype=np.uint64))[0])
-    shared = entries_sharing([record * 3, record], np.array([5, 5], dtype=np.uint64))
+    record = pack_postings(np.array([5], dtype=np.uint32), np.array([9], dtype=np.uint64)).tobytes()
+    shared = entries_sharing([record * 3, record], np.array([5, 5], dtype=np.uint32))
     assert counted(shared) == {9: 2}
-    assert record_ids(record + record, len(record)).tolist() == [9, 9]
+    assert record_ids(record + record, len(record), 7).tolist() == [9, 9]
+    assert record_ids(record, len(record), 3 << 20).tolist() == [(3 << 24) + 9]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -92,14 +100,17 @@ def test_a_record_twice_in_a_bucket_counts_once() -> None:
 def test_entries_are_counted_however_many_they_are(name: str, span: int, size: int) -> None:
     rng = np.random.default_rng(span)
     samples = [
-        rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(1 << 30) for _ in range(20)
+        rng.choice(span, size, replace=False).astype(np.uint64) + np.uint64(3 << 24) for _ in range(20)
     ]
     samples[0] = np.concatenate([samples[0], samples[0][:3]])
-    tags = np.arange(20, dtype=np.uint64)
-    others = pack_postings(np.full(50, 4_000, dtype=np.uint64), np.arange(50, dtype=np.uint64)).tobytes()
+    tags = np.arange(20, dtype=np.uint32)
+    others = pack_postings(np.full(50, 200, dtype=np.uint32), np.arange(50, dtype=np.uint64)).tobytes()
+    lists = 1 + int(max(ids.max() for ids in samples)) // 2**24
     buckets = [
-        others + pack_postings(np.full(ids.size, tag), ids).tobytes()
+        others + pack_postings(np.full(chosen.size, tag), chosen).tobytes()
+        for number in range(lists)
         for ids, tag in zip(samples, tags, strict=True)
+        for chosen in [ids[ids >> np.uint64(24) == number]]
     ]
     expected, times = np.unique(np.concatenate([np.unique(ids) for ids in samples]), return_counts=True)
     absent = expected[:100] + np.uint64(1 << 31)
@@ -113,7 +124,7 @@ def test_entries_are_counted_however_many_they_are(name: str, span: int, size: i
 
 
 def test_no_bucket_shares_nothing() -> None:
-    shared = entries_sharing([None, None], np.array([1, 2], dtype=np.uint64))
+    shared = entries_sharing([None, None], np.array([1, 2], dtype=np.uint32))
     assert shared.entry_ids.size == shared.counts.size == 0
     assert shared.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
 
@@ -128,3 +139,12 @@ def test_differences_count_repeats() -> None:
 def test_nothing_fills_no_bucket() -> None:
     made = columns(0)
     assert by_address(band_buckets(made, 0)) == by_address(flat_segments(made)) == {}
+
+
+@pytest.mark.parametrize("entry_id", [2**32, 2**40])
+def test_an_entry_without_room_for_its_id_is_refused(entry_id: int) -> None:
+    entry_ids = np.array([1, entry_id], dtype=np.uint64)
+    with pytest.raises(OverflowError):
+        in_lists(np.zeros(2, dtype=np.uint32), entry_ids)
+    with pytest.raises(OverflowError):
+        pack_bands(np.zeros((2, 16), dtype=np.uint8), entry_ids)

@@ -346,7 +346,7 @@ async def test_what_was_tampered_with_is_replaced_after_a_switch(services: Servi
     for _ in range(3):
         await post(services)
     await change(services)
-    [key, *_] = [key async for key in redis.scan_iter(f"bp:{{{OTHER}:*[0-9]")]
+    [key, *_] = [key async for key in redis.scan_iter(f"bp:2{{{OTHER}:*[0-9]")]
     await redis.delete(key)
     assert not await is_clean(services)
     await services.upkeep.rebuild()
@@ -422,7 +422,7 @@ async def test_a_switch_in_the_midst_of_a_lookup_leaves_no_answer_incomplete(
 
 
 async def keys_of(redis: Operator, recipe: str) -> list[bytes]:
-    return [key async for key in redis.scan_iter(f"bp:{{{recipe}*")]
+    return [key async for key in redis.scan_iter(f"bp:2{{{recipe}*")]
 
 
 @on_cluster_too
