@@ -11,6 +11,7 @@ import ctypes
 import gc
 import io
 import json
+import mmap
 import os
 import pkgutil
 import select
@@ -21,6 +22,8 @@ import traceback
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, NoReturn
+
+import psutil
 
 from app.embedded.exec_as import PR_SET_PDEATHSIG, prctl
 from app.secrets import forget_secrets
@@ -39,6 +42,8 @@ def main() -> None:
             loaded()
     gc.collect()
     gc.freeze()
+    if sys.platform == "linux":
+        _unmap_libraries()
     awake, waker = socket.socketpair()
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())
@@ -62,6 +67,15 @@ def main() -> None:
                     each.close()
                 _become(json.loads(line), {int(each) for each in inherited.split(",") if each}, parent)
             _answer(control, started=pid)
+
+
+def _unmap_libraries() -> None:
+    """Give back what is mapped of libraries as it is in their files, most of it the compiler's."""
+    for each in psutil.Process().memory_maps(grouped=False):
+        if ".so" in each.path and each.perms.startswith("r-") and not each.anonymous + each.swap:
+            start, end = (int(bound, 16) for bound in each.addr.split("-"))
+            size = ctypes.c_size_t(end - start)
+            ctypes.CDLL(None).madvise(ctypes.c_void_p(start), size, mmap.MADV_DONTNEED)
 
 
 def _answer(control: socket.socket, **answer: Any) -> None:
@@ -91,7 +105,7 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
             os.close(number)
         os.environ.update(request["environment"])
         if sys.platform == "linux":
-            _end_with_parent(parent)
+            end_with_parent(parent)
             name = ctypes.create_string_buffer(request["name"].encode())
             prctl(_PR_SET_NAME, ctypes.addressof(name))
         else:
@@ -110,10 +124,13 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
         os._exit(status)
 
 
-def _end_with_parent(parent: int) -> None:
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
+def end_with_parent(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and on Linux have the kernel kill this process where that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
 
 
 def _execute(request: Any) -> NoReturn:

@@ -16,6 +16,9 @@ READY, STARTING = "ready", "starting"
 LEAVE = signal.SIGUSR1
 """Another has taken the place of this process: take no new work, finish what is under way, and end."""
 
+LEAVING = "leaving"
+"""Name under which the lifespan's state says that each connection is to be closed after its next answer."""
+
 _SECONDS = 1.0
 
 

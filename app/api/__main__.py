@@ -10,12 +10,14 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import uvicorn
+from starlette.responses import JSONResponse
 
-from app.api.http.connections import LEAVING
-from app.replaceable import LEAVE
+from app.replaceable import LEAVE, LEAVING
 from app.secrets import TLS_PASSWORD_VARIABLE, take_secrets
 
 KEEP_ALIVE_SECONDS = 75
@@ -23,6 +25,9 @@ KEEP_ALIVE_SECONDS = 75
 
 LAST_REQUEST_SECONDS = 2.0
 """Seconds that an idle connection is kept by a process that leaves: one more request would be answered."""
+
+_PLAIN: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+_PLAIN |= {"log_level": "error"}  # below it each malformed request would be a line
 
 
 def main() -> None:
@@ -35,13 +40,10 @@ def main() -> None:
         factory=True,
         loop="uvloop",
         http="app.api.http.connections:BoundedConnection",
-        log_config=None,
-        log_level="error",  # below it each malformed request would be a line
-        access_log=False,
-        server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=5,
         ssl_keyfile_password=os.environ.get(TLS_PASSWORD_VARIABLE),
+        **_PLAIN,
         **options,
     )
     # What is loaded stays: the collector need not go through it, now or later.
@@ -49,6 +51,21 @@ def main() -> None:
     config.load()
     gc.freeze()
     gc.enable()
+    _Server(config).run(listeners)
+
+
+def answer_meanwhile(
+    listeners: list[socket.socket], options: str, secrets: Mapping[str, str], has_kernels: bool
+) -> None:
+    """Answer every request with 503, and with what a service that starts is doing, until LEAVE."""
+    doing = "loads its programs" if has_kernels else "compiles its kernels, which it does once,"
+    detail = f"The service is starting: it {doing} and starts its servers. Try again in a moment."
+    problem = {"type": "urn:bookprint:problem:not-ready", "title": "Not ready", "status": 503}
+    headers = {"Retry-After": "2", "Connection": "close"}
+    answer = JSONResponse(problem | {"detail": detail}, 503, headers, media_type="application/problem+json")
+    given = json.loads(options) | {"ssl_keyfile_password": secrets.get(TLS_PASSWORD_VARIABLE)}
+    del given["sockets"]
+    config = uvicorn.Config(answer, lifespan="off", limit_concurrency=512, **_PLAIN, **given)
     _Server(config).run(listeners)
 
 

@@ -28,6 +28,14 @@ class Alive(Document):
     status: Literal["alive"] = "alive"
 
 
+class Started(Document):
+    """The service has started."""
+
+    model_config = shown({"status": "started"})
+
+    status: Literal["started"] = "started"
+
+
 class PartAnswer(Document):
     """One part of the service."""
 
@@ -84,6 +92,12 @@ router = SubjectRouter(tag="health", description="Whether the service lives and 
 async def live() -> Alive:
     """Always 200. Where there is no answer, restart the process."""
     return Alive()
+
+
+@router.get("/health/started", summary="Has the service started?", responses=problems(503), scope=None)
+async def started() -> Started:
+    """200, and before that 503, which says in `detail` what the start is doing."""
+    return Started()
 
 
 @router.get(

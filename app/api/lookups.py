@@ -163,17 +163,13 @@ def near_duplicates_of(
     answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
     """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
+    verified = query.d is None and query.k is None
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
         "exact": answer.exact,
         "total": answer.total,
         "items": [
-            _item(
-                match,
-                name,
-                answer.relations.get(match.book.book_id),
-                verified=query.d is None and query.k is None,
-            )
+            _item(match, name, answer.relations.get(match.book.book_id), verified=verified)
             for match, name in zip(answer.matches, _identifiers(answer.matches), strict=True)
         ],
         "next_cursor": next_cursor,

@@ -1,7 +1,6 @@
 """`bookprint serve` and `bookprint worker`: the processes of a running service."""
 
 import asyncio
-import importlib
 import json
 import os
 import resource
@@ -11,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,15 +21,16 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, require_running
 from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
-from app.cli.maintenance import upgrade_schema
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.forks import ChildSpec
 from app.embedded.processes import DATA_DIR_MODE
 from app.embedded.supervisor import Supervisor
+from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
+from app.settings import Settings
 from bookprint_client import Client
 
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
@@ -136,21 +138,19 @@ def serve(
     metrics = settings.data_dir.absolute() / "metrics"
 
     def prepare(servers: Servers) -> dict[str, str]:
-        if auth == "keys":
-            require_key(settings, servers.database_url)
-        importing.join()
-        upgrade_schema(servers.database_url)
+        migrating = ProcessPoolExecutor(1, context)
+        try:
+            most = migrating.submit(_bring_up, os.getpid(), settings, auth, servers.database_url).result()
+        finally:
+            migrating.shutdown(wait=False)
+        threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
         shutil.rmtree(metrics, ignore_errors=True)  # those of an earlier start
         metrics.mkdir()
-        wanted = settings.database_connections
-        return _share_out_connections(servers.database_url, wanted, api_count, worker_count)
+        return _share_out_connections(most, settings.database_connections, api_count, worker_count)
 
-    # The migrations' libraries load while the servers start.
-    importing = threading.Thread(
-        target=importlib.import_module, args=("app.stores.postgres.connections",), daemon=True
-    )
     worker_count = settings.workers if workers is None else workers
-    api_count = processes or settings.processes or _one_per_two_cores()
+    by_default = min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
+    api_count = processes or settings.processes or by_default
     known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
     environment = {
         "BOOKPRINT_AUTH": auth,
@@ -158,6 +158,10 @@ def serve(
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
     }
     api = _api(listeners, tls, settings.trusted_proxies, environment, known)
+    # Forks as long as there is no thread: what only a start needs does not stay in this process.
+    context = get_context("fork") if sys.platform == "linux" else get_context("spawn")
+    answering = context.Process(target=_answer_meanwhile, args=(os.getpid(), listeners, api))
+    answering.start()
     children = [
         *(replace(api, name=f"api {number}") for number in range(1, api_count + 1)),
         ChildSpec("delivery", "workers.__main__", ["--take-secrets", "--only", "changes"]),
@@ -166,10 +170,15 @@ def serve(
             for number in range(1, worker_count + 1)
         ),
     ]
-    supervisor = Supervisor(embedded, children, loaded=_LOADED, prepare=prepare, log=_log)
-    importing.start()
     url = url_of(host, listeners[0].getsockname()[1], "http" if tls is None else "https")
-    threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
+    supervisor = Supervisor(
+        embedded,
+        children,
+        loaded=_LOADED,
+        prepare=prepare,
+        stand_in=answering.pid,
+        log=lambda line: notices().print(line, style="dim"),
+    )
     status = supervisor.run()
     if status:
         raise UserError("A process of the service does not stay up; its last lines above say why.")
@@ -202,7 +211,9 @@ def worker(
     os.write(writing, json.dumps(urls).encode())
     os.dup2(reading, 0)
     os.close(writing)
-    os.execv(sys.executable, [*_python("workers"), "--take-secrets", "--concurrency", str(at_once)])
+    # A module of this installation, never one of the current folder.
+    arguments = ["-P", "-m", "workers", "--take-secrets", "--concurrency", str(at_once)]
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -279,20 +290,30 @@ def _api(
     return ChildSpec("api", "app.api.__main__", arguments, environment, secrets, listeners, replaceable=True)
 
 
-def _one_per_two_cores() -> int:
-    return min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
+def _answer_meanwhile(parent: int, listeners: list[socket.socket], api: ChildSpec) -> None:
+    end_with_parent(parent)
+    from app.api.__main__ import answer_meanwhile
+
+    answer_meanwhile(listeners, api.arguments[0], api.secrets, has_kernels())
 
 
-def _share_out_connections(database_url: str, wanted: int, processes: int, workers: int) -> dict[str, str]:
+def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> int:
+    """Bring the catalogue to the newest schema; returns how many connections it allows."""
+    end_with_parent(parent)
+    from app.stores.postgres.connections import upgrade
+
+    if auth == "keys":
+        require_key(settings, database_url)
+    return upgrade(database_url)
+
+
+def _share_out_connections(most: int, wanted: int, processes: int, workers: int) -> dict[str, str]:
     """The variable by which each process opens no more connections than Postgres allows all of them.
 
     Raises UserError where there are too many processes.
 
     One process more counts than there are of the API: while one is replaced there are two.
     """
-    from app.stores.postgres.connections import most_connections
-
-    most = most_connections(database_url)
     pools = 2 * (processes + 1 + workers + 1)
     others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
     each = min(wanted, (most - others) // pools)
@@ -334,12 +355,3 @@ def _announce(url: str, tls: Tls | None, started: float) -> None:
 def _logs_as_json() -> bool:
     # Not from the settings: that they cannot be read is to be logged as well.
     return os.environ.get("BOOKPRINT_LOG_FORMAT") == "json"
-
-
-def _log(line: str) -> None:
-    notices().print(line, style="dim")
-
-
-def _python(module: str) -> list[str]:
-    """Run a module of this installation, never one of the current folder."""
-    return [sys.executable, "-P", "-m", module]

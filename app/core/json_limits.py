@@ -7,6 +7,8 @@ byte limit could still take gigabytes. No honest body comes near the limits on v
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 MAX_CONTAINERS = 200_000
 """Lists and objects of one body, and names in its objects."""
 
@@ -21,16 +23,22 @@ _PART = 1 << 18
 
 def exceeds_json_limits(body: bytes) -> bool:
     """Whether the JSON text has more lists, objects, names or values than any book needs."""
-    # Only a body with many brackets pays for leaving out those that stand inside strings.
-    return _has_too_many([body]) and _has_too_many(_outside_strings(body))
+    # A short body has no room for so many, and only one with many brackets pays for leaving out those that
+    # stand inside strings.
+    if len(body) <= MAX_CONTAINERS:
+        return False
+    parts = (body[start : start + _PART] for start in range(0, len(body), _PART))
+    return _has_too_many(parts) and _has_too_many(_outside_strings(body))
 
 
 def _has_too_many(parts: Iterable[bytes]) -> bool:
     containers = names = values = 0
     for part in parts:
-        containers += part.count(b"[") + part.count(b"{")
-        names += part.count(b":")
-        values += part.count(b",")
+        data = np.frombuffer(part, np.uint8)  # to count in bytes takes five times as long
+        lists, objects, colons, commas = (int(np.count_nonzero(data == sign)) for sign in b"[{:,")
+        containers += lists + objects
+        names += colons
+        values += commas
         if containers > MAX_CONTAINERS or names > MAX_CONTAINERS or values > MAX_VALUES:
             return True
     return False

@@ -102,7 +102,7 @@ class ForkServer:
             )
         self._writer: asyncio.StreamWriter | None = None
         self.forks: dict[int, Fork] = {}  # those that run, by pid
-        self._loaded, self._ended = asyncio.Event(), asyncio.Event()
+        self.loaded, self._ended = asyncio.Event(), asyncio.Event()
         self._started: asyncio.Future[Fork] | None = None
         self._asking = asyncio.Lock()
 
@@ -122,7 +122,7 @@ class ForkServer:
             for fork in self.forks.values():
                 fork.note_end(-signal.SIGKILL)
             self.forks.clear()
-            self._loaded.set()
+            self.loaded.set()
             self._ended.set()
 
     @property
@@ -136,7 +136,7 @@ class ForkServer:
 
     async def fork(self, spec: ChildSpec, given: Mapping[str, str], sockets: Sequence[int]) -> Fork:
         """Fork a command once everything is loaded; raises RuntimeError where that cannot be."""
-        await self._loaded.wait()
+        await self.loaded.wait()
         async with self._asking:
             if self._writer is None or self.has_ended:
                 raise RuntimeError(_HAS_ENDED)
@@ -155,7 +155,7 @@ class ForkServer:
     def _note(self, answer: Mapping[str, Any]) -> None:
         match answer:
             case {"loaded": _}:
-                self._loaded.set()
+                self.loaded.set()
             case {"started": pid}:
                 fork = self.forks[pid] = Fork(pid)
                 if self._started is not None and not self._started.done():

@@ -50,7 +50,8 @@ class Supervisor:
     """Runs `children` on `servers`; between them `prepare` is called, the place for migrations.
 
     All children are forks of one process, which loads the modules and calls the functions named in `loaded`.
-    What `prepare` returns is set in the environment of all.
+    What `prepare` returns is set in the environment of all. `stand_in` is a process that is sent LEAVE
+    once all is loaded.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Supervisor:
         *,
         loaded: Sequence[str] = (),
         prepare: Callable[[Servers], Mapping[str, str]] = lambda servers: {},
+        stand_in: int | None = None,
         log: Callable[[str], None],
         deadlines: Deadlines = _DEADLINES,
     ) -> None:
@@ -67,6 +69,7 @@ class Supervisor:
         self._specs = children
         self._loaded = loaded
         self._prepare = prepare
+        self._stand_in = None if stand_in is None else psutil.Process(stand_in)
         self._log = log
         self._deadlines = deadlines
         self._starting = False
@@ -129,6 +132,10 @@ class Supervisor:
         self._reports.listen(self._note_report)
         self._take(forking)
         try:
+            await forking.loaded.wait()
+            if self._stand_in is not None:
+                with suppress(psutil.NoSuchProcess):
+                    self._stand_in.send_signal(LEAVE)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep("the process that forks", self._fork_server_life))
                 group.create_task(self._replace_on_demand())

@@ -17,7 +17,8 @@ import socket
 import sys
 import threading
 import time
-from base64 import b64decode, b64encode
+from base64 import b64encode
+from binascii import a2b_base64
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
@@ -294,7 +295,7 @@ def _built(kind: Any, value: Any) -> Any:
     if kind in _SCALARS and type(value) is kind:
         return value
     if kind is bytes:
-        return b64decode(value, validate=True)
+        return a2b_base64(value, strict_mode=True)
     if kind is Sketch:
         return json_codec.decode(value)
     if isinstance(kind, type) and is_dataclass(kind):
@@ -311,7 +312,7 @@ def _built(kind: Any, value: Any) -> Any:
         parts = [_built(inner[0], part) for part in value]
         return tuple(parts) if origin is tuple else parts
     if kind == NDArray[np.uint8]:
-        return np.frombuffer(b64decode(value, validate=True), np.uint8)
+        return np.frombuffer(a2b_base64(value, strict_mode=True), np.uint8)
     raise TypeError(f"{kind} was expected")
 
 

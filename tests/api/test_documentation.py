@@ -165,6 +165,7 @@ async def test_answers_are_what_the_document_says(services: Services, client: As
             f"{book['links']['self']}/content", json={"pages": ["one", "two"]}
         ),
         ("GET", "/health/live"): await client.get("/health/live"),
+        ("GET", "/health/started"): await client.get("/health/started"),
         ("GET", "/health/ready"): await client.get("/health/ready"),
         ("DELETE", path): await client.get(f"/v1/books/{book['id'][:-12]}000000000000"),
     }

@@ -188,6 +188,7 @@ async def test_generated_client_can_use_every_operation(
     [deleted] = call("audit", "list_audit", 200, limit=1, object_=copy.id).items
     assert (deleted.action, deleted.actor.kind, deleted.object_.id) == ("book.deleted", "admin_key", copy.id)
     assert call("health", "live", 200).status == "alive"
+    assert call("health", "started", 200).status == "started"
     assert call("health", "ready", 200).parts["redis"].ok
     assert "bookprint_lookups_total" in call("health", "scrape", 200)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from app.embedded.processes import is_alive
 from tests.secret_search import lines_with_secrets
 
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
@@ -55,9 +56,9 @@ class Service:
     seconds: float = 0.0  # from start to ready, by its own account
 
     def family(self) -> list[psutil.Process]:
-        """The process and all that it started."""
+        """The process and all that it started and that runs."""
         parent = psutil.Process(self.process.pid)
-        return [parent, *parent.children(recursive=True)]
+        return [each for each in (parent, *parent.children(recursive=True)) if is_alive(each)]
 
     def stop(self) -> int:
         """Send SIGTERM; returns the exit status."""

@@ -113,6 +113,34 @@ def test_the_port_is_held_from_the_first_moment_on(tmp_path: Path) -> None:
                 process.kill()
 
 
+@pytest.mark.parametrize("path", ["/health/started", "/v1/books"])
+def test_it_answers_that_it_starts_until_it_has_started(path: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [*BOOKPRINT, "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
+    answers: list[httpx.Response] = []
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while not (answers and answers[-1].is_success) and time.monotonic() < deadline:
+                try:
+                    answers.append(httpx.get(f"http://127.0.0.1:{port}{path}", timeout=START_SECONDS))
+                except httpx.ConnectError:
+                    assert not answers, "refused after the first answer"
+        finally:
+            process.terminate()
+            assert process.wait(STOP_SECONDS) == 0
+    statuses = [answer.status_code for answer in answers]
+    assert statuses[0] == 503
+    assert statuses == sorted(statuses, reverse=True)
+    assert set(statuses) == {503, 200}
+    assert answers[0].headers["content-type"] == "application/problem+json"
+    assert answers[0].headers["retry-after"] == "2"
+    assert answers[0].json()["detail"].startswith("The service is starting")
+    if path == "/health/started":
+        assert answers[-1].json() == {"status": "started"}
+
+
 def test_readiness_is_asked_for_without_a_key(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

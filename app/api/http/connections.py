@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from app.api.http.admission import TOO_MANY, Overloaded, Permits
 from app.api.http.middleware import HEADERS, HEADERS_OVER_TLS
 from app.api.http.problems import problem_response
+from app.replaceable import LEAVING
 
 HEAD_SECONDS = 10.0
 """Seconds from the connection, or from the first byte of a later request, to the end of the head."""
@@ -25,9 +26,6 @@ UNREAD_SECONDS = 60.0
 
 READ_PERMITS = "read_permits"
 """Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
-
-LEAVING = "leaving"
-"""Name under which the lifespan's state says that each connection is to be closed after its next answer."""
 
 _WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
 _NOT_SIMPLE = re.compile(

@@ -1,13 +1,15 @@
 """The index as it should be, computed from Postgres, and how the index that is there differs from it.
 
 It comes one list of buckets after the other. The samples of a million books take two gigabytes. So the
-posting list is made in passes, each of which keeps only its part of the hashes.
+posting list is made in parts, which lie in temporary files until it is their turn.
 """
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,6 @@ from app.core.index.packing import (
 from app.core.index.records import (
     BAND_RECORD,
     FLAT_RECORD,
-    NO_POSTING,
     POSTING_BYTES,
     POSTING_CAP,
     SAMPLE_BUCKET_BITS,
@@ -44,8 +45,10 @@ _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
 _SAMPLE_ROW = 2400
-"""Bytes that one entry's sample takes in a pass that holds all of it, about."""
+"""Bytes that one entry's sample takes while a part is sorted, about."""
 
+_POSTED = np.dtype([("address", "<u4"), ("record", "<u4")])
+"""One posting and the address of its bucket."""
 
 EntryIds = NDArray[np.uint64]
 
@@ -98,10 +101,10 @@ class ExpectedIndex:
         """The number of lists that `lists` yields."""
         suite = self._index.suite
         bands = BANDS if suite.fingerprint in self.parts else 0
-        return 1 + bands + (self._sample_passes if suite.sample in self.parts else 0)
+        return 1 + bands + (self._sample_parts if suite.sample in self.parts else 0)
 
     @property
-    def _sample_passes(self) -> int:
+    def _sample_parts(self) -> int:
         return max(1, -(-_SAMPLE_ROW * self.size // _ROOM))
 
     async def lists(self) -> AsyncIterator[BucketList]:
@@ -121,21 +124,26 @@ class ExpectedIndex:
         return [int(segment) for segment in flat_segments(self._columns).addresses]
 
     async def samples(self) -> AsyncIterator[BucketList]:
-        """The posting list of FracMinHash, in parts."""
-        recipe, passes = self._index.suite.sample, self._sample_passes
-        for part in range(passes):
-            addresses, records = [NO_POSTING.addresses], [NO_POSTING.tags]
+        """The posting list of FracMinHash, in parts, each of some buckets in a row."""
+        recipe, parts = self._index.suite.sample, self._sample_parts
+        with ExitStack() as stack:
+            files = [stack.enter_context(SpooledTemporaryFile(_ROOM // parts)) for _ in range(parts)]
             async for entry_ids, hashes in self._signatures.read_sample_hashes(
                 self._columns.entry_ids, recipe
             ):
                 posting = sample_posting(hashes)
-                chosen = posting.addresses * np.uint64(passes) >> np.uint64(SAMPLE_BUCKET_BITS) == part
-                addresses.append(in_lists(posting.addresses[chosen], entry_ids[chosen]))
-                records.append(pack_postings(posting.tags[chosen], entry_ids[chosen]))
-            packed = await asyncio.to_thread(
-                packed_buckets, np.concatenate(addresses), np.concatenate(records)
-            )
-            yield BucketList(bucket_keys(recipe, packed.addresses), packed, POSTING_BYTES, POSTING_CAP)
+                posted = np.empty(hashes.size, dtype=_POSTED)
+                posted["address"] = in_lists(posting.addresses, entry_ids)
+                posted["record"] = pack_postings(posting.tags, entry_ids)
+                belongs_to = posting.addresses * np.uint64(parts) >> np.uint64(SAMPLE_BUCKET_BITS)
+                for part, file in enumerate(files):
+                    file.write(posted[belongs_to == part].tobytes())
+            for file in files:
+                file.seek(0)
+                posted = np.frombuffer(file.read(), dtype=_POSTED)
+                file.close()
+                packed = await asyncio.to_thread(packed_buckets, posted["address"], posted["record"])
+                yield BucketList(bucket_keys(recipe, packed.addresses), packed, POSTING_BYTES, POSTING_CAP)
 
 
 @dataclass(slots=True)

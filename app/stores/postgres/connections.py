@@ -249,6 +249,10 @@ class RecipesLock(SessionLock):
 _MIGRATION_LOCK = 7_236_501
 """Key of the advisory lock that lets one process migrate while the others wait."""
 
+_COUNT_CONNECTIONS = """
+SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+"""
+
 _READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
 
 
@@ -267,25 +271,11 @@ class SchemaQueries:
         return [row["version_num"] for row in revisions] == [NEWEST]
 
 
-def most_connections(database_url: str) -> int:
-    """The connections that Postgres allows those who are not its superuser; raises as `upgrade` does."""
-    import sqlalchemy as sa
+def upgrade(database_url: str) -> int:
+    """Apply every migration that the database lacks; returns how many connections it allows.
 
-    engine = sa.create_engine(database_url, poolclass=sa.NullPool)
-    count = "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-    try:
-        with engine.connect() as connection:
-            return int(connection.execute(sa.text(f"SELECT {count}")).scalar_one())
-    except sa.exc.OperationalError as exc:
-        raise BookprintError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
-    finally:
-        engine.dispose()
-
-
-def upgrade(database_url: str) -> None:
-    """Apply every migration that the database lacks; a database that is up to date is left alone.
-
-    Raises BookprintError where the database is out of reach or of another version.
+    Its superuser's connections do not count. A database that is up to date is left alone. Raises
+    BookprintError where the database is out of reach or of another version.
     """
     import sqlalchemy as sa
     from alembic import command
@@ -299,6 +289,7 @@ def upgrade(database_url: str) -> None:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             connection.commit()
+            return int(connection.execute(sa.text(_COUNT_CONNECTIONS)).scalar_one())
     except sa.exc.OperationalError as exc:
         raise BookprintError(f"The database cannot be reached. Check DATABASE_URL. {exc.orig}") from exc
     except CommandError as exc:

@@ -38,10 +38,21 @@ _BUCKETS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class BucketRecords:
-    """Records and the keys of the buckets that they belong to."""
+    """Records of one recipe and the addresses of the buckets that they belong to."""
 
-    keys: list[str] = field(default_factory=list)
+    recipe: str
+    addresses: list[int] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the buckets, one for each record."""
+        return bucket_keys(self.recipe, np.array(self.addresses, dtype=np.uint32))
+
+    @property
+    def epochs(self) -> list[str]:
+        """The keys of the epochs of their partitions."""
+        return epochs_of(self.recipe, np.array(self.addresses, dtype=np.uint32))
 
 
 class BandIndex:
@@ -64,8 +75,7 @@ class BandIndex:
         while True:
             firsts = np.arange(lists, dtype=np.uint64)[:, None] << np.uint64(LIST_BITS)
             posted = in_lists(plan.sample.addresses, firsts).ravel()
-            keys = [*bucket_keys(self.suite.fingerprint, bands), *bucket_keys(self.suite.sample, posted)]
-            reading = await self.flat_index.read(keys)
+            reading = await self.flat_index.read((self.suite.fingerprint, bands), (self.suite.sample, posted))
             if reading.flat.posting_lists <= lists:
                 return IndexRead(reading.flat, reading.values[: bands.size], reading.values[bands.size :])
             lists = reading.flat.posting_lists
@@ -80,11 +90,11 @@ class BandIndex:
         if not entries:
             return
         records = [self.records([entry]) for entry in entries]
-        buckets = (key for parts in records for part in parts for key in part.keys)
-        epochs = Epochs(self._client, [self.flat_index.epoch, *epochs_of(buckets)])
+        touched = (epoch for parts in records for part in parts for epoch in part.epochs)
+        epochs = Epochs(self._client, [self.flat_index.epoch, *touched])
         marks = await epochs.require() if guarded else None
-        for bands, _ in records:
-            await self._client.call_each(ADD_RECORDS, bands.keys, bands.data)
+        keys = [key for bands, _ in records for key in bands.keys]
+        await self._client.call_each(ADD_RECORDS, keys, [each for bands, _ in records for each in bands.data])
         postings = MEND_POSTINGS if missing else ADD_POSTINGS
         for _, posted in records:
             await self._client.call_each(postings, posted.keys, posted.data)
@@ -142,18 +152,18 @@ class BandIndex:
 
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
         """The records of these entries in the bands and in the posting list."""
-        bands, posted = BucketRecords(), BucketRecords()
+        bands, posted = BucketRecords(self.suite.fingerprint), BucketRecords(self.suite.sample)
         for entry in entries:
             entry_ids = np.array([entry.entry_id], dtype=np.uint64)
             if entry.fingerprint is not None:
                 require_same_recipe(entry.fingerprint.recipe, self.suite.fingerprint)
                 bits = entry.fingerprint.bits
-                bands.keys.extend(bucket_keys(self.suite.fingerprint, probes(bits, 0)))
+                bands.addresses.extend(probes(bits, 0).tolist())
                 record = pack_bands(np.frombuffer(bits, dtype=np.uint8), entry_ids)
                 bands.data.extend([record.tobytes()] * BANDS)
             if entry.sample is not None:
                 require_same_recipe(entry.sample.recipe, self.suite.sample)
                 posting = sample_posting(entry.sample.hashes)
-                posted.keys.extend(bucket_keys(self.suite.sample, in_lists(posting.addresses, entry_ids)))
+                posted.addresses.extend(in_lists(posting.addresses, entry_ids).tolist())
                 posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))
         return bands, posted

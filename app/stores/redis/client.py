@@ -132,7 +132,7 @@ class RedisClient:
 
     async def read(self, keys: Sequence[str]) -> list[bytes | None]:
         groups = self.together(keys)
-        answers = await self.run([("MGET", *(keys[place] for place in group)) for group in groups])
+        answers = await self.run([("MGET", *[keys[place] for place in group]) for group in groups])
         return in_places(groups, answers, len(keys))
 
     async def write(self, strings: Mapping[str, bytes]) -> None:
@@ -211,6 +211,8 @@ class RedisClient:
 
 def in_places(groups: Sequence[Sequence[int]], answers: Sequence[Sequence[Any]], size: int) -> list[Any]:
     """The values of all groups, each in the place of its key."""
+    if len(groups) == 1:
+        return list(answers[0])
     values: list[Any] = [None] * size
     for group, answer in zip(groups, answers, strict=True):
         for place, value in zip(group, answer, strict=True):

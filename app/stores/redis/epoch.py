@@ -96,7 +96,7 @@ async def read_with_epochs(
         groups = client.together(wanted)
         answers = await client.run(
             [
-                *(("MGET", *(wanted[place] for place in group)) for group in groups),
+                *(("MGET", *[wanted[place] for place in group]) for group in groups),
                 *commands,
                 # Last, so that data of an earlier life never come with the id of this one.
                 *(("EVALSHA", READ_RUN_ID.sha, 1, keys_of_node[0]) for keys_of_node in nodes),
@@ -110,9 +110,9 @@ async def read_with_epochs(
     lives = answers[len(groups) + len(commands) :]
     marks = dict(zip(served, values, strict=False))
     is_complete = all(
-        (mark := marks[key]) is not None and mark.startswith(life + b":")
+        mark is not None and mark.startswith(life + b":")
         for keys_of_node, life in zip(nodes, lives, strict=True)
-        for key in keys_of_node
+        for mark in {marks[key] for key in keys_of_node}
     )
     if complete and not is_complete:
         raise _rebuilding()

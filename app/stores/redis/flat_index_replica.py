@@ -9,7 +9,7 @@ makes it is acknowledged. So a lookup meets every entry that was indexed before 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from app.core.model import Entry
 from app.core.recipe import Suite
 from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import read_with_epochs
-from app.stores.redis.keys import epochs_of, flat_index_prefix
+from app.stores.redis.keys import bucket_keys, epochs_of, flat_index_prefix
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 
 Request = TypeVar("Request")
@@ -91,13 +91,16 @@ _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
 _Change = tuple[bytes, dict[bytes, bytes]]
 
+Buckets = tuple[str, NDArray[np.uint32]]
+"""Some buckets of one recipe, by their addresses."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """The flat index as of now, and what was read together with it."""
 
     flat: FlatIndex
-    values: Sequence[bytes | None]  # one for each key
+    values: Sequence[bytes | None]  # one for each bucket
 
 
 class FlatIndexReplica:
@@ -119,12 +122,12 @@ class FlatIndexReplica:
         """The flat index as it was last read, for estimates; None before it was read at all."""
         return self._flat
 
-    async def read(self, keys: Sequence[str] = ()) -> Reading:
-        """The flat index, and the buckets with these keys, read in the same round trip.
+    async def read(self, *buckets: Buckets) -> Reading:
+        """The flat index and these buckets, read in the same round trip.
 
         Raises `IndexRebuilding` unless the flat index and the buckets' partitions are complete.
         """
-        return await self._reads.ask(keys)
+        return await self._reads.ask(buckets)
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
@@ -176,19 +179,23 @@ class FlatIndexReplica:
     def _append(self, kind: bytes, records: bytes) -> Command:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def _read_batch(self, requests: Sequence[Sequence[str]]) -> Sequence[Reading]:
-        keys = [key for request in requests for key in request]
-        epochs = [self.epoch, *epochs_of(keys)]
+    async def _read_batch(self, requests: Sequence[Sequence[Buckets]]) -> Sequence[Reading]:
+        keys: list[str] = []
+        epochs = {self.epoch: None}
+        for recipe, addresses in chain.from_iterable(requests):
+            keys += bucket_keys(recipe, addresses)
+            epochs |= dict.fromkeys(epochs_of(recipe, addresses))
         while True:
             flat = self._flat or await self._load()
             tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
-            read = await read_with_epochs(self._client, epochs, keys, tail)
+            read = await read_with_epochs(self._client, [*epochs], keys, tail)
             [changes] = read.answers
             if read.marks[self.epoch] != self._mark or not self._follow(flat, changes):
                 self._flat = None
             elif len(changes) < _CHANGES_AT_ONCE:
                 values = iter(read.values)
-                return [Reading(flat, list(islice(values, len(request)))) for request in requests]
+                sizes = (sum(addresses.size for _, addresses in request) for request in requests)
+                return [Reading(flat, list(islice(values, size))) for size in sizes]
 
     def _follow(self, flat: FlatIndex, changes: Sequence[_Change]) -> bool:
         """Apply changes; False if they do not join on to those that the replica holds."""

@@ -6,7 +6,8 @@ list, lie on one node, and one command can name many of them.
 Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,14 @@ def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
     >>> bucket_keys("a", np.array([5, 65536]))
     ['bp:2{a:0}:5', 'bp:2{a:4}:65536']
     """
-    prefix = bucket_prefix(recipe)
-    return [f"{prefix}{each >> _PARTITION_BITS & _LAST_PARTITION}}}:{each}" for each in addresses.tolist()]
+    partitions = _partitions(recipe)
+    return [f"{partitions[each >> _PARTITION_BITS & _LAST_PARTITION]}{each}" for each in addresses.tolist()]
+
+
+@cache
+def _partitions(recipe: str) -> tuple[str, ...]:
+    """The prefixes of the keys of each partition, by its number."""
+    return tuple(f"{bucket_prefix(recipe)}{number}}}:" for number in range(_LAST_PARTITION + 1))
 
 
 def address_of(key: str) -> int:
@@ -53,13 +60,14 @@ def hash_tag(key: str) -> str:
     return key[key.index("{") + 1 : key.index("}")]
 
 
-def epochs_of(keys: Iterable[str]) -> list[str]:
-    """The keys of the epochs of the partitions that these buckets belong to, each once.
+def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
+    """The keys of the epochs of the partitions that the buckets at these addresses belong to, each once.
 
-    >>> epochs_of(["bp:2{a:0}:5", "bp:2{a:4}:65536", "bp:2{a:0}:7"])
+    >>> epochs_of("a", np.array([5, 65536, 7]))
     ['bp:2{a:0}:epoch', 'bp:2{a:4}:epoch']
     """
-    return [f"{partition}:epoch" for partition in dict.fromkeys(key.rpartition(":")[0] for key in keys)]
+    partitions, touched = _partitions(recipe), addresses >> _PARTITION_BITS & _LAST_PARTITION
+    return [f"{partitions[each]}epoch" for each in set(touched.tolist())]
 
 
 def flat_index_prefix(suite: Suite) -> str:
@@ -76,9 +84,9 @@ def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
     return [
         f"{flat_index_prefix(suite)}epoch",
         *(
-            f"{bucket_prefix(recipe)}{partition}}}:epoch"
+            epoch
             for recipe, bits in address_bits.items()
             if recipe in parts
-            for partition in range(1 << (bits - _PARTITION_BITS))
+            for epoch in epochs_of(recipe, np.arange(0, 1 << bits, 1 << _PARTITION_BITS))
         ),
     ]

@@ -26,7 +26,7 @@ OPERATIONS: dict[tuple[str, str], dict[str, Any]] = {
     for path, operations in DOCUMENT["paths"].items()
     for method, operation in operations.items()
 }
-OPEN = {("GET", "/health/live"), ("GET", "/health/ready")}
+OPEN = {("GET", "/health/live"), ("GET", "/health/started"), ("GET", "/health/ready")}
 GUARDED = {key: operation for key, operation in OPERATIONS.items() if key not in OPEN}
 EACH_GUARDED = pytest.mark.parametrize("operation", GUARDED, ids=" ".join)
 
@@ -127,7 +127,7 @@ async def test_the_admin_key_of_the_environment_opens_everything(client: AsyncCl
 
 
 async def test_only_the_description_and_health_are_open(keys: Holders, client: AsyncClient) -> None:
-    for path in ("/docs", "/openapi.json", "/health/live", "/health/ready"):
+    for path in ("/docs", "/openapi.json", "/health/live", "/health/started", "/health/ready"):
         answer = await client.get(path)
         assert answer.status_code in {200, 503}
         assert "Cache-Control" not in answer.headers

@@ -30,3 +30,12 @@ async def test_several_processes_may_migrate_at_once(bare_database_url: str) -> 
 async def test_a_database_without_a_schema_is_not_current(bare_database_url: str) -> None:
     async with open_database(bare_database_url, 1) as database:
         assert not await SchemaQueries(database).has_newest()
+
+
+async def test_bytes_that_are_compressed_already_are_not_compressed_again(database_url: str) -> None:
+    stored = SQL("""
+        SELECT attrelid::regclass::text AS name FROM pg_attribute
+        WHERE attname = 'data' AND attstorage = 'e' AND attrelid::regclass::text IN ('texts', 'signatures')
+    """)
+    async with open_database(database_url, 1) as database:
+        assert {row["name"] for row in await database.rows(stored)} == {"texts", "signatures"}

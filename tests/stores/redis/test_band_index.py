@@ -16,7 +16,6 @@ from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, redis_of
 from app.stores.redis.epoch import IndexState
-from app.stores.redis.keys import epochs_of
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -352,7 +351,7 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
 async def test_an_insert_asks_for_the_epochs_of_its_own_partitions(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(4), 1)
     bands, postings = index.records([entry])
-    touched = {index.flat_index.epoch, *epochs_of(bands.keys), *epochs_of(postings.keys)}
+    touched = {index.flat_index.epoch, *bands.epochs, *postings.epochs}
     marks = await index.epochs.require()
     for key in marks.keys() - touched:
         await redis.delete(key)
