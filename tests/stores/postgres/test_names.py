@@ -191,7 +191,7 @@ def test_books_that_were_there_before_get_the_keys_of_typing(database_url: str) 
     engine, config = sa.create_engine(database_url), connections._config()
     with engine.connect() as connection:
         config.attributes["connection"] = connection
-        command.downgrade(config, "0021")
+        command.downgrade(config, "0022")
         connection.execute(
             sa.text("""
                 INSERT INTO books (id, content_key, title, authors, year, name_keys, word_count,

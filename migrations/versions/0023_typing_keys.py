@@ -6,8 +6,8 @@ from alembic import op
 from app.core.model import Metadata
 from app.core.text.names import name_keys
 
-revision = "0022"
-down_revision = "0021"
+revision = "0023"
+down_revision = "0022"
 
 _AT_ONCE = 2_000
 
