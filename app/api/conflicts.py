@@ -11,7 +11,7 @@ from app.api.documents import Cursors, Document, PageQuery, Share, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict
+from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict, NamedCopy
 from app.core.relations.classification import Kind
 from app.services.conflicts import ConflictPage
 
@@ -25,6 +25,31 @@ class ConflictQuery(PageQuery):
     )
 
 
+class NamedCopyAnswer(Document):
+    """A book with the same text under another title."""
+
+    model_config = shown(examples.NAMED_COPY)
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    identifiers: list[str]
+
+    @classmethod
+    def of(cls, copy: NamedCopy) -> Self:
+        known = copy.metadata
+        return cls(
+            id=copy.book_id,
+            title=known.title,
+            authors=list(known.authors),
+            year=known.year,
+            volume=known.volume,
+            identifiers=list(known.identifiers),
+        )
+
+
 class ConflictBookAnswer(Document):
     """A book in a conflict."""
 
@@ -36,6 +61,10 @@ class ConflictBookAnswer(Document):
     year: int | None
     volume: str | None
     identifiers: list[str]
+    text_under: NamedCopyAnswer | None = Field(
+        description="The oldest book that has the text of this one under another title; null: none is known, "
+        "or the conflict is one of the text."
+    )
 
     @classmethod
     def of(cls, book: ConflictBook) -> Self:
@@ -47,6 +76,7 @@ class ConflictBookAnswer(Document):
             year=known.year,
             volume=known.volume,
             identifiers=list(known.identifiers),
+            text_under=book.text_under and NamedCopyAnswer.of(book.text_under),
         )
 
 

@@ -4,8 +4,9 @@ The names and formats of one version of the reconciliation API stay outside; thi
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from uuid import UUID
 
 from app.catalog.identifiers import is_valid, isbns, normalised
@@ -26,7 +27,7 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _MOST_YEARS = 4
 
 _MOST_BOOKS = 20_000
-"""Books that may have a word that is looked for; reading more of an index takes milliseconds."""
+"""Books that may have a key that is looked for; reading more of an index takes milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +121,23 @@ def _title_conditions(
     short = names.main_title(title)
     alike = [main, *names.similarity_keys(title), *(names.similarity_keys(short) if short != title else ())]
     rare = _rarest(names.folded(title).split(), counts)
-    conditions = [KeyCondition([exact]), KeyCondition(alike)]
+    typed = [some for keys in names.typed_keys(title) if (some := _in_few_books(keys, counts))]
+    conditions = [KeyCondition([exact]), KeyCondition(alike), *map(KeyCondition, typed)]
     if len(rare) > 1:
         conditions.append(KeyCondition(rare, rare))
     for key in (*surnames, *years):
-        conditions += [KeyCondition([key], [exact]), KeyCondition([*alike, *rare], [key])]
+        conditions += [KeyCondition([key], [exact]), KeyCondition([*alike, *rare, *chain(*typed)], [key])]
     return conditions
 
 
 def _rarest(words: Sequence[str], counts: Mapping[int, float]) -> list[int]:
     """The keys of the two words in the fewest books; of words that are not counted, the longest."""
     keys = {names.word_key(word): len(word) for word in words}
-    rare = [key for key in keys if counts.get(key, 0.0) <= _MOST_BOOKS]
-    return sorted(rare, key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]
+    return sorted(_in_few_books(keys, counts), key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]
+
+
+def _in_few_books(keys: Iterable[int], counts: Mapping[int, float]) -> list[int]:
+    return [key for key in keys if counts.get(key, 0.0) <= _MOST_BOOKS]
 
 
 @dataclass(frozen=True, slots=True)

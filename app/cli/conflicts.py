@@ -21,6 +21,7 @@ _COLUMNS = (
     *("agrees", "contradicts", "distance", "jaccard", "this_in_other", "other_in_this"),
     *("relation", "source", "decided_by"),
     *(f"{side}_{name}" for side in ("this", "other") for name in _OF_BOOK),
+    *(f"{side}_text_under_{name}" for side in ("this", "other") for name in ("id", "title")),
 )
 
 
@@ -91,6 +92,8 @@ def _drawn(item: ConflictAnswer) -> dict[str, RenderableType]:
         known = [", ".join(book["authors"]), book["title"], book["volume"], book["year"]]
         told.append(f"{' · '.join(str(each) for each in known if each) or 'untitled'}\n")
         told.append(f"{book['id']}  {' '.join(book['identifiers'])}\n", "dim")
+        if (copy := book["text_under"]) is not None:
+            told.append(f"its text is also under {copy['title']}  {copy['id']}\n")
     told.append(f"same {', '.join(item['agrees'])}; other {', '.join(item['contradicts'])}\n")
     cells = dict(zip(_COLUMNS, _cells(item), strict=True))
     return {**{name: cells[name] or "–" for name in (*_NUMBERS, "relation")}, "books": told}
@@ -110,4 +113,7 @@ def _cells(item: ConflictAnswer) -> list[str]:
     for book in item["books"]:
         authors, identifiers = "; ".join(book["authors"]), "; ".join(book["identifiers"])
         cells += [book["id"], book["title"], authors, book["year"], book["volume"], identifiers]
+    for book in item["books"]:
+        copy = book["text_under"]
+        cells += ("", "") if copy is None else (copy["id"], copy["title"])
     return ["" if cell is None else str(cell) for cell in cells]

@@ -105,7 +105,7 @@ class Conflicts:
                     room = limit - len(found)
                     if conflicts and not room:
                         return ConflictPage(found, cut, place)
-                    found += conflicts[:room]
+                    found += await _with_names(snapshot, by, conflicts[:room])
                     if step.group and step.group.size > len(step.group.examined):
                         cut.append(_cut(by, step.group, facts))
                     if len(conflicts) > room:
@@ -173,6 +173,26 @@ def _conflict(
     if not are_unrelated(left, right, relation, measured):
         return None
     return replace(conflict, contradicts=["text", *metadata.contradicts])
+
+
+async def _with_names(
+    snapshot: ConflictSnapshot, by: ConflictBy, conflicts: Sequence[MetadataConflict]
+) -> list[MetadataConflict]:
+    """The conflicts with the name that each text has elsewhere; one of the text shows both names itself."""
+    if by == "text" or not conflicts:
+        return list(conflicts)
+    sides = {side.summary.book_id for each in conflicts for side in (each.left, each.right)}
+    copies = await snapshot.list_named_copies(sides)
+
+    def named(book: ConflictBook) -> ConflictBook:
+        others = (
+            copy
+            for copy in copies.get(book.summary.book_id, ())
+            if "title" in agreement(book.metadata, copy.metadata).contradicts
+        )
+        return replace(book, text_under=next(others, None))
+
+    return [replace(each, left=named(each.left), right=named(each.right)) for each in conflicts]
 
 
 def _place(step: _Step, conflict: MetadataConflict) -> ConflictPlace:

@@ -199,6 +199,7 @@ class ConflictBookAnswer(TypedDict):
     year: int | None
     volume: str | None
     identifiers: list[str]
+    text_under: NamedCopyAnswer | None
 
 
 class ConflictContainment(TypedDict):
@@ -405,6 +406,17 @@ class MasterPageAnswer(TypedDict):
     copies: int
     agreement: float | None
     changed: float
+
+
+class NamedCopyAnswer(TypedDict):
+    """A book with the same text under another title."""
+
+    id: str
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    identifiers: list[str]
 
 
 class NearDuplicate(TypedDict):

@@ -29,6 +29,14 @@ class ConflictPlace(NamedTuple):
     right: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class NamedCopy:
+    """A book with the text of another one, under a name of its own."""
+
+    book_id: UUID
+    metadata: Metadata
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ConflictBook:
     """A book that may be in a conflict."""
@@ -36,6 +44,7 @@ class ConflictBook:
     metadata: Metadata
     summary: BookSummary
     related: bool  # the search for its relations has ended
+    text_under: NamedCopy | None = None  # the oldest copy of its text that has another title
 
 
 @dataclass(frozen=True, slots=True)

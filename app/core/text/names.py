@@ -7,7 +7,7 @@ index of keys finds candidates, and a comparison of the names themselves decides
 import re
 import unicodedata
 from binascii import crc32
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,18 @@ _PILE = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){64})(?:[^\w\s]|[\uff9e\uff9f])+
 
 _SUBTITLE = re.compile(r"[:;(\[/]|\s[-–—=]\s|\.\s")
 _SHORTEST_MAIN_TITLE = 4
+
+_WHOLE = 10
+"""Letters of the longest title of which two are left out anywhere; of longer ones, one of each half."""
+
+_HALF = 8
+"""Letters of a half that count."""
+
+_LONGEST_TYPED = 40
+"""Letters of a title that two errors may keep from sharing a band."""
+
+_ERRORS = 2
+"""Letters that are left out, put in, changed or swapped with the next one."""
 
 _BANDS, _ROWS = 16, 4
 _MULTIPLIERS: NDArray[np.uint64] = np.random.Generator(np.random.PCG64(2_024)).integers(
@@ -130,14 +142,61 @@ def similarity_keys(title: str) -> list[int]:
     return [_key(f"band{band}", str(rows)) for band, rows in enumerate(least.tolist())]
 
 
+def typing_keys(title: str) -> list[int]:
+    """Keys that a title of up to 40 letters shares with itself after two errors of typing (`typed_keys`).
+
+    Two words that one error sets apart have a word in common once a letter is left out of each. So a short
+    title has a key for every two letters that are left out. Of a longer title one half has at most one of two
+    errors, so each half has a key for every letter that is left out.
+    """
+    letters = _letters(title)
+    if len(letters) <= _WHOLE:
+        return [key for keys in _keys_of_whole(letters) for key in keys]
+    return _keys_of_halves(letters, len(letters) // 2) if len(letters) <= _LONGEST_TYPED else []
+
+
+def typed_keys(title: str) -> list[list[int]]:
+    """The keys to find a title that was typed with two errors by, in sets; the rarest first."""
+    letters = _letters(title)
+    lengths = range(len(letters) - _ERRORS, len(letters) + _ERRORS + 1)
+    halves = sorted({length // 2 for length in lengths if _WHOLE < length <= _LONGEST_TYPED})
+    of_halves = sorted({key for half in halves for key in _keys_of_halves(letters, half)})
+    of_whole = _keys_of_whole(letters) if lengths[0] <= _WHOLE else []
+    return [keys for keys in (*of_whole, of_halves) if keys]
+
+
+def _letters(title: str) -> str:
+    return folded(title).replace(" ", "")
+
+
+def _keys_of_whole(letters: str) -> list[list[int]]:
+    """The keys of the letters without one of them or none, and without two."""
+    near = _shortened({letters}) | {letters}
+    return [
+        [_key("typed", each) for each in sorted(some) if each] for some in (near, _shortened(near) - near)
+    ]
+
+
+def _keys_of_halves(letters: str, half: int) -> list[int]:
+    """The keys of the first and the last letters without one of them, for titles twice as long as `half`."""
+    most = min(half, _HALF)
+    ends = (f"first {half}", letters[:most]), (f"last {half}", letters[-most:])
+    return [_key(end, each) for end, part in ends for each in sorted(_shortened({part}))]
+
+
+def _shortened(words: Iterable[str]) -> set[str]:
+    """Each of the words without each of its letters."""
+    return {word[:place] + word[place + 1 :] for word in words for place in range(len(word))}
+
+
 def name_keys(metadata: Metadata) -> list[int]:
     """Every key by which a book is found by title, author and year; 32-bit integers, each once."""
     keys: list[int] = [key for author in metadata.authors for key in author_keys(author)]
     title = metadata.title
     if title is not None and (words := folded(title).split()):
-        keys += [exact_key(title), main_key(title), *map(word_key, words), *similarity_keys(title)]
-        if (short := main_title(title)) != title:
-            keys += similarity_keys(short)
+        keys += [exact_key(title), main_key(title), *map(word_key, words)]
+        for each in {title, main_title(title)}:
+            keys += [*similarity_keys(each), *typing_keys(each)]
     if metadata.year is not None:
         keys.append(year_key(metadata.year))
     return sorted(set(keys))

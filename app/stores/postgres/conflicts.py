@@ -10,7 +10,7 @@ from typing import Literal
 from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
-from app.core.matching.conflicts import ConflictBook, ConflictPlace, PairRelation, Sharing
+from app.core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, PairRelation, Sharing
 from app.core.recipe import Suite
 from app.core.relations.related import Decision, RelationSummary, effective_relation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
@@ -18,6 +18,9 @@ from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, suite_recipes, to_metadata, to_summary
 
 SharedBy = Literal["isbn", "title"]
+
+_MOST_COPIES = 50
+"""Copies of one book whose names are read: the oldest."""
 
 # Identifiers are stored in the one form of their scheme. Whether the check digit is right is not asked here.
 _ISBN = "'^isbn:97[89][0-9]{10}$'"
@@ -111,6 +114,18 @@ _READ_RELATIONS = SQL("""
     LEFT JOIN relations USING (left_id, right_id)
     LEFT JOIN decisions USING (left_id, right_id)
 """)
+_LIST_NAMED_COPIES = SQL(f"""
+    SELECT one.book_id AS copied, books.id, {", ".join(f"books.{name}" for name in METADATA_FIELDS)}
+    FROM cluster_members AS one
+    CROSS JOIN LATERAL (
+        SELECT book_id FROM cluster_members m
+        WHERE (m.by, m.founder_id) = (one.by, one.founder_id) AND m.book_id <> one.book_id
+        ORDER BY book_id LIMIT {_MOST_COPIES}
+    ) AS copies
+    JOIN books ON books.id = copies.book_id
+    WHERE one.by = 'same_text' AND one.book_id = ANY($books::uuid[])
+    ORDER BY copied, books.id
+""")
 
 
 class ConflictSnapshot:
@@ -148,6 +163,13 @@ class ConflictSnapshot:
         """The effective relations between these books, by their pairs."""
         pairs = await rows(self._connection, _READ_RELATIONS, books=list(book_ids))
         return {(row["left_id"], row["right_id"]): _relation(row) for row in pairs}
+
+    async def list_named_copies(self, book_ids: Iterable[UUID]) -> dict[UUID, list[NamedCopy]]:
+        """The oldest books in the cluster of the same text as each of the books, without itself."""
+        copies: dict[UUID, list[NamedCopy]] = {}
+        for row in await rows(self._connection, _LIST_NAMED_COPIES, books=list(book_ids)):
+            copies.setdefault(row["copied"], []).append(NamedCopy(row["id"], to_metadata(row)))
+        return copies
 
 
 class ConflictQueries:

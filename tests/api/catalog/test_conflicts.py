@@ -53,6 +53,7 @@ async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient,
             "year": 1815,
             "volume": None,
             "identifiers": [f"isbn:{ISBN}"],
+            "text_under": None,
         },
         {
             "id": books[2]["id"],
@@ -61,6 +62,7 @@ async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient,
             "year": None,
             "volume": "2",
             "identifiers": [f"isbn:{ISBN}"],
+            "text_under": None,
         },
     ]
     assert (conflict["agrees"], conflict["contradicts"]) == (["isbn", "title"], ["text"])
@@ -72,6 +74,22 @@ async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient,
         "relation": relation and relation | {"source": "machine", "decided_by": None},
     }
     assert [item["books"] for item in (await listed(client, by="title"))["items"]] == [conflict["books"]]
+
+
+async def test_a_text_that_another_title_has_is_named(
+    client: AsyncClient, services: OpenServices, books: list[Json]
+) -> None:
+    other = await post(client, pages=pages_of(scanned(prose(2, 3000), 3)), title="The Salt Road", year=1898)
+    named = {"id": other["id"], "title": "The Salt Road", "authors": [], "year": 1898}
+    await run_jobs(services)
+
+    for by in ("isbn", "title"):
+        [conflict] = (await listed(client, by=by))["items"]
+        right, wrong = conflict["books"]
+        assert right["text_under"] is None
+        assert wrong["text_under"] == named | {"volume": None, "identifiers": []}
+    [of_text] = (await listed(client, by="text"))["items"]
+    assert [book["text_under"] for book in of_text["books"]] == [None, None]
 
 
 async def test_copies_under_different_isbns_are_a_conflict_of_the_text(

@@ -1,6 +1,8 @@
 """Books found by name: through the index of keys, however frequent a key is, after an upgrade too."""
 
 import json
+import random
+import string
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -9,10 +11,20 @@ import sqlalchemy as sa
 from alembic import command
 
 from app.core.model import Metadata
-from app.core.text.names import KeyCondition, exact_key, name_keys, similarity_keys, word_key, year_key
+from app.core.text.names import (
+    KeyCondition,
+    exact_key,
+    name_keys,
+    similarity_keys,
+    typed_keys,
+    typing_keys,
+    word_key,
+    year_key,
+)
 from app.stores.postgres import connections, names as name_statements
 from app.stores.postgres.connections import Database
 from app.stores.postgres.names import CandidateSearch, NameQueries
+from bench.quality.typed_names import mistyped
 
 
 @pytest.fixture
@@ -103,6 +115,28 @@ def test_misspelt_titles_share_keys_with_right_ones_and_hardly_with_others() -> 
     assert strangers <= 0.005 * len(titles)
 
 
+@pytest.mark.parametrize(
+    "title", ["Lydia", "Candide", "The Ferry", "Middlemarch", "Ferry at Dawn", "異邦人の手"]
+)
+async def test_a_title_typed_with_two_errors_is_found(
+    database: Database, names: NameQueries, title: str
+) -> None:
+    [book] = await insert(database, Metadata(title))
+    rng = random.Random(5)
+
+    for _ in range(100):
+        typed = mistyped(title, string.ascii_lowercase, rng)
+        conditions = [KeyCondition(keys) for keys in typed_keys(typed)]
+        assert await found(names, *conditions) == [book], typed
+
+
+def test_a_long_title_has_few_keys_of_typing() -> None:
+    counts = [len(typing_keys("abcdefghijklmnopqrstuvwxyz"[:n])) for n in (1, 5, 10, 11, 20, 26)]
+
+    assert counts == [1, 16, 56, 10, 16, 16]
+    assert typing_keys("abcdefghij" * 5) == typed_keys("abcdefghij" * 5) == []
+
+
 async def test_postgres_knows_the_frequent_words(database: Database, names: NameQueries) -> None:
     assert await names.read_counts() == {}
     await insert(database, *(Metadata(f"History of {word}") for word in ("art", "bees", "cats", "dogs")))
@@ -151,3 +185,24 @@ def test_books_that_were_there_before_get_their_keys(database_url: str) -> None:
 
     assert filled[0] == ("emma", name_keys(Metadata("Emma", ("Jane Austen",), year=1816)))
     assert filled[1] == ("", [])
+
+
+def test_books_that_were_there_before_get_the_keys_of_typing(database_url: str) -> None:
+    engine, config = sa.create_engine(database_url), connections._config()
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0022")
+        connection.execute(
+            sa.text("""
+                INSERT INTO books (id, content_key, title, authors, year, name_keys, word_count,
+                    character_count)
+                VALUES (gen_random_uuid(), 'a', 'Emma', '{"Jane Austen"}', 1816, '{1}', 1, 1)
+            """)
+        )
+        connection.commit()
+        command.upgrade(config, "head")
+        connection.commit()
+        keys = connection.scalar(sa.text("SELECT name_keys FROM books"))
+    engine.dispose()
+
+    assert keys == name_keys(Metadata("Emma", ("Jane Austen",), year=1816))

@@ -55,6 +55,8 @@ async def test_equal_books_are_no_match_and_an_identifier_decides(client: AsyncC
         ("Education sentimentale", {"author": "Flaubert, G."}, 4),
         ("Heights, Wuthering", {}, 3),
         ("Ema", {"author": "Jane Austen"}, 2),
+        ("Emna", {}, 2),
+        ("mEam", {}, 2),
         ("Wuthering Heights : a novel / by Ellis Bell", {}, 3),
         ("The Works, vol. 2", {"author": "Walter Scott", "volume": "2"}, 6),
     ],
