@@ -21,9 +21,11 @@ LINE_WAIT = 30.0
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
+COMPUTED = r"/v1/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
+"""Paths whose answers are computed from texts: they need a permit as what brings texts does."""
+
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
-_COMPUTED = re.compile(r"/v1/clusters/[^/]+/text|/v1/books/[^/]+/completeness")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 TOO_MANY = "More requests came than can be worked on."
@@ -196,7 +198,7 @@ class Admission:
         is_read = scope["method"] in _READING or (
             path in _QUESTIONS and size is not None and size <= SMALL_BODY
         )
-        is_read = is_read and not _COMPUTED.fullmatch(path)
+        is_read = is_read and not re.fullmatch(COMPUTED, path)
         return Permit(self.reads if is_read else self._writes, self.memory)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from app.api.http.admission import TOO_MANY, Overloaded, Permits
+from app.api.http.admission import COMPUTED, TOO_MANY, Overloaded, Permits
 from app.api.http.middleware import HEADERS, HEADERS_OVER_TLS
 from app.api.http.problems import problem_response
 from app.replaceable import LEAVING
@@ -29,7 +29,7 @@ READ_PERMITS = "read_permits"
 
 _HOPE = 0.9  # below 1, as many requests may be parsed before the first of them waits
 
-_WHOLE_READ = re.compile(rb"GET /v1/(?!clusters/[^/ ]*/text)[!-~]* HTTP/1\.1\r\n", re.ASCII)
+_WHOLE_READ = re.compile(rb"GET (?!%b)/v1/[!-~]* HTTP/1\.1\r\n" % COMPUTED.encode(), re.ASCII)
 _NOT_SIMPLE = re.compile(
     rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
 )

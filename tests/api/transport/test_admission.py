@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import httpx
 import pytest
@@ -162,8 +163,9 @@ async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
             assert refused.json()["type"] == "urn:bookprint:problem:overloaded"
             assert "Retry-After" in refused.json()["detail"]
             assert (await client.get("/v1/books")).status_code == 200
-            # A master copy is computed as an upload is.
+            # A master copy is computed as an upload is, and so is what a scan lacks.
             assert (await client.get("/v1/clusters/unknown/text")).status_code == 503
+            assert (await client.get(f"/v1/books/{UUID(int=0)}/completeness")).status_code == 503
             assert (await client.get("/v1/clusters/unknown")).status_code == 404
             assert (await client.get("/health/ready")).status_code in (200, 503)
             done.set()
@@ -326,6 +328,7 @@ async def test_hopeless_reads_are_refused_unparsed_and_with_the_same_answer(
             # What is no simple read is parsed.
             assert (await client.get("/health/live")).status_code == 200
             assert (await client.get("/v1/clusters/unknown/text")).status_code == 404
+            assert (await client.get(f"/v1/books/{UUID(int=0)}/completeness")).status_code == 404
             assert (await client.post("/v1/books", json=TEXT)).status_code == 201
             smuggled = b"GET /v1/books HTTP/1.1\r\n\r\n"
             typed = {"Content-Type": "application/json"}
