@@ -112,7 +112,7 @@ class Relate:
         index = self._indexes.of(suite)
         plan = plan_candidates(entry, suite, index.flat_index.latest)
         proposals = proposed(entry, suite, plan, await index.read(plan))
-        return related_entries(entry, proposals, [book.entry for book in pending])
+        return related_entries(entry, suite, proposals, [book.entry for book in pending])
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()
