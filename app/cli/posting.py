@@ -111,6 +111,7 @@ def book_body(book: Submission) -> dict[str, Any]:
         "volume": metadata.volume,
         "external_id": metadata.external_id,
         "identifiers": list(metadata.identifiers),
+        "collection": metadata.collection,
     }
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
     if book.record is not None:

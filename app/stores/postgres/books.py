@@ -39,15 +39,17 @@ from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     IS_DIGEST,
     METADATA_COLUMNS,
+    assignments,
     content_values,
     metadata_values,
+    parameters,
     select_summaries,
     suite_recipes,
     title_words,
     to_book,
     to_summary,
 )
-from app.stores.postgres.schema import assignments, books, parameters, signatures
+from app.stores.postgres.schema import books, signatures
 
 
 @dataclass(frozen=True, slots=True)

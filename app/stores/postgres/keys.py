@@ -11,7 +11,8 @@ import asyncpg
 
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
-from app.stores.postgres.schema import columns, keys, parameters
+from app.stores.postgres.rows import columns, parameters
+from app.stores.postgres.schema import keys
 
 
 @dataclass(frozen=True, slots=True)
