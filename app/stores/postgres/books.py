@@ -217,6 +217,7 @@ class BookStore:
                 raise SuitesChanged
             row = await _read_locked(connection, book_id, if_version)
             old = to_book(row)
+            actor.require(old.metadata.collection)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
                 await rows(
@@ -245,8 +246,10 @@ class BookStore:
         record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             if changes:
                 metadata = replace(book.metadata, **named)
+                actor.require(metadata.collection)
                 values = await asyncio.to_thread(metadata_values, metadata)
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
                 await _update(connection, _UPDATE_METADATA, book_id, **values, content_key=None)
@@ -264,6 +267,7 @@ class BookStore:
         async with self._database.transaction() as connection:
             suites = await read_locked_suites(connection)
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             versions = await _read_versions(connection, book_id, suites)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)
