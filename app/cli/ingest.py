@@ -23,6 +23,7 @@ from app.cli.environment import (
 )
 from app.cli.maintenance import within
 from app.cli.output import Refusals, Report, Reporter, UserError, complain, results
+from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
@@ -101,7 +102,7 @@ def ingest(
     from app.services.bulk.joining import joined
     from app.services.bulk.storing import IngestRun
 
-    columns, collection = column_options(column), _checked(collection)
+    columns = column_options(column)
     listing = find_files(paths)
     books = unread_books(listing, columns)
     if texts is not None:
@@ -109,6 +110,8 @@ def ingest(
         books = joined(records.sizes, listing)
     count, run = processes or cores(), IngestRun()
     try:
+        if collection is not None:
+            collection = checked_collection(collection)
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
 
             def tell(book: "Unread", outcome: "Outcome") -> None:
@@ -270,15 +273,6 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     )
     _within(settings, load.run, lambda services: services.loading(load).run())
     return load.run
-
-
-def _checked(collection: str | None) -> str | None:
-    from app.core.book_rules import checked_collection
-
-    try:
-        return None if collection is None else checked_collection(collection)
-    except InvalidInput as exc:
-        raise UserError(str(exc), 2) from exc
 
 
 def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Awaitable[None]]") -> None:
