@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -22,6 +23,7 @@ from app.cli.environment import (
 )
 from app.cli.maintenance import within
 from app.cli.output import Refusals, Report, Reporter, UserError, complain, results
+from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
@@ -78,6 +80,10 @@ def ingest(
     report: Report = None,
     column: ColumnOptions = None,
     texts: Texts = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The collection that the books belong to, whatever files say."),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
@@ -104,6 +110,8 @@ def ingest(
         books = joined(records.sizes, listing)
     count, run = processes or cores(), IngestRun()
     try:
+        if collection is not None:
+            collection = checked_collection(collection)
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
 
             def tell(book: "Unread", outcome: "Outcome") -> None:
@@ -117,12 +125,12 @@ def ingest(
                     f"Storing books directly; texts that come with them are {kept} "
                     f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
-                _store(servers, books, count, run, tell)
+                _store(servers, books, collection, count, run, tell)
             else:
                 with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
                     service.insist()
                     reporter.say(f"Posting books to {url or DEFAULT_URL}.")
-                    _post(service, books, count, jobs, run, tell)
+                    _post(service, books, collection, count, jobs, run, tell)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
     _conclude(run, _POSTED_IN_PART)
@@ -199,6 +207,7 @@ def column_options(options: list[str] | None) -> dict[str, str]:
 def _store(
     settings: Settings,
     books: "Iterable[Unread]",
+    collection: str | None,
     processes: int,
     run: "IngestRun",
     tell: "Callable[[Unread, Outcome], None]",
@@ -215,6 +224,7 @@ def _store(
             processes=processes,
             tell=tell,
             actor=acting_user(),
+            collection=collection,
         )
 
     _within(settings, run, store)
@@ -223,6 +233,7 @@ def _store(
 def _post(
     service: Client,
     books: "Iterable[Unread]",
+    collection: str | None,
     processes: int,
     jobs: int,
     run: "IngestRun",
@@ -235,7 +246,8 @@ def _post(
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import read_book, results_of
 
-    with ReadingProcesses(processes, read_book, (Submission, Refusal)) as reading:
+    read = partial(read_book, collection=collection)
+    with ReadingProcesses(processes, read, (Submission, Refusal)) as reading:
         stopped = post_all(
             service, results_of(reading, books), jobs, run, lambda book, outcome, _: tell(book, outcome)
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from app.core.recipe import DEFAULT_SUITE
 from app.readers.unread import Unread, UnreadLine
+from app.services.books import BookFilter
 from app.services.bulk.ingest import ingest_in_bulk
 from app.services.bulk.storing import IngestRun, Outcome
 from tests.factories import ACTOR
@@ -18,7 +19,7 @@ def line(number: int, text: str | None = None) -> UnreadLine:
 
 
 async def take_in(
-    services: OpenServices, books: Iterator[UnreadLine], run: IngestRun
+    services: OpenServices, books: Iterator[UnreadLine], run: IngestRun, collection: str | None = None
 ) -> list[tuple[Unread, Outcome]]:
     told: list[tuple[Unread, Outcome]] = []
     await ingest_in_bulk(
@@ -29,6 +30,7 @@ async def take_in(
         processes=2,
         tell=lambda *each: told.append(each),
         actor=ACTOR,
+        collection=collection,
     )
     return told
 
@@ -51,6 +53,17 @@ async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenS
     await take_in(services, map(line, range(5)), run)
     assert run.counts["created"] == 5
     assert (await services.bulk.suites()).building == building
+
+
+async def test_a_run_puts_its_books_in_a_collection(services: OpenServices) -> None:
+    said = json.dumps({"text": "A book that says otherwise. " * 40, "collection": "Hill Library"}).encode()
+    for collection in (None, "Harbour Library"):
+        books = [line(3, collection), UnreadLine("books.jsonl", "line 4", 4, said)]
+        await take_in(services, iter(books), IngestRun(), collection)
+    held = await services.books.search(BookFilter(), None, 10)
+
+    # What is there already stays in its collection.
+    assert [book.metadata.collection for book in held] == [None, "Hill Library", "Harbour Library"]
 
 
 async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:
