@@ -46,6 +46,7 @@ class Call(Generic[AnswerT]):
     content_type: str = JSON
     upload: Upload | None = None
     if_version: int | None = None  # sent as If-Match
+    accept: str | None = None  # the type of an answer that comes as a text
     repeatable: bool = True  # sent again after a lost answer; False where that would do it twice
 
 
@@ -182,6 +183,12 @@ def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[ans
     """How two books are related, page by page; `exact` has their texts compared once more."""
     path = _path("books", book_id, "relations", other_id)
     return Call("GET", path, _query(exact="true" if exact else None))
+
+
+def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "tei", "csv"]) -> Call[str]:
+    """The matching pages of two books as Web Annotations, as TEI, or as a table of runs."""
+    types = {"annotations": "application/ld+json", "tei": "application/tei+xml", "csv": "text/csv"}
+    return Call("GET", _path("books", book_id, "relations", other_id), accept=types[form])
 
 
 def decide(
