@@ -169,9 +169,7 @@ def tei(evidence: Evidence) -> bytes:
     _below(_below(header, "titleStmt"), "title", _title(evidence))
     _below(_below(header, "publicationStmt"), "p", "Computed by Bookprint.")
     _below(_below(header, "sourceDesc"), "p", "The texts of both books, page by page.")
-    stand_off = _below(
-        root, "standOff", type=evidence.relation.kind, cert=f"{evidence.relation.confidence:.4f}"
-    )
+    stand_off = _below(root, "standOff", type=relation.kind, cert=f"{relation.confidence:.4f}")
     books = _below(stand_off, "listBibl")
     for name, book in (("this", evidence.this), ("other", evidence.other)):
         known = book.metadata

@@ -25,10 +25,15 @@ _MISREAD = 60.0
 """Of 100 (rapidfuzz's ratio): letters as like as these may be a misreading."""
 
 _LEAST_LETTERS = 3
-"""Shorter words tell little: most are a letter or two away from another one."""
+"""Of shorter words one letter may be misread."""
 
 _MOST_WORDS = 5_000
 """Words of a page that are aligned; time grows with the square."""
+
+_WORD = re.compile(
+    r"\s*(?:[{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
+)
+"""A word with the white space before it; each character of a script without word spaces is one."""
 
 _HYPHENS = re.compile(r"[-\u00ad\u2010\u2011¬⸗\ufffe]")
 _NO_LETTERS = re.compile(r"[\W_]+")
@@ -50,12 +55,12 @@ class Passage:
     @property
     def words(self) -> int:
         """The words that differ, of the side that has more."""
-        return 0 if self.kind is None else max(len(self.this.split()), len(self.other.split()))
+        return 0 if self.kind is None else max(len(_words(self.this)), len(_words(self.other)))
 
 
 def common_words(pages: Iterable[str], others: Iterable[str]) -> frozenset[str]:
     """The words that each of two books has more than once, in the form in which differences look them up."""
-    counts = [Counter(_letters(word) for page in book for word in page.split()) for book in (pages, others)]
+    counts = [Counter(_letters(word) for page in book for word in _words(page)) for book in (pages, others)]
     return frozenset(word for word, count in counts[0].items() if min(count, counts[1][word]) > 1)
 
 
@@ -64,7 +69,7 @@ def word_differences(this: str, other: str, known: Collection[str] = ()) -> list
 
     Of longer pages the first 5,000 words are compared.
     """
-    words = [re.findall(r"\s*\S+", page)[:_MOST_WORDS] for page in (this, other)]
+    words = [_words(page)[:_MOST_WORDS] for page in (this, other)]
     plain = [[word.strip() for word in side] for side in words]
     passages: list[Passage] = []
     this_end = other_end = 0
@@ -75,6 +80,34 @@ def word_differences(this: str, other: str, known: Collection[str] = ()) -> list
             equal = "".join(words[0][block.a : this_end]), "".join(words[1][block.b : other_end])
             passages.append(Passage(None, *equal))
     return passages
+
+
+def place_of(page: str, text: str) -> tuple[int, int]:
+    """Where a page lies in a longer text, by its first and last words that come in the same threes there.
+
+    The bounds are of characters; they are those of the text where nothing is found.
+    """
+    words, places = _words(page), list(_WORD.finditer(text))
+    threes: dict[tuple[str, ...], int | None] = {}
+    for start, three in enumerate(_threes([each[0] for each in places])):
+        threes[three] = None if three in threes else start
+    own = ((start, threes.get(three)) for start, three in enumerate(_threes(words)))
+    found = [(start, place) for start, place in own if place is not None]
+    first = found[0][1] - found[0][0] if found else 0
+    last = found[-1][1] + len(words) - found[-1][0] if found else 0
+    if last <= first:
+        return 0, len(text)
+    return places[max(first, 0)].start(), places[min(last, len(places)) - 1].end()
+
+
+def _words(text: str) -> list[str]:
+    """Each with the white space before it."""
+    return [each[0] for each in _WORD.finditer(text)]
+
+
+def _threes(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    plain = [word.strip() for word in words]
+    return zip(plain, plain[1:], plain[2:], strict=False)
 
 
 def _parts(this: list[str], other: list[str], known: Collection[str]) -> Iterator[Passage]:
@@ -115,11 +148,17 @@ def _kind(this: Sequence[str], other: Sequence[str], known: Collection[str]) -> 
         return "other"
     if _is_spelling(*letters):
         return "spelling"
-    if (texts[0].isdecimal() and texts[1].isdecimal()) or min(map(len, letters)) < _LEAST_LETTERS:
-        return "other"
     both_known = all(_letters(word) in known for words in (this, other) for word in words)
-    alike = max(fuzz.ratio(*letters), fuzz.ratio(*map(_as_misread, letters)))
-    return "ocr" if not both_known and alike >= _MISREAD else "other"
+    numbers = letters[0].isdecimal() and letters[1].isdecimal()
+    return "ocr" if not both_known and not numbers and _are_alike(*letters) else "other"
+
+
+def _are_alike(this: str, other: str) -> bool:
+    """Whether letters may be misread for others."""
+    shortest = min(len(this), len(other))
+    if shortest < _LEAST_LETTERS:
+        return shortest > 1 and Levenshtein.distance(this, other) <= 1
+    return max(fuzz.ratio(this, other), fuzz.ratio(_as_misread(this), _as_misread(other))) >= _MISREAD
 
 
 def _as_misread(letters: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.relations.word_differences import common_words, word_differences
+from app.core.relations.word_differences import common_words, place_of, word_differences
 
 
 def differences(this: str, other: str, *known: str) -> list[tuple[str | None, str, str]]:
@@ -34,7 +34,8 @@ def differences(this: str, other: str, *known: str) -> list[tuple[str | None, st
         ("Bennet", "Benuet", "ocr"),
         ("1836", "1837", "other"),
         ("Ohio", "Indiana", "other"),
-        ("he", "she", "other"),
+        ("dn", "du", "ocr"),
+        ("I", "a", "other"),
     ],
 )
 def test_a_difference_has_the_most_harmless_class_that_explains_it(this: str, other: str, kind: str) -> None:
@@ -50,6 +51,19 @@ def test_words_that_both_books_know_are_not_taken_for_a_misread_one() -> None:
     ]
     books = ["we walked and talked", "he walked and talked"], ["and walked", "walked and went"]
     assert common_words(*books) == {"walked", "and"}
+
+
+def test_a_page_is_found_in_a_longer_text() -> None:
+    text = "the end of a page before; here begins what it has and here it ends, and the next one the"
+    page = "here began what it has and here it ends,"
+    start, end = place_of(page, text)
+    assert text[start:end].strip() == "here begins what it has and here it ends,"
+    assert place_of("nothing of it is here", text) == (0, len(text))
+    assert place_of("", "") == (0, 0)
+
+
+def test_characters_are_words_where_a_script_has_no_blanks() -> None:
+    assert differences("學而時習之，不亦說乎", "學而時習之，不亦悅乎") == [("other", "說", "悅")]
 
 
 def test_neighbouring_differences_are_told_apart() -> None:
