@@ -141,6 +141,7 @@ class BookAnswer(Document):
     year: int | None
     volume: str | None
     external_id: str | None
+    collection: str | None = Field(description="Null where the book belongs to none.")
     version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
 
     @classmethod

@@ -93,6 +93,7 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
         volume=_string(fields, "volume"),
         external_id=_string({"id": external_id}, "id"),
         identifiers=_strings(fields, "identifiers") or (),
+        collection=_string(fields, "collection"),
     )
 
 

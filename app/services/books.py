@@ -102,8 +102,13 @@ class Ingest:
         self._extras = extras
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
-        """Store a book; the same book again is found instead of stored twice."""
+        """Store a book; the same book again is found instead of stored twice.
+
+        An actor that is bound to a collection has the book in it; raises `OtherCollection` for another.
+        """
         metadata = with_normal_identifiers(submission.metadata)
+        metadata = replace(metadata, collection=metadata.collection or actor.collection)
+        actor.require(metadata.collection)
         return await self._store(
             submission.content,
             submission.sketch,

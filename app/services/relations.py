@@ -154,7 +154,6 @@ class Relations:
     async def withdraw(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> None:
         """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
         if not await self._decisions.delete(book_id, other_id, actor=actor):
-            await self._require(book_id, other_id)
             raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:

@@ -39,15 +39,17 @@ from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     IS_DIGEST,
     METADATA_COLUMNS,
+    assignments,
     content_values,
     metadata_values,
+    parameters,
     select_summaries,
     suite_recipes,
     title_words,
     to_book,
     to_summary,
 )
-from app.stores.postgres.schema import assignments, books, parameters, signatures
+from app.stores.postgres.schema import books, signatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ class BookStore:
                 raise SuitesChanged
             row = await _read_locked(connection, book_id, if_version)
             old = to_book(row)
+            actor.require(old.metadata.collection)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
                 await rows(
@@ -243,8 +246,10 @@ class BookStore:
         record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             if changes:
                 metadata = replace(book.metadata, **named)
+                actor.require(metadata.collection)
                 values = await asyncio.to_thread(metadata_values, metadata)
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
                 await _update(connection, _UPDATE_METADATA, book_id, **values, content_key=None)
@@ -262,6 +267,7 @@ class BookStore:
         async with self._database.transaction() as connection:
             suites = await read_locked_suites(connection)
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             versions = await _read_versions(connection, book_id, suites)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)

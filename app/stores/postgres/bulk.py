@@ -22,11 +22,12 @@ from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     METADATA_COLUMNS,
     SIGNATURE_COLUMNS,
+    columns,
     content_signature_values,
     content_values,
     metadata_values,
 )
-from app.stores.postgres.schema import columns, marc_records
+from app.stores.postgres.schema import marc_records
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""
