@@ -18,7 +18,11 @@ from app.embedded.processes import exec_as_command
 
 _HAS_ENDED = "the process that forks has ended"
 
-_MALLOC = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "16777216", "MALLOC_ARENA_MAX": "1"}
+_MALLOC = {
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "16777216",
+    "MALLOC_ARENA_MAX": "1",
+}
 """Bytes from which on glibc maps arrays one by one, bytes that it keeps, and its heaps.
 
 Signing a book makes arrays of some MB each, which glibc by itself would map and clear anew for every book.

@@ -110,9 +110,10 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
     else:
         matches = _matches("page", alignment, _labels(this, texts[0]), _labels(other, texts[1]))
     pages = _matched(matches, same_breaks=relation.classification.kind in _SAME_BREAKS)
-    chosen = [pages[place] for place in np.unique(np.linspace(0, len(pages) - 1, MOST_COMPARED).astype(int))]
+    step = max(len(pages) / MOST_COMPARED, 1.0)
+    places = [int(each * step) for each in range(min(len(pages), MOST_COMPARED))]
     known = common_words(*texts)
-    differing = [_differing(i, others, *texts, known) for i, others in chosen] if pages else []
+    differing = [_differing(*pages[place], texts[0], texts[1], known) for place in places]
     most = sorted(differing, key=lambda each: (-each.count("other"), -each.count("ocr"), each.this))
     found = relation.classification
     return ShownPair(

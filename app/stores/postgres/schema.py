@@ -5,6 +5,7 @@ Migrations build the tables; a test holds the two against each other.
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Dialect,
@@ -254,6 +255,23 @@ Index(
     cluster_members.c.founder_id,
     cluster_members.c.book_id,
 )
+
+clusters = Table(
+    "clusters",
+    metadata,
+    Column("by", Text, nullable=False),
+    Column("founder_id", Uuid, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column(
+        "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
+    ),  # the transaction that changed it last, by its number
+    Column("measured", Boolean, nullable=False, server_default="false"),  # of its present links:
+    Column("agreement", Double),  # share of its weakest link; null: a person's decision, or too many books
+    Column("kinds", JSONB),  # how many links there are of each kind; null: too many books
+    Column("best_id", Uuid),
+    PrimaryKeyConstraint("by", "founder_id"),
+)
+Index("ix_clusters_unmeasured", clusters.c.by, clusters.c.founder_id, postgresql_where=~clusters.c.measured)
 
 cluster_borders = Table(
     "cluster_borders",
