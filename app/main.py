@@ -17,6 +17,7 @@ from app.api import (
     books,
     bulk,
     changes,
+    cluster_list,
     clusters,
     completeness,
     conflicts,
@@ -48,8 +49,8 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, evidence, clusters, completeness, conflicts),
-        *(reconciliation, changes, webhooks, audit, jobs, health),
+        *(books, bulk, lookups, similar, relations, evidence, clusters, cluster_list),
+        *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""

@@ -56,6 +56,7 @@ Collection = Annotated[
     Clean,
 ]
 """The name of a collection, without the blanks around it."""
+CollectionFilter = Annotated[Collection | None, Field(description="Only books of this collection.")]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
 """A share or a confidence, 0 to 1, as it is shown."""
 
@@ -126,7 +127,11 @@ Format = Annotated[
     ),
 ]
 Warnings = Annotated[
-    list[str], Field(description="What was left out of the file, or guessed, as sentences for people.")
+    list[str],
+    Field(
+        description="As sentences for people: what was left out of the file, or guessed; or that the book is "
+        "there already, in another collection."
+    ),
 ]
 
 

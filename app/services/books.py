@@ -200,6 +200,18 @@ class Ingest:
             )
 
 
+def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> list[str]:
+    """What a post has to say where its book is there already, in another collection than it names."""
+    wanted, found = submission.metadata.collection or actor.collection, stored.book.metadata.collection
+    if stored.created or wanted is None or wanted == found:
+        return []
+    place = "no collection" if found is None else f"the collection {found!r}"
+    return [
+        f"This book is there already, in {place}, and stays as it is. To have it in {wanted!r} as well, post "
+        "it with an external_id of your own."
+    ]
+
+
 class Books:
     """The catalogue as clients see it."""
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from app.core.clusters.best_copy import KNOWN, Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Link, Pair
 from app.core.relations.classification import Kind
-from app.stores.postgres.connections import SQL, Connection, Database, rows, to_json
+from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
 
 
@@ -54,7 +54,8 @@ class MeasuredCluster:
 
 ClusterOrder = Literal["size", "agreement"]
 
-_MOST_SIZE = 2**31 - 1
+MOST_SIZE = 2**31 - 1
+"""Books: more are in no cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ClusterFilter:
     """The clusters to list."""
 
     least: int = 2  # books
-    most: int | None = None
+    most: int = MOST_SIZE
     collection: str | None = None  # that a book of it belongs to
     order: ClusterOrder = "size"  # the largest first; or those that hang together least
     after: tuple[float, UUID] | None = None  # the rank and founder to go on behind
@@ -93,7 +94,7 @@ _MEMBERS = """
 _LIST_COPIES = SQL(f"SELECT id AS book_id, {', '.join(KNOWN)} FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
     SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
-    WHERE id > $after ORDER BY id LIMIT $limit
+    WHERE id > $after AND ($collection::text IS NULL OR b.collection = $collection) ORDER BY id LIMIT $limit
 """)
 _READ_AGREEMENT = SQL("""
     SELECT own.book_id, avg((r.signals ->> 'page_similarity')::float8) AS agreement
@@ -124,7 +125,7 @@ _LIST_UNMEASURED = SQL("""
 """)
 # Of a cluster that has changed since it was read, nothing is stored.
 _UPDATE_FIGURES = SQL("""
-    UPDATE clusters SET measured = true, agreement = $agreement, kinds = $kinds::jsonb, best_id = $best
+    UPDATE clusters SET measured = true, agreement = $agreement, kinds = $kinds, best_id = $best
     WHERE by = $by AND founder_id = $founder AND written_by = $written_by
 """)
 _COUNT_UNMEASURED = SQL("SELECT count(*) AS pending FROM clusters WHERE by = $by AND NOT measured")
@@ -190,11 +191,12 @@ class Snapshot:
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
 
-    async def list_members(self, by: By, founder: UUID, after: UUID | None, limit: int) -> list[Member]:
-        """Up to `limit` members of a cluster behind `after`, oldest first."""
-        members = await rows(
-            self._connection, _LIST_MEMBERS, by=by, founder=founder, after=after or _FIRST, limit=limit
-        )
+    async def list_members(
+        self, by: By, founder: UUID, after: UUID | None, limit: int, collection: str | None = None
+    ) -> list[Member]:
+        """Up to `limit` members of a cluster (of a collection) behind `after`, oldest first."""
+        page = {"after": after or _FIRST, "limit": limit, "collection": collection}
+        members = await rows(self._connection, _LIST_MEMBERS, by=by, founder=founder, **page)
         return [Member(**row) for row in members]
 
     async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:
@@ -236,7 +238,7 @@ class Snapshot:
             statement,
             by=by,
             least=wanted.least,
-            most=wanted.most or _MOST_SIZE,
+            most=wanted.most,
             rank=after[0],
             after=after[1],
             limit=limit,
@@ -266,8 +268,7 @@ class ClusterQueries:
 
     async def update_figures(self, by: By, founder: UUID, measured: MeasuredCluster) -> None:
         """Store what was measured of a cluster, unless it has changed since."""
-        values = asdict(measured) | {"kinds": None if measured.kinds is None else to_json(measured.kinds)}
-        await self._database.rows(_UPDATE_FIGURES, by=by, founder=founder, **values)
+        await self._database.rows(_UPDATE_FIGURES, by=by, founder=founder, **asdict(measured))
 
 
 _READ_AT_ONCE = 10_000
