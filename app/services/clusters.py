@@ -119,7 +119,7 @@ def _measured(written_by: int, figures: "_Figures") -> MeasuredCluster:
     return MeasuredCluster(
         written_by,
         agreement=None if figures.weakest is None else figures.weakest.share,
-        kinds=Counter(link.kind for link in figures.links) if figures.links else None,
+        kinds=dict(Counter(link.kind for link in figures.links)) if figures.links else None,
         best=figures.best.book_id,
     )
 
