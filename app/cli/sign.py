@@ -117,9 +117,9 @@ def compare(
     Exit status: 0 same, 1 different, 2 they cannot be compared, 3 unsure.
     """
     try:
-        comparison = compared(_identifier(this), _identifier(other))
         if html is not None:
             write_pair_page(html, this, other)
+        comparison = compared(_identifier(this), _identifier(other))
     except BookprintError as exc:
         raise UserError(str(exc), FAILED) from exc
     if json:
