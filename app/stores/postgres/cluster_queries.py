@@ -71,12 +71,6 @@ class ClusterFilter:
 
 _FIRST = UUID(int=0)
 
-_IN_COLLECTION = """
-    AND c.founder_id IN (
-        SELECT m.founder_id FROM books b JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
-        WHERE b.collection = $collection
-    )
-"""
 _READ_FOUNDER = SQL("""
     SELECT coalesce(m.founder_id, b.id) AS founder_id
     FROM books b LEFT JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
@@ -129,25 +123,27 @@ _UPDATE_FIGURES = SQL("""
     WHERE by = $by AND founder_id = $founder AND written_by = $written_by
 """)
 _COUNT_UNMEASURED = SQL("SELECT count(*) AS pending FROM clusters WHERE by = $by AND NOT measured")
-_RANKS: Mapping[ClusterOrder, str] = {
-    "size": "-c.size::float8",
-    "agreement": "CASE WHEN c.measured THEN coalesce(c.agreement, 2) ELSE 3 END",
-}
+_IN_COLLECTION = """
+    (
+        SELECT DISTINCT m.founder_id FROM books b JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
+        WHERE b.collection = $collection
+    ) AS chosen JOIN
+"""
 _LIST_CLUSTERS = {
     (order, in_collection): SQL(f"""
-        SELECT c.*, founder.title AS founder_title, best.title AS best_title
+        SELECT c.*, c.{order}_rank AS rank, founder.title AS founder_title, best.title AS best_title
         FROM (
-            SELECT c.*, {rank} AS rank FROM clusters c
+            SELECT c.* FROM {_IN_COLLECTION if in_collection else ""}
+                clusters c {"USING (founder_id)" if in_collection else ""}
             WHERE c.by = $by AND c.size BETWEEN $least AND $most
-                AND ({rank}, c.founder_id) > ($rank, $after::uuid)
-                {_IN_COLLECTION if in_collection else ""}
-            ORDER BY {rank}, c.founder_id LIMIT $limit
+                AND (c.{order}_rank, c.founder_id) > ($rank, $after::uuid)
+            ORDER BY c.{order}_rank, c.founder_id LIMIT $limit
         ) AS c
         JOIN books founder ON founder.id = c.founder_id
         LEFT JOIN books best ON best.id = c.best_id
-        ORDER BY c.rank, c.founder_id
+        ORDER BY c.{order}_rank, c.founder_id
     """)
-    for order, rank in _RANKS.items()
+    for order in ("size", "agreement")
     for in_collection in (False, True)
 }
 _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Dialect,
     Double,
     ForeignKey,
@@ -256,6 +257,9 @@ Index(
     cluster_members.c.book_id,
 )
 
+AGREEMENT_RANK = "CASE WHEN measured THEN coalesce(agreement, 2) ELSE 3 END"
+"""What hangs together least comes first, and what is not measured last."""
+
 clusters = Table(
     "clusters",
     metadata,
@@ -269,7 +273,18 @@ clusters = Table(
     Column("agreement", Double),  # share of its weakest link; null: a person's decision, or too many books
     Column("kinds", JSONB),  # how many links there are of each kind; null: too many books
     Column("best_id", Uuid),
+    Column(
+        "size_rank", Double, Computed("-size", persisted=True), nullable=False
+    ),  # by these they are listed
+    Column("agreement_rank", Double, Computed(AGREEMENT_RANK, persisted=True), nullable=False),
     PrimaryKeyConstraint("by", "founder_id"),
+)
+Index("ix_clusters_by_size_rank_founder_id", clusters.c.by, clusters.c.size_rank, clusters.c.founder_id)
+Index(
+    "ix_clusters_by_agreement_rank_founder_id",
+    clusters.c.by,
+    clusters.c.agreement_rank,
+    clusters.c.founder_id,
 )
 Index("ix_clusters_unmeasured", clusters.c.by, clusters.c.founder_id, postgresql_where=~clusters.c.measured)
 
