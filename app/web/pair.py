@@ -108,7 +108,7 @@ def _plot(pair: ShownPair) -> _Plot:
     longest = sorted(runs, key=lambda run: -len(run.pairs))[:MOST_RUNS]
     straight = _in_order(longest)
     shown = [
-        _ShownRun(run, run.this not in straight, _points(run, x, y))
+        _ShownRun(run, run not in straight, _points(run, x, y))
         for run in sorted(longest, key=lambda run: (run.this, run.other))
     ]
     matched = [set(side.tolist()) for side in pair.matches.pairs.T]
@@ -124,18 +124,18 @@ def _plot(pair: ShownPair) -> _Plot:
     )
 
 
-def _in_order(runs: Sequence[MatchedRun]) -> set[tuple[int, int]]:
-    """The runs, by their pages of this book, that follow each other in both and have most pages in all."""
+def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
+    """The runs that follow each other in both books, with most pages in all; two may share a page."""
     best: list[tuple[int, list[MatchedRun]]] = []
     for run in sorted(runs, key=lambda run: (run.this, run.other)):
         before = [
             each
             for each in best
-            if each[1][-1].this[1] <= run.this[0] and each[1][-1].other[1] <= run.other[0]
+            if each[1][-1].this[1] - 1 <= run.this[0] and each[1][-1].other[1] - 1 <= run.other[0]
         ]
         size, chain = max(before, key=lambda each: each[0], default=(0, []))
         best.append((size + len(run.pairs), [*chain, run]))
-    return {run.this for run in max(best, key=lambda each: each[0], default=(0, []))[1]}
+    return max(best, key=lambda each: each[0], default=(0, []))[1]
 
 
 def _points(run: MatchedRun, x: float, y: float) -> str:
