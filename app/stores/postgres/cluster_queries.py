@@ -123,21 +123,22 @@ _UPDATE_FIGURES = SQL("""
     WHERE by = $by AND founder_id = $founder AND written_by = $written_by
 """)
 _COUNT_UNMEASURED = SQL("SELECT count(*) AS pending FROM clusters WHERE by = $by AND NOT measured")
+# As an array, so that however little statistics say of the collection, its clusters are found once.
 _IN_COLLECTION = """
-    (
+    AND c.founder_id = ANY(ARRAY(
         SELECT DISTINCT m.founder_id FROM books b JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
         WHERE b.collection = $collection
-    ) AS chosen JOIN
+    ))
 """
 _LIST_CLUSTERS = {
     (order, in_collection): SQL(f"""
         SELECT c.*, c.{order}_rank AS rank, founder.title AS founder_title, best.title AS best_title
         FROM (
-            SELECT c.* FROM {_IN_COLLECTION if in_collection else ""}
-                clusters c {"USING (founder_id)" if in_collection else ""}
-            WHERE c.by = $by AND c.size BETWEEN $least AND $most
-                AND (c.{order}_rank, c.founder_id) > ($rank, $after::uuid)
-            ORDER BY c.{order}_rank, c.founder_id LIMIT $limit
+            SELECT * FROM clusters c
+            WHERE by = $by AND size BETWEEN $least AND $most
+                AND ({order}_rank, founder_id) > ($rank, $after::uuid)
+                {_IN_COLLECTION if in_collection else ""}
+            ORDER BY {order}_rank, founder_id LIMIT $limit
         ) AS c
         JOIN books founder ON founder.id = c.founder_id
         LEFT JOIN books best ON best.id = c.best_id
