@@ -17,8 +17,6 @@ from app.api import (
     books,
     bulk,
     changes,
-    cluster_list,
-    clusters,
     completeness,
     conflicts,
     evidence,
@@ -29,6 +27,7 @@ from app.api import (
     similar,
     webhooks,
 )
+from app.api.clusters import routes as clusters
 from app.api.http.admission import Admission
 from app.api.http.connections import READ_PERMITS
 from app.api.http.deps import KernelState
@@ -49,7 +48,7 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, evidence, clusters, cluster_list),
+        *(books, bulk, lookups, similar, relations, evidence, clusters),
         *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]

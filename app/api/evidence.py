@@ -30,7 +30,7 @@ router = SubjectRouter(
     description="How two books are related, and decisions of people.",
 )
 
-AcceptedType = Annotated[str, Depends(deps.chosen_evidence)]
+AcceptedEvidenceType = Annotated[str, Depends(deps.chosen_evidence)]
 
 _FORMS: dict[str, Form] = {deps.JSON_LD: "annotations", deps.TEI: "tei", deps.CSV: "csv"}
 _TEXT: dict[str, Any] = {"schema": {"type": "string"}}
@@ -50,7 +50,7 @@ async def read_relation(
     other_id: OtherId,
     query: Annotated[PageRelationQuery, Query()],
     services: ServicesDep,
-    media_type: AcceptedType,
+    media_type: AcceptedEvidenceType,
     response: Response,
 ) -> PageRelation | Response:
     """Answers how two books are related, with the pages that match, as seen from the first one.

@@ -1,4 +1,4 @@
-"""Evidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
+"""PairEvidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
 
 A page is named by its IIIF canvas where an identifier of its book says how canvases are called: `canvas:` and
 an address in which {page} stands for the number of the page, from 1, as {page:4} with zeros before it. Else
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Literal
 from uuid import UUID, uuid5
-
-from lxml import etree
+from xml.etree import ElementTree
 
 from app.core.errors import EvidenceTooLong
 from app.core.model import Metadata
@@ -24,7 +23,6 @@ from app.core.relations.related import PageMatches, RelationSummary
 _ANNOTATION = "http://www.w3.org/ns/anno.jsonld"
 _IIIF = "http://iiif.io/api/presentation/3/context.json"
 _TEI = "http://www.tei-c.org/ns/1.0"
-_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 _PDF_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
 """The one specification that W3C lists by which a fragment names a page."""
 
@@ -93,7 +91,7 @@ class NamedBook:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class PairEvidence:
     """Two books, how they are related, and which of their pages match."""
 
     this: NamedBook
@@ -106,7 +104,7 @@ class Evidence:
         return self.matches.unit or "page"
 
 
-def written(evidence: Evidence, form: Form) -> bytes:
+def written(evidence: PairEvidence, form: Form) -> bytes:
     """The document of this form; raises `EvidenceTooLong` for one of too many pairs of pages."""
     if form == "csv":
         return run_table(evidence).encode()
@@ -117,7 +115,7 @@ def written(evidence: Evidence, form: Form) -> bytes:
     return tei(evidence) if form == "tei" else json.dumps(annotations(evidence), ensure_ascii=False).encode()
 
 
-def annotations(evidence: Evidence) -> dict[str, Any]:
+def annotations(evidence: PairEvidence) -> dict[str, Any]:
     """An AnnotationCollection with one page: a linking annotation for each pair of pages that match."""
     this, other, unit = evidence.this, evidence.other, evidence.unit
     with_canvases = this.has_canvases(unit) or other.has_canvases(unit)
@@ -159,12 +157,12 @@ def annotations(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def tei(evidence: Evidence) -> bytes:
+def tei(evidence: PairEvidence) -> bytes:
     """A TEI document: both books, and a linkGrp of each run with a link of each pair of pages that match.
 
     `cert` is the confidence of a relation, and of a link how alike its pages are.
     """
-    root, relation = etree.fromstring(f'<TEI xmlns="{_TEI}"/>'), evidence.relation
+    root, relation = ElementTree.Element("TEI", xmlns=_TEI), evidence.relation
     header = _below(_below(root, "teiHeader"), "fileDesc")
     _below(_below(header, "titleStmt"), "title", _title(evidence))
     _below(_below(header, "publicationStmt"), "p", "Computed by Bookprint.")
@@ -174,7 +172,7 @@ def tei(evidence: Evidence) -> bytes:
     for name, book in (("this", evidence.this), ("other", evidence.other)):
         known = book.metadata
         described = _below(books, "bibl")
-        described.set(_XML_ID, name)
+        described.set("xml:id", name)
         for author in known.authors:
             _below(described, "author", author)
         _below(described, "title", known.title or "untitled")
@@ -190,10 +188,12 @@ def tei(evidence: Evidence) -> bytes:
         for (i, j), similarity in zip(run.pairs, run.similarities, strict=True):
             target = f"{evidence.this.page(evidence.unit, i)} {evidence.other.page(evidence.unit, j)}"
             _below(group, "link", target=target, cert=f"{similarity:.4f}")
-    return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
 
 
-def run_table(evidence: Evidence) -> str:
+def run_table(evidence: PairEvidence) -> str:
     """CSV of the runs; pages are counted from 0, the end exclusive."""
     file, matches = StringIO(newline=""), evidence.matches
     writer = csv.writer(file)
@@ -209,15 +209,16 @@ def _ends(labels: Sequence[str | None] | None, pages: tuple[int, int]) -> tuple[
     return ("", "") if not labels else (labels[pages[0]] or "", labels[pages[1] - 1] or "")
 
 
-def _title(evidence: Evidence) -> str:
+def _title(evidence: PairEvidence) -> str:
     titles = (evidence.this.metadata.title or "untitled", evidence.other.metadata.title or "untitled")
     return "Pages of “{}” that match pages of “{}”".format(*titles)
 
 
-def _below(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
-    child = etree.SubElement(
-        parent, f"{{{_TEI}}}{name}", {key: _plain(value) for key, value in attributes.items()}
-    )
+def _below(
+    parent: ElementTree.Element, name: str, text: str | None = None, **attributes: str
+) -> ElementTree.Element:
+    plain = {key: _plain(value) for key, value in attributes.items()}
+    child = ElementTree.SubElement(parent, name, plain)
     child.text = None if text is None else _plain(text)
     return child
 

@@ -53,7 +53,7 @@ _MEASURED_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterList:
+class ListedClusters:
     """A page of a list of clusters."""
 
     clusters: Sequence[ListedCluster]
@@ -92,12 +92,12 @@ class Clusters:
                 raise UnknownBook(book_id)
             return await _page(snapshot, ClusterName(by, founder), after, limit, collection)
 
-    async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> ClusterList:
+    async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> ListedClusters:
         """Up to `limit` clusters of two books or more."""
         async with self._clusters.snapshot() as snapshot:
             found = await snapshot.list_clusters(by, wanted, limit + 1)
             pending = await snapshot.count_unmeasured(by)
-        return ClusterList(found[:limit], pending, len(found) > limit)
+        return ListedClusters(found[:limit], pending, len(found) > limit)
 
     async def measure(self) -> int:
         """Measure some clusters that have changed, and return how many there were."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
-from app.catalog.evidence import Evidence, NamedBook
+from app.catalog.evidence import NamedBook, PairEvidence
 from app.core.clusters.master_copy import WINDOW
 from app.core.model import PAGE_BREAK, Content, Metadata, Submission
 from app.core.relations.alignment import Alignment, Unit, align, concatenated
@@ -38,7 +38,7 @@ class EvidenceOfPairs:
         self._relations = relations
         self._books = books
 
-    async def read(self, book_id: UUID, other_id: UUID) -> Evidence:
+    async def read(self, book_id: UUID, other_id: UUID) -> PairEvidence:
         """The matching pages of two books; raises `UnknownBook` and `NotCompared`."""
         related, matches = await self._relations.pair(book_id, other_id)
         this, other = [
@@ -46,11 +46,11 @@ class EvidenceOfPairs:
         ]
         summary = effective_of(related)
         assert summary is not None  # else they were not compared
-        return Evidence(this, other, summary, matches)
+        return PairEvidence(this, other, summary, matches)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownBook:
+class PairedBook:
     """A book as it is shown beside another one."""
 
     metadata: Metadata
@@ -78,8 +78,8 @@ class DifferingPages:
 class ShownPair:
     """Two books with all that their page shows."""
 
-    this: ShownBook
-    other: ShownBook
+    this: PairedBook
+    other: PairedBook
     finding: StoredRelation
     matches: PageMatches
     differing: Sequence[DifferingPages]  # those with most differences, in the order of this book
@@ -117,8 +117,8 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
     most = sorted(differing, key=lambda each: (-each.count("other"), -each.count("ocr"), each.this))
     found = relation.classification
     return ShownPair(
-        ShownBook(this.metadata, len(texts[0]), left.page_count, sketches[0].word_count),
-        ShownBook(other.metadata, len(texts[1]), right.page_count, sketches[1].word_count),
+        PairedBook(this.metadata, len(texts[0]), left.page_count, sketches[0].word_count),
+        PairedBook(other.metadata, len(texts[1]), right.page_count, sketches[1].word_count),
         StoredRelation(
             RelationSummary(found.kind, found.direction, found.confidence),
             CLASSIFIER,

@@ -10,7 +10,7 @@ from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, 
 from app.core.relations.related import MatchedRun
 from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
-from app.services.evidence import LONGEST_SHOWN, ShownBook, ShownPair
+from app.services.evidence import LONGEST_SHOWN, PairedBook, ShownPair
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""
@@ -179,7 +179,7 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
 
 def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
     """What is known of both books, by the name of the field."""
-    told: dict[str, Callable[[ShownBook], str | None]] = {
+    told: dict[str, Callable[[PairedBook], str | None]] = {
         "Title": lambda book: book.metadata.title,
         "Authors": lambda book: "; ".join(book.metadata.authors),
         "Year": lambda book: str(book.metadata.year or ""),

@@ -1,4 +1,4 @@
-"""Evidence that travels, by the specifications of its forms, whatever the books are called."""
+"""PairEvidence that travels, by the specifications of its forms, whatever the books are called."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from app.catalog.evidence import MOST_PAIRS, Evidence, NamedBook, annotations, written
+from app.catalog.evidence import MOST_PAIRS, PairEvidence, NamedBook, annotations, written
 from app.core.errors import EvidenceTooLong
 from app.core.model import Metadata
 from app.core.relations.alignment import Unit
@@ -23,11 +23,11 @@ MANIFEST = "https://iiif.example.org/book/manifest"
 CANVAS = "https://iiif.example.org/book/canvas/f{page:4}"
 
 
-def evidence(*identifiers: str, title: str = "Candide", unit: Unit = "page", pages: int = 5) -> Evidence:
+def evidence(*identifiers: str, title: str = "Candide", unit: Unit = "page", pages: int = 5) -> PairEvidence:
     """Two runs: pages from 2 on match those from 4 on, and page 0 the last one of the other book."""
     pairs = [[0, pages + 9], *([page, page + 2] for page in range(2, pages))]
     labels = [str(page + 1) for page in range(pages + 10)]
-    return Evidence(
+    return PairEvidence(
         NamedBook(THIS, Metadata(title=title, authors=("Voltaire",), year=1759, identifiers=identifiers)),
         NamedBook(OTHER, Metadata()),
         RelationSummary("OVERLAPPING_TEXT", None, 0.75),

@@ -1,22 +1,18 @@
 """Lists of clusters: which of them to answer, and their documents."""
 
-from typing import Annotated, Self
+from typing import Self
 from uuid import UUID
 
-from fastapi import Query
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.clusters import ClusterLinks, ClusterNameAnswer, cluster_path
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, shown
-from app.api.http.deps import ServicesDep
-from app.api.http.openapi import problems
-from app.api.http.routes import SubjectRouter
+from app.api.clusters.answers import ClusterLinks, ClusterNameAnswer, cluster_path
+from app.api.documents import CollectionFilter, Document, PageQuery, Share, shown
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.classification import Kind
-from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, ListedCluster
+from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterOrder, ListedCluster
 
 
 class ClusterListQuery(PageQuery):
@@ -99,26 +95,3 @@ class ClusterList(Document):
     pending: int = Field(description="Clusters of this kind that are still to be measured.")
     items: list[ListedClusterAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
-
-
-router = SubjectRouter("/v1/clusters", tag="clusters")
-
-
-@router.get("", summary="List clusters", responses=problems(422, 503), scope="read")
-async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: ServicesDep) -> ClusterList:
-    """Lists the clusters of two books or more, the largest first or those that hang together least.
-
-    With a collection, those that have a book of it. Sizes are always of the present; workers measure how a
-    cluster hangs together within seconds after it has changed.
-    """
-    cursors = Cursors("clusters", query.by, query.min_size, query.max_size, query.collection, query.order)
-    wanted = ClusterFilter(
-        query.min_size, query.max_size, query.collection, query.order, cursors.rank(query.cursor)
-    )
-    page = await services.clusters.list_clusters(query.by, wanted, query.limit)
-    last = page.clusters[-1] if page.more else None
-    return ClusterList(
-        pending=page.pending,
-        items=[ListedClusterAnswer.of(query.by, each) for each in page.clusters],
-        next_cursor=last and cursors.at_rank(last.rank, last.founder_id),
-    )
