@@ -34,7 +34,8 @@ class ClusterListQuery(PageQuery):
     @model_validator(mode="after")
     def _some_size(self) -> Self:
         if self.min_size > self.max_size:
-            raise PydanticCustomError("sizes", "min_size is more than max_size: no cluster is of that size")
+            reason = "This is less than min_size: no cluster has such a size"
+            raise PydanticCustomError("sizes", reason, {"field": "max_size"})
         return self
 
 
