@@ -1,4 +1,4 @@
-"""PairEvidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
+"""Evidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
 
 A page is named by its IIIF canvas where an identifier of its book says how canvases are called: `canvas:` and
 an address in which {page} stands for the number of the page, from 1, as {page:4} with zeros before it. Else

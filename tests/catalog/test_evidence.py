@@ -1,4 +1,4 @@
-"""PairEvidence that travels, by the specifications of its forms, whatever the books are called."""
+"""Evidence that travels, by the specifications of its forms, whatever the books are called."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from app.catalog.evidence import MOST_PAIRS, PairEvidence, NamedBook, annotations, written
+from app.catalog.evidence import MOST_PAIRS, NamedBook, PairEvidence, annotations, written
 from app.core.errors import EvidenceTooLong
 from app.core.model import Metadata
 from app.core.relations.alignment import Unit
