@@ -17,9 +17,9 @@ from app.api import (
     books,
     bulk,
     changes,
-    clusters,
     completeness,
     conflicts,
+    evidence,
     health,
     jobs,
     lookups,
@@ -27,6 +27,7 @@ from app.api import (
     similar,
     webhooks,
 )
+from app.api.clusters import routes as clusters
 from app.api.http.admission import Admission
 from app.api.http.connections import READ_PERMITS
 from app.api.http.deps import KernelState
@@ -47,8 +48,8 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, clusters, completeness, conflicts, reconciliation),
-        *(changes, webhooks, audit, jobs, health),
+        *(books, bulk, lookups, similar, relations, evidence, clusters),
+        *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""

@@ -17,6 +17,7 @@ from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
+from app.services.evidence import EvidenceOfPairs
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
@@ -74,6 +75,7 @@ class Services:
     missing_vectors: MissingSignatures
     relate: Relate
     relations: Relations
+    evidence: EvidenceOfPairs
     clusters: Clusters
     master_copies: MasterCopies
     completeness: Completeness
@@ -147,6 +149,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     lookup = Lookup(entries, indexes, suites)
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
+    read_books = Books(books, entries)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     relations = Relations(related, DecisionStore(database), TextStore(database))
 
@@ -157,7 +160,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         return Loading(BulkStore(database), entries, bulk, upkeep, load)
 
     return Services(
-        books=Books(books, entries),
+        books=read_books,
         ingest=Ingest(books, entries, indexes, suites, backlog, extras),
         bulk=bulk,
         loading=loading,
@@ -173,6 +176,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
         ),
         relations=relations,
+        evidence=EvidenceOfPairs(relations, read_books),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related),

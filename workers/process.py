@@ -12,6 +12,7 @@ import structlog
 from procrastinate import App
 
 from app.core.errors import Unavailable
+from app.services.clusters import Clusters
 from app.services.jobs import Jobs
 from app.settings import Settings
 from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
@@ -33,6 +34,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_SWEEPS = 60.0
+_SECONDS_BETWEEN_MEASURES = 2.0
 _SECONDS_BETWEEN_CLAIMS = 0.25
 _SECONDS_AFTER_OUTAGE = 1.0
 _PACE = Pace()
@@ -76,6 +78,7 @@ def _start_jobs(
     relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
     return [
         group.create_task(watch_index(services, index_complete)),
+        group.create_task(measure_clusters(services.clusters)),
         group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
         group.create_task(work_off(open_queue, indexing, services.jobs)),
         group.create_task(work_off(open_queue, relating, services.jobs)),
@@ -124,6 +127,18 @@ async def rescue_and_sweep(
         except Unavailable as exc:
             log.warning("jobs cannot be rescued or swept yet", reason=str(exc))
         await asyncio.sleep(dead_after.total_seconds() / 4)
+
+
+async def measure_clusters(clusters: Clusters) -> None:
+    """Measure clusters that have changed, again and again. Several processes may do so at once."""
+    while True:
+        measured = 0
+        try:
+            measured = await clusters.measure()
+        except Unavailable as exc:
+            log.warning("clusters cannot be measured yet", reason=str(exc))
+        if not measured:
+            await asyncio.sleep(_SECONDS_BETWEEN_MEASURES)
 
 
 async def deliver_changes(delivery: "Delivery") -> None:

@@ -10,7 +10,7 @@ from fastapi import Body, Depends, Query, Response
 from pydantic import Field
 
 from app.api import examples
-from app.api.clusters import ClusterNameAnswer
+from app.api.clusters.answers import ClusterNameAnswer
 from app.api.documents import (
     CLEAN_PATTERN,
     Clean,

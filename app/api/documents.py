@@ -153,6 +153,7 @@ _DIGEST_BYTES = 8
 _PLACE = Struct(">BQ")
 _CONFLICT = Struct(">q16s16s")
 _NUMBER = Struct(">q")
+_RANK = Struct(">d16s")
 
 
 class Cursors:
@@ -191,6 +192,17 @@ class Cursors:
             return None
         key, left, right = _CONFLICT.unpack(self._read(cursor, _CONFLICT.size))
         return ConflictPlace(key, UUID(bytes=left), UUID(bytes=right))
+
+    def at_rank(self, rank: float, book_id: UUID) -> str:
+        """The cursor that goes on behind the item with a rank, of equal ones behind that of a book."""
+        return self._write(_RANK.pack(rank, book_id.bytes))
+
+    def rank(self, cursor: str | None) -> tuple[float, UUID] | None:
+        """The rank and book to go on from; raises InvalidInput for a cursor of another query."""
+        if cursor is None:
+            return None
+        rank, book = _RANK.unpack(self._read(cursor, _RANK.size))
+        return rank, UUID(bytes=book)
 
     def at_number(self, number: int) -> str:
         """The cursor that goes on behind the item with a number."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
 from fastapi import Body, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
@@ -39,14 +39,6 @@ class RelationsQuery(PageQuery):
         description="Seconds for which the answer is held until nothing is pending.",
     )
     collection: CollectionFilter = None
-
-
-class PageRelationQuery(BaseModel):
-    """Whether the texts themselves are compared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    exact: bool = Field(default=False, description="Count the shingles that the two texts share.")
 
 
 class DecisionBody(OneOfBody):
@@ -344,19 +336,6 @@ async def list_relations(
     await require_key_still_valid(request.scope)
     next_cursor = None if relations.next is None else cursors.at_book(relations.next)
     return RelationsAnswer.of(relations, next_cursor)
-
-
-@router.get("/{other_id}", summary="Read one relation", responses=problems(404, 409, 422, 503), scope="read")
-async def read_relation(
-    book_id: BookId, other_id: OtherId, query: Annotated[PageRelationQuery, Query()], services: ServicesDep
-) -> PageRelation:
-    """Answers how two books are related, with the pages that match, as seen from the first one.
-
-    With `exact` the two texts are compared once more, shingle by shingle; both must be kept.
-    """
-    related, matches = await services.relations.pair(book_id, other_id)
-    overlap = await services.relations.exact_overlap(book_id, other_id) if query.exact else None
-    return PageRelation.of_pair(related, matches, overlap)
 
 
 @router.put(

@@ -8,9 +8,11 @@ from typing import Annotated, ParamSpec
 import typer
 
 from app.cli.changes import audit, changes
+from app.cli.clusters import clusters
 from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
 from app.cli.demo import demo
+from app.cli.evidence import relation
 from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
 from app.cli.lookup import lookup, master_copy, similar
@@ -42,7 +44,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(completeness, sign, reindex, verify, audit, master_copy),
+        *(relation, clusters, completeness, sign, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from app.catalog.identifiers import isbns
+from app.cli.evidence import write_pair_page
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
 from app.cli.lookup import read_one_book, read_signatures
 from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
@@ -99,6 +100,15 @@ def compare(
     this: _Book,
     other: _Book,
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as one line of JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Of two files, write a page that shows why: matching pages and words that differ.",
+            dir_okay=False,
+        ),
+    ] = None,
 ) -> None:
     """Tell from two identifiers whether two books have the same text; no service is asked.
 
@@ -107,6 +117,8 @@ def compare(
     Exit status: 0 same, 1 different, 2 they cannot be compared, 3 unsure.
     """
     try:
+        if html is not None:
+            write_pair_page(html, this, other)
         comparison = compared(_identifier(this), _identifier(other))
     except BookprintError as exc:
         raise UserError(str(exc), FAILED) from exc

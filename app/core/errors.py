@@ -236,6 +236,16 @@ class CompletenessUnknown(BookprintError):
     tells_remedy = True
 
 
+class EvidenceTooLong(BookprintError):
+    """More pages match than are written one by one."""
+
+    problem = "evidence-too-long"
+    status = 409
+    title = "Too many pages match"
+    remedy = "Ask for text/csv, which has a row for each run, or for JSON."
+    field = "Accept"
+
+
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 

@@ -1,7 +1,7 @@
 """Reading clusters: which books belong together, under which name, and which of them to keep."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,10 +15,20 @@ from app.core.clusters.best_copy import (
     is_cleaner,
 )
 from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By, Link, weakest_link
+from app.core.clusters.clustering import KINDS, By, Link, weakest_link
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
-from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Member, Snapshot
+from app.stores.postgres.cluster_queries import (
+    MOST_SIZE as MOST_SIZE,
+    ClusterFilter as ClusterFilter,
+    ClusterOrder as ClusterOrder,
+    ClusterQueries,
+    CopyText,
+    ListedCluster as ListedCluster,
+    MeasuredCluster,
+    Member,
+    Snapshot,
+)
 from app.stores.postgres.relation_queries import RelationQueries
 
 
@@ -36,6 +46,19 @@ class ClusterPage:
 
 MOST_LINKED = 500
 """Books of a cluster whose weakest link is looked for: their links are all read."""
+
+
+_MEASURED_AT_ONCE = 200
+"""Clusters of each kind that are read from one snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedClusters:
+    """A page of a list of clusters."""
+
+    clusters: Sequence[ListedCluster]
+    pending: int  # clusters that are still to be measured
+    more: bool
 
 
 class Clusters:
@@ -69,6 +92,37 @@ class Clusters:
                 raise UnknownBook(book_id)
             return await _page(snapshot, ClusterName(by, founder), after, limit, collection)
 
+    async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> ListedClusters:
+        """Up to `limit` clusters of two books or more."""
+        async with self._clusters.snapshot() as snapshot:
+            found = await snapshot.list_clusters(by, wanted, limit + 1)
+            pending = await snapshot.count_unmeasured(by)
+        return ListedClusters(found[:limit], pending, len(found) > limit)
+
+    async def measure(self) -> int:
+        """Measure some clusters that have changed, and return how many there were."""
+        count = 0
+        for by in KINDS:
+            async with self._clusters.snapshot() as snapshot:
+                unmeasured = await snapshot.list_unmeasured(by, _MEASURED_AT_ONCE)
+                measured = {
+                    founder: _measured(written_by, await _figures(snapshot, ClusterName(by, founder)))
+                    for founder, written_by in unmeasured.items()
+                }
+            for founder, figures in measured.items():
+                await self._clusters.update_figures(by, founder, figures)
+            count += len(unmeasured)
+        return count
+
+
+def _measured(written_by: int, figures: "_Figures") -> MeasuredCluster:
+    return MeasuredCluster(
+        written_by,
+        agreement=None if figures.weakest is None else figures.weakest.share,
+        kinds=dict(Counter(link.kind for link in figures.links)) if figures.links else None,
+        best=figures.best.book_id,
+    )
+
 
 async def _present(snapshot: Snapshot, name: ClusterName) -> ClusterName:
     founder = await snapshot.read_founder(name.by, name.book_id)
@@ -81,12 +135,29 @@ async def _page(
     snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int, collection: str | None
 ) -> ClusterPage:
     members = await snapshot.list_members(name.by, name.book_id, after, limit + 1, collection)
+    figures = await _figures(snapshot, name)
+    return ClusterPage(
+        name, figures.size, figures.best, figures.weakest, members[:limit], len(members) > limit
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What is computed of the whole cluster."""
+
+    size: int
+    best: BestCopy
+    links: Sequence[Link]  # empty: one book, or more than `MOST_LINKED`
+    weakest: Link | None
+
+
+async def _figures(snapshot: Snapshot, name: ClusterName) -> _Figures:
     copies = await snapshot.list_copies(name.by, name.book_id)
     texts = None if name.by == "same_text" else await _texts(snapshot, copies)
     best = await _best(snapshot, complete_copies(copies, texts))
     links = await snapshot.list_links(name.by, name.book_id) if 1 < len(copies) <= MOST_LINKED else []
     weakest = await asyncio.to_thread(weakest_link, links)
-    return ClusterPage(name, len(copies), best, weakest, members[:limit], len(members) > limit)
+    return _Figures(len(copies), best, links, weakest)
 
 
 async def _texts(snapshot: Snapshot, copies: Sequence[Copy]) -> Mapping[UUID, UUID]:

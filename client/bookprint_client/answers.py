@@ -156,6 +156,14 @@ class ClusterLinks(TypedDict):
     self: str
 
 
+class ClusterList(TypedDict):
+    """One page of clusters."""
+
+    pending: int
+    items: list[ListedClusterAnswer]
+    next_cursor: str | None
+
+
 class ClusterMember(TypedDict):
     """A book in a cluster."""
 
@@ -344,6 +352,21 @@ class Links(TypedDict):
     similar: str | None
 
 
+class ListedClusterAnswer(TypedDict):
+    """A cluster of two books or more, and how it hangs together."""
+
+    id: str
+    key: str
+    by: Literal["same_text", "related"]
+    size: int
+    founder: NamedBookAnswer
+    best_copy: NamedBookAnswer | None
+    agreement: float | None
+    kinds: dict[str, int] | None
+    measured: bool
+    links: ClusterLinks
+
+
 class LookupAnswer(TypedDict):
     """One page of the books near the query, nearest first, and how its file was read."""
 
@@ -407,6 +430,13 @@ class MasterPageAnswer(TypedDict):
     copies: int
     agreement: float | None
     changed: float
+
+
+class NamedBookAnswer(TypedDict):
+    """A book of a cluster."""
+
+    book_id: str
+    title: str | None
 
 
 class NamedCopyAnswer(TypedDict):

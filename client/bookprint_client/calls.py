@@ -46,6 +46,7 @@ class Call(Generic[AnswerT]):
     content_type: str = JSON
     upload: Upload | None = None
     if_version: int | None = None  # sent as If-Match
+    accept: str | None = None  # the type of an answer that comes as a text
     repeatable: bool = True  # sent again after a lost answer; False where that would do it twice
 
 
@@ -205,6 +206,12 @@ def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[ans
     return Call("GET", path, _query(exact="true" if exact else None))
 
 
+def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "tei", "csv"]) -> Call[str]:
+    """The matching pages of two books as Web Annotations, as TEI, or as a table of runs."""
+    types = {"annotations": "application/ld+json", "tei": "application/tei+xml", "csv": "text/csv"}
+    return Call("GET", _path("books", book_id, "relations", other_id), accept=types[form])
+
+
 def decide(
     book_id: Id,
     other_id: Id,
@@ -230,6 +237,22 @@ def cluster_of_book(
     """The cluster that a book is in."""
     query = _query(by=by, collection=collection, limit=limit)
     return PagedCall("GET", _path("books", book_id, "cluster"), query)
+
+
+def list_clusters(
+    by: Literal["same_text", "related"] = "same_text",
+    *,
+    min_size: int | None = None,
+    max_size: int | None = None,
+    collection: str | None = None,
+    order: Literal["size", "agreement"] | None = None,
+    limit: int | None = None,
+) -> PagedCall[answers.ClusterList, answers.ListedClusterAnswer]:
+    """Clusters of two books or more: the largest first, or those that hang together least."""
+    sizes = {"min_size": min_size, "max_size": max_size}
+    return PagedCall(
+        "GET", "/v1/clusters", _query(by=by, **sizes, collection=collection, order=order, limit=limit)
+    )
 
 
 def read_cluster(

@@ -88,6 +88,8 @@ def _default_tls() -> ssl.SSLContext:
 def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
     """The options of `httpx.request`, of which a file is closed at the end."""
     headers = {} if call.if_version is None else {"If-Match": f'"{call.if_version}"'}
+    if call.accept is not None:
+        headers["Accept"] = call.accept
     options: dict[str, Any] = {
         "method": call.method,
         "url": call.path,
@@ -114,6 +116,8 @@ def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
     try:
         if call.content_type == LINES:
             return cast(AnswerT, [json.loads(line) for line in response.content.splitlines()])
+        if call.accept is not None:
+            return cast(AnswerT, response.content.decode())
         return cast(AnswerT, json.loads(response.content) if response.content else None)
     except ValueError as exc:
         raise ClientError(f"What answers at {response.url} is not Bookprint. Check the URL.") from exc

@@ -11,7 +11,7 @@ from httpx import AsyncClient
 from jsonschema import Draft202012Validator
 
 from app.api.changes import ActivityStream
-from app.api.http.deps import OFFERED, OFFERED_TEXTS
+from app.api.http.deps import OFFERED, OFFERED_EVIDENCE, OFFERED_TEXTS
 from app.settings import Settings
 from app.stores.postgres.connections import SQL, open_database
 from app.wiring import Services
@@ -73,7 +73,13 @@ def test_every_operation_is_described_with_its_answers_and_parameters(operation:
                 {kind}
                 for kind in ("text/plain", "text/html", "application/x-ndjson", ActivityStream.media_type)
             ]
-            assert media_types in ({"application/json"}, set(OFFERED), set(OFFERED_TEXTS), *others)
+            assert media_types in (
+                {"application/json"},
+                set(OFFERED),
+                set(OFFERED_TEXTS),
+                set(OFFERED_EVIDENCE),
+                *others,
+            )
 
 
 def test_a_service_that_asks_for_no_key_says_so() -> None:

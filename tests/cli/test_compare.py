@@ -39,6 +39,21 @@ def test_copies_are_the_same_and_strangers_are_not(files: dict[str, Path]) -> No
     assert answer["stranger_chance"] > 0.001
 
 
+def test_page_of_two_files_is_written(files: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "pair.html"
+    compared = bookprint("compare", files["first"], files["copy"], "--html", out)
+    assert (compared.returncode, compared.stderr) == (0, "")
+    assert "<bdi>first.txt</bdi>" in out.read_text(encoding="utf-8")
+    signed = tmp_path / "copy.json"
+    signed.write_text(bookprint("sign", files["copy"]).stdout, encoding="utf-8")
+    refused = bookprint("compare", files["first"], signed, "--html", out)
+    assert refused.returncode == 2
+    assert "--html shows the texts of two files." in refused.stderr
+    unwritable = bookprint("compare", files["first"], files["copy"], "--html", tmp_path / "no" / "pair.html")
+    assert unwritable.returncode == 2
+    assert "cannot be written" in unwritable.stderr
+
+
 def test_signatures_and_identifiers_say_what_the_file_says(files: dict[str, Path], tmp_path: Path) -> None:
     signed = tmp_path / "first.json"
     signed.write_text(bookprint("sign", files["first"]).stdout, encoding="utf-8")

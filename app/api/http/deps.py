@@ -139,12 +139,17 @@ MARC = "application/marc"
 MARC_JSON = "application/marc-in-json"
 JSON_LD = "application/ld+json"
 TEXT = "text/plain"
+TEI = "application/tei+xml"
+CSV = "text/csv"
 
 OFFERED = (JSON, MARCXML, MARC, MARC_JSON, JSON_LD)
 """The types of a book, the one that is preferred first."""
 
 OFFERED_TEXTS = (JSON, TEXT)
 """The types of a text."""
+
+OFFERED_EVIDENCE = (JSON, JSON_LD, TEI, CSV)
+"""The types of the relation of two books."""
 
 _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 
@@ -170,6 +175,11 @@ def chosen(request: Request) -> str:
 def chosen_text(request: Request) -> str:
     """The type of a text that the client likes best; raises NotAcceptable."""
     return _chosen(request, OFFERED_TEXTS)
+
+
+def chosen_evidence(request: Request) -> str:
+    """The type of a relation that the client likes best; raises NotAcceptable."""
+    return _chosen(request, OFFERED_EVIDENCE)
 
 
 def best(accept: str, offered: Sequence[str]) -> str:

@@ -22,8 +22,8 @@ _DESCRIPTIONS = {
     "that a book of the request is outside of.",
     404: "There is no such book, cluster, job, relation, decision, page or webhook.",
     406: "None of the types in Accept can be answered.",
-    409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; or "
-    "there are no vectors to go by.",
+    409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; "
+    "more pages match than are written one by one; or there are no vectors to go by.",
     410: "The changes asked for are not kept any more.",
     412: "The book has changed since the version in If-Match.",
     413: "The body or the file, or the text in it, is larger than this service takes.",

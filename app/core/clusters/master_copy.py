@@ -209,7 +209,7 @@ def _shared(added: Sequence[str], voters: int) -> str:
 MOST_CHARACTERS = 20_000
 """Of a page that is put to the vote, and of a copy's pages that are aligned with it."""
 
-_WINDOW = re.compile(r"(?s).{1,2000}(?!\S)|.{1,2000}")
+WINDOW = re.compile(r"(?s).{1,2000}(?!\S)|.{1,2000}")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -244,7 +244,7 @@ class _Pages:
     @classmethod
     def of(cls, content: Content) -> "_Pages":
         if content.page_count is None:
-            return cls("window", _WINDOW.findall(content.text))
+            return cls("window", WINDOW.findall(content.text))
         return cls("page", content.text.split(PAGE_BREAK))
 
     @property

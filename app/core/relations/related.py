@@ -1,6 +1,6 @@
 """The relatives of a book: what the machine finds, and what people decide, which outranks it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -91,6 +91,27 @@ class PageMatches:
     similarities: NDArray[np.float64]  # (n,) 0 to 1
     this_labels: Sequence[str | None] | None  # of this book's pages; None: not known, or these are windows
     other_labels: Sequence[str | None] | None  # of the other book's pages
+
+    def by_run(self) -> Iterator["MatchedRun"]:
+        """Each run with the pairs of pages in it, in the order of this book."""
+        for left, right in self.runs:
+            inside = ((self.pairs >= [left[0], right[0]]) & (self.pairs < [left[1], right[1]])).all(axis=1)
+            yield MatchedRun(left, right, self.pairs[inside].tolist(), self.similarities[inside].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRun:
+    """A run of pages, and those of its pairs that match."""
+
+    this: tuple[int, int]  # first page and the one after the last
+    other: tuple[int, int]
+    pairs: Sequence[tuple[int, int]]
+    similarities: Sequence[float]  # 0 to 1
+
+    @property
+    def similarity(self) -> float:
+        """The mean of the pairs, 0 to 1."""
+        return sum(self.similarities) / max(len(self.similarities), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,11 @@ class ClusterMoves:
             self._before.setdefault(row["book_id"], row["before"])
             self._after[row["book_id"]] = row["after"]
 
+    @property
+    def founders(self) -> set[UUID]:
+        """Those of all clusters that books joined or left."""
+        return {*self._before.values(), *self._after.values()}
+
     def changes(self, by: By, deleted: UUID | None) -> list[Mapping[str, Any]]:
         """One change of each cluster that books joined or left, as rows of `book_id` and `data`.
 

@@ -1,12 +1,15 @@
 """Reading clusters, each from one snapshot of the catalogue."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from math import inf
+from typing import Literal
 from uuid import UUID
 
 from app.core.clusters.best_copy import KNOWN, Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Link, Pair
+from app.core.relations.classification import Kind
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
 
@@ -22,6 +25,48 @@ class Member:
     year: int | None
     page_count: int | None
     word_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCluster:
+    """A cluster in a list; figures that are not measured yet, or of too many books, are None."""
+
+    founder_id: UUID
+    founder_title: str | None
+    size: int
+    measured: bool
+    agreement: float | None
+    kinds: Mapping[Kind, int] | None
+    best_id: UUID | None
+    best_title: str | None
+    rank: float  # its place in the order that was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCluster:
+    """What was measured of a cluster as one transaction has left it."""
+
+    written_by: int
+    agreement: float | None
+    kinds: Mapping[Kind, int] | None  # None: too many books
+    best: UUID
+
+
+ClusterOrder = Literal["size", "agreement"]
+
+MOST_SIZE = 2**31 - 1
+"""Books: more are in no cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFilter:
+    """The clusters to list."""
+
+    least: int = 2  # books
+    most: int = MOST_SIZE
+    collection: str | None = None  # that a book of it belongs to
+    order: ClusterOrder = "size"  # the largest first; or those that hang together least
+    after: tuple[float, UUID] | None = None  # the rank and founder to go on behind
 
 
 _FIRST = UUID(int=0)
@@ -68,6 +113,40 @@ _READ_TEXTS = SQL("""
     SELECT id AS book_id, page_labels, entry_id, page_count, codec, data
     FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
 """)
+_LIST_UNMEASURED = SQL("""
+    SELECT founder_id, written_by FROM clusters WHERE by = $by AND NOT measured
+    ORDER BY founder_id LIMIT $limit
+""")
+# Of a cluster that has changed since it was read, nothing is stored.
+_UPDATE_FIGURES = SQL("""
+    UPDATE clusters SET measured = true, agreement = $agreement, kinds = $kinds, best_id = $best
+    WHERE by = $by AND founder_id = $founder AND written_by = $written_by
+""")
+_COUNT_UNMEASURED = SQL("SELECT count(*) AS pending FROM clusters WHERE by = $by AND NOT measured")
+# As an array, so that however little statistics say of the collection, its clusters are found once.
+_IN_COLLECTION = """
+    AND c.founder_id = ANY(ARRAY(
+        SELECT DISTINCT m.founder_id FROM books b JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
+        WHERE b.collection = $collection
+    ))
+"""
+_LIST_CLUSTERS = {
+    (order, in_collection): SQL(f"""
+        SELECT c.*, c.{order}_rank AS rank, founder.title AS founder_title, best.title AS best_title
+        FROM (
+            SELECT * FROM clusters c
+            WHERE by = $by AND size BETWEEN $least AND $most
+                AND ({order}_rank, founder_id) > ($rank, $after::uuid)
+                {_IN_COLLECTION if in_collection else ""}
+            ORDER BY {order}_rank, founder_id LIMIT $limit
+        ) AS c
+        JOIN books founder ON founder.id = c.founder_id
+        LEFT JOIN books best ON best.id = c.best_id
+        ORDER BY c.{order}_rank, c.founder_id
+    """)
+    for order in ("size", "agreement")
+    for in_collection in (False, True)
+}
 _SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
@@ -141,6 +220,36 @@ class Snapshot:
             for row in texts
         }
 
+    async def list_unmeasured(self, by: By, limit: int) -> dict[UUID, int]:
+        """Some clusters to measure, by their founders: which transaction changed each last."""
+        found = await rows(self._connection, _LIST_UNMEASURED, by=by, limit=limit)
+        return {row["founder_id"]: row["written_by"] for row in found}
+
+    async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> list[ListedCluster]:
+        """Up to `limit` clusters of two books or more, in the order that is wanted."""
+        statement = _LIST_CLUSTERS[wanted.order, wanted.collection is not None]
+        values: dict[str, object] = {} if wanted.collection is None else {"collection": wanted.collection}
+        after = wanted.after or (-inf, _FIRST)
+        found = await rows(
+            self._connection,
+            statement,
+            by=by,
+            least=wanted.least,
+            most=wanted.most,
+            rank=after[0],
+            after=after[1],
+            limit=limit,
+            **values,
+        )
+        return [
+            ListedCluster(**{each.name: row[each.name] for each in fields(ListedCluster)}) for row in found
+        ]
+
+    async def count_unmeasured(self, by: By) -> int:
+        [row] = await rows(self._connection, _COUNT_UNMEASURED, by=by)
+        count: int = row["pending"]
+        return count
+
 
 class ClusterQueries:
     """Reads clusters."""
@@ -153,6 +262,10 @@ class ClusterQueries:
         async with self._database.transaction() as connection:
             await rows(connection, _SNAPSHOT)
             yield Snapshot(connection)
+
+    async def update_figures(self, by: By, founder: UUID, measured: MeasuredCluster) -> None:
+        """Store what was measured of a cluster, unless it has changed since."""
+        await self._database.rows(_UPDATE_FIGURES, by=by, founder=founder, **asdict(measured))
 
 
 _READ_AT_ONCE = 10_000

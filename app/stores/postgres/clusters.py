@@ -109,6 +109,22 @@ _PUT_BORDERS = SQL("""
     SELECT $by, * FROM unnest($lefts::uuid[], $rights::uuid[])
     ON CONFLICT DO NOTHING
 """)
+_COUNT = SQL("""
+    WITH counted AS MATERIALIZED (
+        SELECT founder_id, (
+            SELECT count(*) FROM cluster_members m WHERE (m.by, m.founder_id) = ($by, given.founder_id)
+        ) AS size
+        FROM unnest($founders::uuid[]) AS given (founder_id)
+    ),
+    gone AS (
+        DELETE FROM clusters c USING counted
+        WHERE (c.by, c.founder_id) = ($by, counted.founder_id) AND counted.size = 0
+    )
+    INSERT INTO clusters (by, founder_id, size)
+    SELECT $by, founder_id, size FROM counted WHERE size > 0 ORDER BY founder_id
+    ON CONFLICT (by, founder_id) DO UPDATE
+    SET size = excluded.size, written_by = excluded.written_by, measured = false
+""")
 _HEIR = SQL("""
     SELECT m.book_id FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
     WHERE by = $by AND own.book_id = $book AND m.book_id <> $book ORDER BY m.book_id LIMIT 1
@@ -163,6 +179,7 @@ class _Change:
         self._connection = connection
         self._by = by
         self._moves = ClusterMoves()
+        self._touched: set[UUID] = set()  # founders of the clusters that the pairs are in
 
     async def apply(self, pairs: Collection[Pair], deleted: UUID | None = None) -> None:
         """See `update_clusters`; one book may be about to be deleted."""
@@ -175,12 +192,14 @@ class _Change:
                 await self._split(min(group.clusters), group.ends)
         if region:
             await self._compute(region)
+        await self._rows(_COUNT, founders=list(self._touched | self._moves.founders))
         await insert_cluster_changes(self._connection, self._by, self._moves, deleted)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
         """The change of clusters that the changed pairs cause, by `app.core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
         founders = await read_founders(self._connection, self._by, {book for pair in pairs for book in pair})
+        self._touched |= set(founders.values())
         bordering = await self._borders(set(founders.values()))
         bordered = {founder for border in bordering for founder in border}
         forest, unclear = Forest(), set()

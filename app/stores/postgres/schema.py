@@ -5,8 +5,10 @@ Migrations build the tables; a test holds the two against each other.
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Dialect,
     Double,
     ForeignKey,
@@ -254,6 +256,37 @@ Index(
     cluster_members.c.founder_id,
     cluster_members.c.book_id,
 )
+
+AGREEMENT_RANK = "CASE WHEN measured THEN coalesce(agreement, 2) ELSE 3 END"
+"""What hangs together least comes first, and what is not measured last."""
+
+clusters = Table(
+    "clusters",
+    metadata,
+    Column("by", Text, nullable=False),
+    Column("founder_id", Uuid, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column(
+        "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
+    ),  # the transaction that changed it last, by its number
+    Column("measured", Boolean, nullable=False, server_default="false"),  # of its present links:
+    Column("agreement", Double),  # share of its weakest link; null: a person's decision, or too many books
+    Column("kinds", JSONB),  # how many links there are of each kind; null: too many books
+    Column("best_id", Uuid),
+    Column(
+        "size_rank", Double, Computed("-size", persisted=True), nullable=False
+    ),  # by these they are listed
+    Column("agreement_rank", Double, Computed(AGREEMENT_RANK, persisted=True), nullable=False),
+    PrimaryKeyConstraint("by", "founder_id"),
+)
+Index("ix_clusters_by_size_rank_founder_id", clusters.c.by, clusters.c.size_rank, clusters.c.founder_id)
+Index(
+    "ix_clusters_by_agreement_rank_founder_id",
+    clusters.c.by,
+    clusters.c.agreement_rank,
+    clusters.c.founder_id,
+)
+Index("ix_clusters_unmeasured", clusters.c.by, clusters.c.founder_id, postgresql_where=~clusters.c.measured)
 
 cluster_borders = Table(
     "cluster_borders",

@@ -1,5 +1,6 @@
 """Relations and decisions as rows, for tests of clusters: written as those do that make them."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -51,9 +52,11 @@ class Library:
 
 
 async def stored(connection: Connection, by: By) -> Clustering:
-    """The clusters as the tables have them."""
+    """The clusters as the tables have them, whose sizes are checked."""
     members = await connection.fetch("SELECT * FROM cluster_members WHERE by = $1", by)
     founders = {row["book_id"]: row["founder_id"] for row in members}
+    counted = await connection.fetch("SELECT founder_id, size FROM clusters WHERE by = $1", by)
+    assert {row["founder_id"]: row["size"] for row in counted} == Counter(founders.values())
     borders = await connection.fetch("SELECT * FROM cluster_borders WHERE by = $1", by)
     return Clustering(founders, frozenset([(row["left_id"], row["right_id"]) for row in borders]))
 

@@ -1,0 +1,114 @@
+"""The master copy of a cluster: which of its pages to answer, and its document."""
+
+from typing import Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api import examples
+from app.api.clusters.answers import BestCopyAnswer, ClusterNameAnswer, cluster_path
+from app.api.documents import Document, Share, shown
+from app.core.book_rules import MAX_PAGES
+from app.core.clusters.clustering import By
+from app.core.relations.alignment import Unit
+from app.services.clusters import MasterCopyRead
+
+
+class MasterCopyQuery(BaseModel):
+    """The pages of a master copy to answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    first: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_PAGES,
+        description="The page to begin with, from 0. A cursor goes on from where it was given.",
+    )
+    limit: int = Field(default=20, ge=1, le=50, description="How many pages to answer at most.")
+    cursor: str | None = Field(
+        default=None, max_length=200, description="The next_cursor of the answer before."
+    )
+
+
+class VotingCopyAnswer(Document):
+    """A copy that votes."""
+
+    model_config = shown(examples.MASTER_COPY["copies"][0])
+
+    book_id: UUID
+    pages: int = Field(description="How many of its pages match pages of the best copy.")
+
+
+class LeftOutAnswer(Document):
+    """A book of the cluster that does not vote."""
+
+    model_config = shown(examples.MASTER_COPY["left_out"][0])
+
+    book_id: UUID
+    because: str = Field(description="A sentence that says why.")
+
+
+class MasterPageAnswer(Document):
+    """A page of a master copy."""
+
+    model_config = shown(examples.MASTER_PAGE)
+
+    page: int = Field(validation_alias="index", description="Its number in the best copy, from 0.")
+    label: str | None = Field(
+        default=None, description="What is printed on the page of the best copy as its number."
+    )
+    text: str = Field(description="In the lines of the best copy.")
+    copies: int = Field(description="How many copies have the page, the best copy among them.")
+    agreement: Share | None = Field(
+        description="Mean share of these that have the character that is answered; null: there is one alone."
+    )
+    changed: Share = Field(
+        description="Share of the best copy's words that read otherwise, case and punctuation aside."
+    )
+
+
+class MasterCopyLinks(Document):
+    """Paths of the master copy and of its cluster, relative to the root of this service."""
+
+    model_config = shown(examples.MASTER_COPY["links"])
+
+    self: str = Field(description="The master copy.")
+    cluster: str = Field(description="The cluster.")
+
+
+class MasterCopyAnswer(ClusterNameAnswer):
+    """Pages of a text, each in the reading that most of its copies share."""
+
+    model_config = shown(examples.MASTER_COPY)
+
+    by: By = Field(description="same_text: copies of one text; related: any verified relation.")
+    unit: Unit = Field(description="window: the best copy has no pages; some 300 words stand in for each.")
+    page_count: int = Field(description="How many pages the whole has.")
+    best_copy: BestCopyAnswer = Field(
+        description="Its pages and lines are answered, and its readings where votes are equal."
+    )
+    copies: list[VotingCopyAnswer] = Field(description="Copies that vote, the best copy first; ten at most.")
+    left_out: list[LeftOutAnswer] = Field(description="Books that do not vote; a hundred are named.")
+    items: list[MasterPageAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next pages; null on the last.")
+    links: MasterCopyLinks
+
+    @classmethod
+    def of(cls, read: MasterCopyRead, next_cursor: str | None) -> Self:
+        labels = read.labels or [None] * read.master.page_count
+        pages = (MasterPageAnswer.model_validate(page) for page in read.master.pages)
+        path = cluster_path(read.name)
+        return cls(
+            id=read.name.id,
+            key=read.name.key,
+            by=read.name.by,
+            unit=read.master.unit,
+            page_count=read.master.page_count,
+            best_copy=BestCopyAnswer.model_validate(read.best),
+            copies=[VotingCopyAnswer.model_validate(copy) for copy in read.copies],
+            left_out=[LeftOutAnswer.model_validate(book) for book in read.left_out],
+            items=[page.model_copy(update={"label": labels[page.page]}) for page in pages],
+            next_cursor=next_cursor,
+            links=MasterCopyLinks(self=f"{path}/text", cluster=path),
+        )

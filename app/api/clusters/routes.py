@@ -1,0 +1,159 @@
+"""Clusters, lists of them, and their master copies over HTTP."""
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+
+from app.api import examples
+from app.api.clusters.answers import ClusterAnswer, ClusterQuery, MemberQuery, cluster_path
+from app.api.clusters.lists import ClusterList, ClusterListQuery, ListedClusterAnswer
+from app.api.clusters.master_copies import MasterCopyAnswer, MasterCopyQuery
+from app.api.documents import Cursors
+from app.api.http import deps
+from app.api.http.deps import BookId, ServicesDep
+from app.api.http.openapi import Responses, problems, with_headers
+from app.api.http.routes import SubjectRouter
+from app.core.clusters.cluster_name import ClusterName
+from app.core.errors import UnknownCluster
+from app.core.model import PAGE_BREAK
+from app.services.clusters import ClusterFilter, ClusterPage, MasterCopyRead
+
+router = SubjectRouter("/v1", tag="clusters", description="Copies of one text, or related books, together.")
+
+ClusterId = Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])]
+AcceptedTextType = Annotated[str, Depends(deps.chosen_text)]
+
+_MOVED = with_headers(308, Location="The path of the cluster that the books are in.")
+_LINK = with_headers(200, Link="The next pages, of text/plain.", Vary="Accept")
+_MASTER_COPY: Responses = {200: _LINK[200] | {"content": {deps.TEXT: {"schema": {"type": "string"}}}}}
+
+_SHOWN = 100
+"""Characters of a wrong id that are repeated to the client."""
+
+
+@router.get("/clusters", summary="List clusters", responses=problems(422, 503), scope="read")
+async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: ServicesDep) -> ClusterList:
+    """Lists the clusters of two books or more, the largest first or those that hang together least.
+
+    With a collection, those that have a book of it. Sizes are always of the present; workers measure how a
+    cluster hangs together within seconds after it has changed.
+    """
+    cursors = Cursors("clusters", query.by, query.min_size, query.max_size, query.collection, query.order)
+    wanted = ClusterFilter(
+        query.min_size, query.max_size, query.collection, query.order, cursors.rank(query.cursor)
+    )
+    page = await services.clusters.list_clusters(query.by, wanted, query.limit)
+    last = page.clusters[-1] if page.more else None
+    return ClusterList(
+        pending=page.pending,
+        items=[ListedClusterAnswer.of(query.by, each) for each in page.clusters],
+        next_cursor=last and cursors.at_rank(last.rank, last.founder_id),
+    )
+
+
+@router.get(
+    "/books/{book_id}/cluster",
+    summary="Read the cluster of a book",
+    responses=problems(404, 422, 503),
+    scope="read",
+)
+async def read_cluster_of_book(
+    book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
+) -> ClusterAnswer:
+    """Answers the books that this one belongs together with, oldest first, itself included.
+
+    They are joined by verified relations, directly or over others, and kept apart where a person rejected a
+    relation.
+    """
+    cursors = Cursors("cluster of", book_id, query.by, query.collection)
+    page = await services.clusters.of_book(
+        book_id, query.by, cursors.book(query.cursor), query.limit, query.collection
+    )
+    return _answer(page, cursors)
+
+
+@router.get(
+    "/clusters/{cluster_id}",
+    summary="Read a cluster",
+    response_model=ClusterAnswer,
+    responses=_MOVED | problems(404, 422, 503),
+    scope="read",
+)
+async def read_cluster(
+    cluster_id: ClusterId, query: Annotated[MemberQuery, Query()], request: Request, services: ServicesDep
+) -> ClusterAnswer | RedirectResponse:
+    """Answers the books of a cluster, oldest first.
+
+    An id or a key that it had before it was joined to an older one is answered with 308 and the present id.
+    So is one from before its oldest book was deleted, and any of its books in place of the oldest.
+    """
+    name = _name(cluster_id)
+    cursors = Cursors("cluster", name.by, name.book_id, query.collection)
+    page = await services.clusters.read(name, cursors.book(query.cursor), query.limit, query.collection)
+    if page.name != name:
+        return _moved(cluster_path(page.name), request)
+    return _answer(page, cursors)
+
+
+@router.get(
+    "/clusters/{cluster_id}/text",
+    summary="Read the master copy of a cluster",
+    response_model=MasterCopyAnswer,
+    responses=_MASTER_COPY | _MOVED | problems(404, 406, 409, 422, 503),
+    scope="read",
+)
+async def read_master_copy(
+    cluster_id: ClusterId,
+    query: Annotated[MasterCopyQuery, Query()],
+    request: Request,
+    services: ServicesDep,
+    media_type: AcceptedTextType,
+    response: Response,
+) -> MasterCopyAnswer | Response:
+    """Answers pages of the text, each in the reading that most copies of the cluster share.
+
+    They are the pages of the best copy of which the text is kept. Ten copies vote, itself included; parts
+    of it vote on their pages. Readings with equal votes are the best copy's. Where there is one other copy
+    of a page, and it is cleaner (the best one may be best because it is complete), its reading counts.
+    As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
+    """
+    present = await services.clusters.present_name(_name(cluster_id))
+    if present != _name(cluster_id):
+        return _moved(f"{cluster_path(present)}/text", request)
+    cursors = Cursors("text", present.by, present.book_id, query.first)
+    first = cursors.number(query.cursor) or query.first
+    read = await services.master_copies.read(present, range(first, first + query.limit))
+    end = first + len(read.master.pages)
+    next_cursor = cursors.at_number(end) if first < end < read.master.page_count else None
+    if media_type == deps.TEXT:
+        return _text(read, request, next_cursor)
+    response.headers["Vary"] = "Accept"
+    return MasterCopyAnswer.of(read, next_cursor)
+
+
+def _text(read: MasterCopyRead, request: Request, next_cursor: str | None) -> Response:
+    headers = {"Vary": "Accept"}
+    if next_cursor is not None:
+        following = request.url.include_query_params(cursor=next_cursor)
+        headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    pages = PAGE_BREAK.join(page.text for page in read.master.pages)
+    return PlainTextResponse(pages, headers=headers)
+
+
+def _moved(path: str, request: Request) -> RedirectResponse:
+    asked = f"?{request.url.query}" if request.url.query else ""
+    # Not to be cached: where the clusters part again, the id names the younger one as before.
+    return RedirectResponse(f"{path}{asked}", 308, {"Cache-Control": "no-cache"})
+
+
+def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
+    next_cursor = cursors.at_book(page.members[-1].book_id) if page.more else None
+    return ClusterAnswer.of(page, next_cursor)
+
+
+def _name(cluster_id: str) -> ClusterName:
+    name = ClusterName.read(cluster_id)
+    if name is None:
+        raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
+    return name

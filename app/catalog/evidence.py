@@ -1,0 +1,227 @@
+"""Evidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
+
+A page is named by its IIIF canvas where an identifier of its book says how canvases are called: `canvas:` and
+an address in which {page} stands for the number of the page, from 1, as {page:4} with zeros before it. Else
+it is a fragment, page=13, of the IIIF manifest that the identifier `iiif:` names, or of the book's own URN. A
+manifest alone does not tell how its canvases are called (IIIF Presentation 3.0, section 3.2).
+"""
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any, Literal
+from uuid import UUID, uuid5
+from xml.etree import ElementTree
+
+from app.core.errors import EvidenceTooLong
+from app.core.model import Metadata
+from app.core.relations.related import PageMatches, RelationSummary
+
+_ANNOTATION = "http://www.w3.org/ns/anno.jsonld"
+_IIIF = "http://iiif.io/api/presentation/3/context.json"
+_TEI = "http://www.tei-c.org/ns/1.0"
+_PDF_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
+"""The one specification that W3C lists by which a fragment names a page."""
+
+MOST_PAIRS = 10_000
+"""Pairs of pages that are written one by one."""
+
+Form = Literal["annotations", "tei", "csv"]
+
+_NAMES = UUID("6f1d3a52-2c0b-5b0e-9a52-5d0d2f3e8c41")
+"""The name space of the ids of annotations."""
+
+_PLACE = re.compile(r"\{page(?::(\d))?\}")
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+_COLUMNS = (
+    *("run", "this_start", "this_end", "other_start", "other_end"),
+    *("this_first_label", "this_last_label", "other_first_label", "other_last_label"),
+    *("matches", "similarity"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBook:
+    """A book by its id and metadata."""
+
+    book_id: UUID
+    metadata: Metadata
+
+    def page(self, unit: str, index: int) -> str:
+        """The address of a page, or of a window of words."""
+        if self.has_canvases(unit):
+            return self._canvas(index)
+        return f"{self._source}#{unit}={index + 1}"
+
+    def resource(self, unit: str, index: int) -> dict[str, Any]:
+        """The page as a resource of a Web Annotation."""
+        if self.has_canvases(unit):
+            canvas: dict[str, Any] = {"id": self._canvas(index), "type": "Canvas"}
+            if (manifest := self._address("iiif")) is not None:
+                canvas["partOf"] = [{"id": manifest, "type": "Manifest"}]
+            return {"type": "SpecificResource", "source": canvas}
+        selector = {"type": "FragmentSelector", "value": f"{unit}={index + 1}"}
+        if unit == "page":
+            selector["conformsTo"] = _PDF_FRAGMENTS
+        return {"type": "SpecificResource", "source": self._source, "selector": selector}
+
+    def has_canvases(self, unit: str) -> bool:
+        """Whether it is known how the canvases of the pages are called."""
+        return unit == "page" and _PLACE.search(self._address("canvas") or "") is not None
+
+    @property
+    def _source(self) -> str:
+        return self._address("iiif") or f"urn:uuid:{self.book_id}"
+
+    def _canvas(self, index: int) -> str:
+        template = self._address("canvas") or ""
+        return _PLACE.sub(lambda found: str(index + 1).zfill(int(found[1] or 0)), template)
+
+    def _address(self, scheme: str) -> str | None:
+        """The first identifier of a scheme that is a web address."""
+        for identifier in self.metadata.identifiers:
+            name, _, value = identifier.partition(":")
+            if name == scheme and re.fullmatch(r"https?://[^\s\"<>\\^`|#]+", value):
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairEvidence:
+    """Two books, how they are related, and which of their pages match."""
+
+    this: NamedBook
+    other: NamedBook
+    relation: RelationSummary  # seen from the first
+    matches: PageMatches
+
+    @property
+    def unit(self) -> str:
+        return self.matches.unit or "page"
+
+
+def written(evidence: PairEvidence, form: Form) -> bytes:
+    """The document of this form; raises `EvidenceTooLong` for one of too many pairs of pages."""
+    if form == "csv":
+        return run_table(evidence).encode()
+    if (pairs := len(evidence.matches.pairs)) > MOST_PAIRS:
+        raise EvidenceTooLong(
+            f"{pairs:,} pairs of pages match, more than the {MOST_PAIRS:,} that are written one by one."
+        )
+    return tei(evidence) if form == "tei" else json.dumps(annotations(evidence), ensure_ascii=False).encode()
+
+
+def annotations(evidence: PairEvidence) -> dict[str, Any]:
+    """An AnnotationCollection with one page: a linking annotation for each pair of pages that match."""
+    this, other, unit = evidence.this, evidence.other, evidence.unit
+    with_canvases = this.has_canvases(unit) or other.has_canvases(unit)
+    collection = uuid5(_NAMES, f"{this.book_id} {other.book_id}")
+    items = [
+        {
+            "id": f"urn:uuid:{uuid5(collection, f'{unit} {i} {j}')}",
+            "type": "Annotation",
+            "motivation": "linking",
+            "target": this.resource(unit, i),
+            "body": [
+                {**other.resource(unit, j), "purpose": "linking"},
+                {
+                    "type": "TextualBody",
+                    "value": f"similarity {similarity:.2f}",
+                    "format": "text/plain",
+                    "language": "en",
+                    "purpose": "assessing",
+                },
+            ],
+        }
+        for (i, j), similarity in zip(
+            evidence.matches.pairs.tolist(), evidence.matches.similarities.tolist(), strict=True
+        )
+    ]
+    return {
+        # That of IIIF comes last (IIIF Presentation 3.0, section 4.6).
+        "@context": [_ANNOTATION, _IIIF] if with_canvases else _ANNOTATION,
+        "id": f"urn:uuid:{collection}",
+        "type": "AnnotationCollection",
+        "label": _title(evidence),
+        "total": len(items),
+        "first": {
+            "id": f"urn:uuid:{uuid5(collection, 'first')}",
+            "type": "AnnotationPage",
+            "startIndex": 0,
+            "items": items,
+        },
+    }
+
+
+def tei(evidence: PairEvidence) -> bytes:
+    """A TEI document: both books, and a linkGrp of each run with a link of each pair of pages that match.
+
+    `cert` is the confidence of a relation, and of a link how alike its pages are.
+    """
+    root, relation = ElementTree.Element("TEI", xmlns=_TEI), evidence.relation
+    header = _below(_below(root, "teiHeader"), "fileDesc")
+    _below(_below(header, "titleStmt"), "title", _title(evidence))
+    _below(_below(header, "publicationStmt"), "p", "Computed by Bookprint.")
+    _below(_below(header, "sourceDesc"), "p", "The texts of both books, page by page.")
+    stand_off = _below(root, "standOff", type=relation.kind, cert=f"{relation.confidence:.4f}")
+    books = _below(stand_off, "listBibl")
+    for name, book in (("this", evidence.this), ("other", evidence.other)):
+        known = book.metadata
+        described = _below(books, "bibl")
+        described.set("xml:id", name)
+        for author in known.authors:
+            _below(described, "author", author)
+        _below(described, "title", known.title or "untitled")
+        if known.volume:
+            _below(described, "biblScope", known.volume, unit="volume")
+        if known.year is not None:
+            _below(described, "date", str(known.year))
+        for identifier in (f"uuid:{book.book_id}", *known.identifiers):
+            scheme, _, value = identifier.partition(":")
+            _below(described, "idno", value, type=re.sub(r"^(?![A-Za-z])", "x-", scheme))
+    for number, run in enumerate(evidence.matches.by_run(), start=1):
+        group = _below(stand_off, "linkGrp", type="run", subtype=evidence.unit, n=str(number))
+        for (i, j), similarity in zip(run.pairs, run.similarities, strict=True):
+            target = f"{evidence.this.page(evidence.unit, i)} {evidence.other.page(evidence.unit, j)}"
+            _below(group, "link", target=target, cert=f"{similarity:.4f}")
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def run_table(evidence: PairEvidence) -> str:
+    """CSV of the runs; pages are counted from 0, the end exclusive."""
+    file, matches = StringIO(newline=""), evidence.matches
+    writer = csv.writer(file)
+    writer.writerow(_COLUMNS)
+    for number, run in enumerate(matches.by_run(), start=1):
+        labels = (*_ends(matches.this_labels, run.this), *_ends(matches.other_labels, run.other))
+        writer.writerow((number, *run.this, *run.other, *labels, len(run.pairs), f"{run.similarity:.4f}"))
+    return file.getvalue()
+
+
+def _ends(labels: Sequence[str | None] | None, pages: tuple[int, int]) -> tuple[str, str]:
+    """What is printed on the first and on the last page."""
+    return ("", "") if not labels else (labels[pages[0]] or "", labels[pages[1] - 1] or "")
+
+
+def _title(evidence: PairEvidence) -> str:
+    titles = (evidence.this.metadata.title or "untitled", evidence.other.metadata.title or "untitled")
+    return "Pages of “{}” that match pages of “{}”".format(*titles)
+
+
+def _below(
+    parent: ElementTree.Element, name: str, text: str | None = None, **attributes: str
+) -> ElementTree.Element:
+    plain = {key: _plain(value) for key, value in attributes.items()}
+    child = ElementTree.SubElement(parent, name, plain)
+    child.text = None if text is None else _plain(text)
+    return child
+
+
+def _plain(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

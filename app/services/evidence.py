@@ -1,0 +1,202 @@
+"""The evidence for a relation: of two books of the catalogue, to travel; of two texts, to be shown."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+
+from app.catalog.evidence import NamedBook, PairEvidence
+from app.core.clusters.master_copy import WINDOW
+from app.core.model import PAGE_BREAK, Content, Metadata, Submission
+from app.core.relations.alignment import Alignment, Unit, align, concatenated
+from app.core.relations.classification import Kind
+from app.core.relations.related import PageMatches, RelationSummary, StoredRelation
+from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
+from app.core.relations.revision import changed_lines, is_one_issue
+from app.core.relations.word_differences import Difference, Passage, common_words, place_of, word_differences
+from app.core.signatures.sketch import page_signatures, sketch
+from app.core.text.page_furniture import printed_numbers
+from app.services.books import Books
+from app.services.relations import Relations, effective_of
+
+MOST_COMPARED = 200
+"""Pages of a book whose words are compared with those of the other one, evenly over the book."""
+
+MOST_SHOWN = 12
+"""Pages that are shown beside those of the other book."""
+
+LONGEST_SHOWN = 20_000
+"""Characters of a page that are shown."""
+
+
+class EvidenceOfPairs:
+    """Reads what travels of a relation."""
+
+    def __init__(self, relations: Relations, books: Books) -> None:
+        self._relations = relations
+        self._books = books
+
+    async def read(self, book_id: UUID, other_id: UUID) -> PairEvidence:
+        """The matching pages of two books; raises `UnknownBook` and `NotCompared`."""
+        related, matches = await self._relations.pair(book_id, other_id)
+        this, other = [
+            NamedBook(each, (await self._books.get(each)).metadata) for each in (book_id, other_id)
+        ]
+        summary = effective_of(related)
+        assert summary is not None  # else they were not compared
+        return PairEvidence(this, other, summary, matches)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedBook:
+    """A book as it is shown beside another one."""
+
+    metadata: Metadata
+    unit_count: int  # of pages, or of windows of some 300 words where the pages are not known
+    page_count: int | None
+    word_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingPages:
+    """A page, the pages of the other book that have its text, and their words."""
+
+    this: int
+    other: tuple[int, int]  # the first and the one after the last
+    passages: Sequence[Passage]
+    begins_inside: bool  # the first of the other pages has more text before
+    ends_inside: bool  # the last one has more text after
+
+    def count(self, kind: Difference) -> int:
+        """The words that differ in this way."""
+        return sum(each.words for each in self.passages if each.kind == kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownPair:
+    """Two books with all that their page shows."""
+
+    this: PairedBook
+    other: PairedBook
+    finding: StoredRelation
+    matches: PageMatches
+    differing: Sequence[DifferingPages]  # those with most differences, in the order of this book
+    compared: int  # pages among which these were found
+    matched: int  # pages of this book that match any
+
+
+def shown_pair(this: Submission, other: Submission) -> ShownPair:
+    """Two books with their texts, compared as the service compares books."""
+    left, right = _content(this), _content(other)
+    sketches = sketch(left), sketch(right)
+    one, two = (
+        ComparedBook(each.pages, each.minhash, sent.metadata)
+        for each, sent in zip(sketches, (this, other), strict=True)
+    )
+    comparison = compare(one, two)
+    alignment, revised = comparison.alignment, None
+    relation = relation_of(comparison, this.metadata, other.metadata)
+    if relation.classification.kind == "SAME_PAGINATION" and not is_one_issue(this.metadata, other.metadata):
+        assert alignment is not None
+        revised = changed_lines(left, right, alignment)
+        relation = relation_of(comparison, this.metadata, other.metadata, revised)
+    texts = _pages(left), _pages(right)
+    if alignment is None or alignment.unit == "window":
+        # The windows that were compared are of the normal form; those of the text are aligned anew.
+        signed = (page_signatures(Content(PAGE_BREAK.join(pages), len(pages))) for pages in texts)
+        matches = _matches("window", align(*signed))
+    else:
+        matches = _matches("page", alignment, _labels(this, texts[0]), _labels(other, texts[1]))
+    pages = _matched(matches, same_breaks=relation.classification.kind in _SAME_BREAKS)
+    step = max(len(pages) / MOST_COMPARED, 1.0)
+    places = [int(each * step) for each in range(min(len(pages), MOST_COMPARED))]
+    known = common_words(*texts)
+    differing = [_differing(*pages[place], texts[0], texts[1], known) for place in places]
+    most = sorted(differing, key=lambda each: (-each.count("other"), -each.count("ocr"), each.this))
+    found = relation.classification
+    return ShownPair(
+        PairedBook(this.metadata, len(texts[0]), left.page_count, sketches[0].word_count),
+        PairedBook(other.metadata, len(texts[1]), right.page_count, sketches[1].word_count),
+        StoredRelation(
+            RelationSummary(found.kind, found.direction, found.confidence),
+            CLASSIFIER,
+            found.because,
+            found.confidences,
+            relation.signals,
+            revised,
+        ),
+        matches,
+        sorted(most[:MOST_SHOWN], key=lambda each: each.this),
+        len(differing),
+        len(pages),
+    )
+
+
+def _content(sent: Submission) -> Content:
+    assert sent.content is not None  # a file has a text, or is refused
+    return sent.content
+
+
+def _pages(content: Content) -> list[str]:
+    if content.page_count is None:
+        return WINDOW.findall(content.text)
+    return content.text.split(PAGE_BREAK)
+
+
+def _labels(sent: Submission, pages: Sequence[str]) -> Sequence[str | None]:
+    """What is printed on the pages as their numbers."""
+    numbers = ((None if number is None else str(number)) for number in printed_numbers(pages))
+    return sent.page_labels or list(numbers)
+
+
+def _matches(
+    unit: Unit,
+    alignment: Alignment,
+    this_labels: Sequence[str | None] | None = None,
+    other_labels: Sequence[str | None] | None = None,
+) -> PageMatches:
+    every = concatenated(alignment.runs)
+    return PageMatches(
+        unit,
+        [(run.left, run.right) for run in alignment.runs],
+        every.pairs.astype(np.int32),
+        every.similarities,
+        this_labels,
+        other_labels,
+    )
+
+
+_SAME_BREAKS: frozenset[Kind] = frozenset({"SAME_PAGINATION", "CONTIGUOUS_SUBSET"})
+
+
+def _matched(matches: PageMatches, *, same_breaks: bool) -> list[tuple[int, tuple[int, int]]]:
+    """Each page that matches, in order, and the pages of the other book among which its text is.
+
+    With other page breaks these are one more on either side.
+    """
+    around = 0 if same_breaks else 1
+    found: dict[int, list[int]] = defaultdict(list)
+    for i, j in matches.pairs[np.argsort(-matches.similarities, kind="stable")].tolist():
+        found[i].append(j)
+    pages = []
+    for i, others in sorted(found.items()):
+        near = [j for j in others if abs(j - others[0]) <= around]  # not those of another run
+        pages.append((i, (max(min(near) - around, 0), max(near) + 1 + around)))
+    return pages
+
+
+def _differing(
+    page: int,
+    others: tuple[int, int],
+    pages: Sequence[str],
+    other_pages: Sequence[str],
+    known: frozenset[str],
+) -> DifferingPages:
+    """The differences of a page; what the other pages have before and behind its text is left out."""
+    first, end = others[0], min(others[1], len(other_pages))
+    text = "\n".join(each[:LONGEST_SHOWN] for each in other_pages[first:end])
+    start, stop = (0, len(text)) if end - first == 1 else place_of(pages[page], text)
+    passages = word_differences(pages[page][:LONGEST_SHOWN], text[start:stop], known)
+    return DifferingPages(page, (first, end), passages, start > 0, stop < len(text))
