@@ -41,31 +41,44 @@ class IdentifierLookup:
         self._indexes = indexes
 
     async def look_up(
-        self, query: Identifier, question: Question, after: Position | None, limit: int
+        self,
+        query: Identifier,
+        question: Question,
+        after: Position | None,
+        limit: int,
+        collection: str | None = None,
     ) -> Answer:
         """The books near an identifier; those with the same text where no distance is asked for.
+
+        With a `collection` those of its books alone.
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
         entry = Entry(0, query.fingerprint, None)
         if not isinstance(question, Verified):
-            return await self._lookup.look_up(entry, question, after, limit)
+            return await self._lookup.look_up(entry, question, after, limit, collection=collection)
         suite = await self._lookup.suite_of(entry)
         books = {book.entry.entry_id: book for book in await self._entries.read_pending(suite)}
         near_entries = await _within_reach(self._indexes.of(suite), query)
-        holders = await self._read_holders(query)
+        holders = await self._read_holders(query, collection)
         wanted = holders.union(near_entries)
-        if wanted:
+        if collection is not None:
+            entry_ids = np.array(list(wanted.union(books)), dtype=np.uint64)
+            current = await self._entries.read_hits_of_collection(
+                collection, entry_ids, 0, entry_ids.size, suite
+            )
+            books = current.summaries
+        elif wanted:
             current = await self._entries.read_current_hits(list(wanted), Hits.none().entry_ids, suite)
             books |= current.summaries
         found = await asyncio.to_thread(_same, query, list(books.values()), holders)
         return _page(found, after, limit)
 
-    async def _read_holders(self, query: Identifier) -> set[int]:
+    async def _read_holders(self, query: Identifier, collection: str | None) -> set[int]:
         """The entries of the books with the identifier's ISBN."""
         if query.isbn is None:
             return set()
-        wanted = BookFilter(identifier=f"isbn:{query.isbn}")
+        wanted = BookFilter(identifier=f"isbn:{query.isbn}", collection=collection)
         return {book.entry_id for book in await self._books.list_books(wanted, None, _HOLDERS)}
 
 
