@@ -20,6 +20,7 @@ from app.api import (
     clusters,
     completeness,
     conflicts,
+    decisions,
     health,
     jobs,
     lookups,
@@ -47,7 +48,18 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, clusters, completeness, conflicts, reconciliation),
+        *(
+            books,
+            bulk,
+            lookups,
+            similar,
+            relations,
+            decisions,
+            clusters,
+            completeness,
+            conflicts,
+            reconciliation,
+        ),
         *(changes, webhooks, audit, jobs, health),
     )
 ]

@@ -16,6 +16,7 @@ from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
+from app.services.decisions import Decisions
 from app.services.descriptions import Descriptions
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
@@ -39,12 +40,14 @@ from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, SuiteStore, TextStore
+from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
-from app.stores.postgres.relations import DecisionStore, RelationStore
+from app.stores.postgres.relations import RelationStore
+from app.stores.postgres.reviews import ReviewQueries
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client
@@ -74,6 +77,7 @@ class Services:
     missing_vectors: MissingSignatures
     relate: Relate
     relations: Relations
+    decisions: Decisions
     clusters: Clusters
     master_copies: MasterCopies
     completeness: Completeness
@@ -148,7 +152,6 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
     upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
-    relations = Relations(related, DecisionStore(database), TextStore(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -172,7 +175,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         relate=Relate(
             entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
         ),
-        relations=relations,
+        relations=Relations(related, TextStore(database)),
+        decisions=Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related),

@@ -1,0 +1,163 @@
+"""What a look at a relation by a person is worth: how doubtful it is, times what hangs on it.
+
+Every doubt is a rule that a librarian would give, with a weight from 0 to 1. Doubts add up as chances do:
+two of one half make three quarters. What hangs on a relation are the books that it brings together, or keeps
+apart: the smaller part counts, as that is what a wrong relation moves to the wrong place.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, log2, prod
+
+from app.core.model import Metadata
+from app.core.relations.classification import (
+    LEAST_SHARED,
+    MOST,
+    OTHER_BREAKS,
+    PART,
+    SAME_TEXT,
+    Direction,
+    Kind,
+)
+from app.core.relations.relation import LEAST_LINK, REVISED_LINES
+from app.core.relations.signals import Signals
+from app.core.text.names import folded
+
+MOST_PART = 1000
+"""Books of a part from which on more of them change nothing."""
+
+_NEAR = 0.05
+"""How far a figure may be from the line that decides, and still be doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedRelation:
+    """The machine's finding about two books, and what is known of both."""
+
+    kind: Kind
+    direction: Direction | None  # of the left book
+    confidence: float  # 0 to 1
+    signals: Signals | None
+    revised: float | None
+    left: Metadata
+    right: Metadata
+    parts: tuple[int, int]  # books in the clusters of both, before the relation joined them
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a look at a relation is worth, and why, in sentences for people."""
+
+    value: float  # 0 to 2
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    weight: float  # 0 to 1
+    because: str
+
+
+def worth_of(relation: ReviewedRelation) -> Worth:
+    """What a look at this relation is worth."""
+    doubts = sorted(_doubts(relation), key=lambda doubt: -doubt.weight)
+    doubt = 1 - prod(1 - each.weight for each in doubts)
+    smaller = min(*relation.parts, MOST_PART)
+    told = [each.because for each in doubts[:3] if each.weight >= doubts[0].weight / 4]
+    if smaller > 1:
+        verb = "keeps apart" if relation.kind in ("UNRELATED", "INSUFFICIENT_TEXT") else "joins"
+        told.append(f"It {verb} {relation.parts[0]} and {relation.parts[1]} books.")
+    because = " ".join(told) or "Nothing speaks against it."
+    return Worth(doubt * (1 + log2(max(smaller, 1)) / log2(MOST_PART)), because)
+
+
+def _doubts(relation: ReviewedRelation) -> Iterator[_Doubt]:
+    yield _Doubt(1 - relation.confidence, f"The machine is sure of it by {relation.confidence:.0%} alone.")
+    if relation.signals is not None:
+        yield from _of_pages(relation, relation.signals)
+    if relation.kind in SAME_TEXT:
+        yield from _of_one_text(relation.left, relation.right)
+    elif relation.kind in ("UNRELATED", "INSUFFICIENT_TEXT"):
+        yield from _of_other_texts(relation.left, relation.right)
+    else:
+        yield from _of_parts(relation)
+
+
+def _of_pages(relation: ReviewedRelation, signals: Signals) -> Iterator[_Doubt]:
+    """Doubts from figures near the lines that decide."""
+    text, pages = signals.text_shared, signals.unit == "page"
+    yield _near(text.most, LEAST_SHARED, "of either book is found in the other")
+    if relation.kind in SAME_TEXT or text.least > MOST - _NEAR:
+        yield _near(text.least, MOST, "of both books is found in each other")
+    if pages and relation.kind in SAME_TEXT | {"CONTIGUOUS_SUBSET"}:
+        yield _near(signals.pages_matched.least, MOST, "of the pages match one to one")
+        yield _near(signals.other_breaks, OTHER_BREAKS, "of the pages lie across page breaks")
+    if relation.kind == "CONTIGUOUS_SUBSET":
+        yield _near(signals.span.most, PART, "of the part is one span of the whole")
+    if relation.revised is not None and relation.kind == "SAME_PAGINATION":
+        yield _near(relation.revised, REVISED_LINES, "of the lines have other words", REVISED_LINES / 2)
+
+
+def _near(figure: float, line: float, told: str, near: float = _NEAR) -> _Doubt:
+    because = f"{figure:.1%} {told}, and {line:.1%} decides."
+    return _Doubt(exp(-abs(figure - line) / near) / 2, because)
+
+
+def _of_one_text(left: Metadata, right: Metadata) -> Iterator[_Doubt]:
+    for same, weight, told in (
+        (_same_volume(left, right), 0.8, "The volumes have other numbers"),
+        (_same_title(left, right), 0.6, "The titles have no more than a few words in common"),
+        (_same_author(left, right), 0.6, "The authors are others"),
+        (_same_identifier(left, right), 0.4, "The identifiers are others"),
+    ):
+        if same is False:
+            yield _Doubt(weight, f"{told}, but the text is the same.")
+
+
+def _of_other_texts(left: Metadata, right: Metadata) -> Iterator[_Doubt]:
+    if _same_identifier(left, right):
+        yield _Doubt(0.8, "Both books have the same identifier, but not the same text.")
+    if _same_title(left, right) and _same_author(left, right) is not False:
+        other = _same_volume(left, right) is False or left.language != right.language
+        yield _Doubt(0.1 if other else 0.6, "Both books have the same title, but not the same text.")
+
+
+def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
+    """Doubts in an overlap, or in a part and its whole."""
+    left, right = relation.left, relation.right
+    strangers = _same_author(left, right) is False and not _same_title(left, right)
+    if strangers:
+        yield _Doubt(0.4, "Books of other authors and titles share some of their text.")
+    if relation.signals is None or relation.direction is not None:
+        return
+    shared = relation.signals.text_shared.most
+    if shared < LEAST_LINK:
+        weight = (0.8 if strangers else 0.3) * (1 - shared / LEAST_LINK)
+        yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared: as much as a preface.")
+
+
+def _same_title(left: Metadata, right: Metadata) -> bool | None:
+    words, others = (set(folded(each.title or "").split()) for each in (left, right))
+    if not words or not others:
+        return None
+    return 2 * len(words & others) >= min(len(words), len(others))
+
+
+def _same_author(left: Metadata, right: Metadata) -> bool | None:
+    names, others = (
+        {name for each in book.authors for name in folded(each).split()} for book in (left, right)
+    )
+    return None if not names or not others else any(len(name) > 1 for name in names & others)
+
+
+def _same_volume(left: Metadata, right: Metadata) -> bool | None:
+    volume, other = (folded(each.volume or "") for each in (left, right))
+    return None if not volume or not other else volume == other
+
+
+def _same_identifier(left: Metadata, right: Metadata) -> bool | None:
+    """Whether both have an identifier in common; None: they have none of the same scheme."""
+    if set(left.identifiers) & set(right.identifiers):
+        return True
+    schemes, others = ({each.partition(":")[0] for each in book.identifiers} for book in (left, right))
+    return False if schemes & others else None
