@@ -19,8 +19,8 @@ from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditF
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
 from app.stores.postgres.decisions import DecisionStore, NewOpinion
+from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
 from app.stores.postgres.webhooks import WebhookStore
 from tests.factories import ACTOR, a_sketch, new_content
 
@@ -67,10 +67,10 @@ class AuditedStores:
         await self.books.delete(self.older, None, actor=WRITER)
 
     async def decide(self) -> None:
-        await self.decisions.insert(self.younger, self.older, "rejected", None, actor=WRITER)
+        await self.decisions.insert([NewOpinion(self.younger, self.older, "rejected")], actor=WRITER)
 
     async def withdraw(self) -> None:
-        await self.decisions.delete(self.younger, self.older, actor=WRITER)
+        await self.decisions.insert([NewOpinion(self.younger, self.older, "withdrawn")], actor=WRITER)
 
     async def make_key(self) -> None:
         await self.keys.insert(_new_key(), actor=WRITER)
@@ -123,7 +123,7 @@ async def library(database: Database) -> AuditedStores:
     webhook = uuid4()
     await books.insert(older, Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)
     await books.insert(younger, Metadata(), new_content(a_sketch(RNG, bytes(16))), actor=ACTOR)
-    await decisions.insert(older, younger, "kind", "SAME_TEXT", actor=ACTOR)
+    await decisions.insert([NewOpinion(older, younger, "kind", "SAME_TEXT")], actor=ACTOR)
     key = await keys.insert(_new_key(), actor=ACTOR)
     await webhooks.insert(webhook, "https://93.184.215.14/", None, "whsec_x", actor=ACTOR)
     return AuditedStores(
