@@ -216,8 +216,8 @@ class PastDecisionAnswer(Document):
     kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected, withdrawn.")
     note: str | None
     outcome: OpinionOutcome = Field(
-        description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was `replaced` before "
-        "it counted; or it is `withdrawn`, or withdrew."
+        description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was "
+        "`replaced` before it counted; or it is `withdrawn`, or withdrew."
     )
     before: DecisionBefore | None = Field(description="Null: nobody had decided.")
 

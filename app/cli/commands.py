@@ -10,6 +10,7 @@ import typer
 from app.cli.changes import audit, changes
 from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
+from app.cli.decisions import decide, decisions, reviews
 from app.cli.demo import demo
 from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
@@ -42,7 +43,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(completeness, sign, reindex, verify, audit, master_copy),
+        *(completeness, sign, reindex, verify, audit, master_copy, reviews, decide, decisions),
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):
