@@ -12,6 +12,7 @@ import asyncpg
 import numpy as np
 import pytest
 
+from app.core.errors import NoDecision
 from app.core.model import Metadata
 from app.services.access.audit import Audit
 from app.services.books import new_book_id
@@ -27,7 +28,7 @@ from tests.factories import ACTOR, a_sketch, new_content
 ROOT = Path(__file__).parents[4]
 RNG = np.random.default_rng(14)
 WRITER = Actor("key", "harvester", uuid4(), "203.0.113.7")
-TABLES = ("books", "decisions", "keys", "webhooks")
+TABLES = ("books", "decisions", "opinions", "keys", "webhooks")
 ANY = AuditFilter()
 
 
@@ -69,6 +70,10 @@ class AuditedStores:
     async def decide(self) -> None:
         await self.decisions.insert([NewOpinion(self.younger, self.older, "rejected")], actor=WRITER)
 
+    async def propose(self) -> None:
+        opinion = NewOpinion(self.younger, self.older, "rejected")
+        await DecisionStore(self.database, needed=2).insert([opinion], actor=WRITER)
+
     async def withdraw(self) -> None:
         await self.decisions.insert([NewOpinion(self.younger, self.older, "withdrawn")], actor=WRITER)
 
@@ -100,6 +105,7 @@ WRITES: list[tuple[Action, Write]] = [
     ("book.content_replaced", AuditedStores.replace),
     ("book.deleted", AuditedStores.delete),
     ("decision.made", AuditedStores.decide),
+    ("decision.proposed", AuditedStores.propose),
     ("decision.withdrawn", AuditedStores.withdraw),
     ("key.created", AuditedStores.make_key),
     ("key.revoked", AuditedStores.revoke_key),
@@ -212,7 +218,8 @@ async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log:
     done = await written(log)
     await library.revoke_key()
     await library.rotate_key()
-    await library.withdraw()
+    with pytest.raises(NoDecision):
+        await library.withdraw()
     await library.books.insert(new_book_id(), Metadata(), same, actor=WRITER)
     await library.bulk.insert([NewBook(new_book_id(), Metadata(), same)], actor=WRITER)
     await library.books.update_content(library.younger, same, None, actor=WRITER)
