@@ -16,7 +16,6 @@ from app.core.text.content import content_from_pages
 from app.synthesis.noise import corrupt
 from bench.data.book_pairs import SEED, Half, made_pairs
 from bench.data.paginated_books import Shelf, halves
-from bench.data.pair_truth import borderline
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
 
@@ -65,9 +64,8 @@ def run(out_dir: Path) -> Section:
 def judged_pairs(books: Sequence[CorpusBook], half: Half) -> Iterator[Judged]:
     """Compared pairs of one half of the works."""
     for pair in made_pairs(books, half, PER_KIND, SEED, _NOISE):
-        if not borderline(pair.truth):
-            relation = compared((pair.left, pair.right), pair.metadata)
-            yield Judged(relation, pair.recipe, relation.kind == pair.truth.kind)
+        relation = compared((pair.left, pair.right), pair.metadata)
+        yield Judged(relation, pair.recipe, relation.kind == pair.truth.kind)
     shelf = halves(books, SEED)[0 if half == "tuning" else 1]
     yield from _with_advertisements(shelf, np.random.default_rng(SEED))
 
@@ -92,14 +90,13 @@ def _with_advertisements(shelf: Shelf, rng: np.random.Generator) -> Iterator[Jud
     for first, second in list(pairwise(sorted(shelf.works))) * 2:
         one, other = shelf.works[first][0], shelf.works[second][0]
         third = shelf.others(1, [one, other], rng)[0]
-        leaves = int(rng.integers(8, 40))
+        shorter = min(one.page_count, other.page_count, 400)
+        leaves = round(shorter * float(rng.uniform(0.04, 0.16)))
         start = int(rng.integers(0, max(third.page_count - leaves, 1)))
         rate = float(rng.choice(_NOISE[:3]))
         sides = []
         for source in (one, other):
-            length = int(rng.integers(120, 400))
-            numbers = [*range(min(source.page_count, length))]
-            own = [source.page(page) for page in numbers]
+            own = [source.page(page) for page in range(min(source.page_count, 400))]
             own += [third.page(page) for page in range(start, min(start + leaves, third.page_count))]
             sides.append([corrupt(page, rate, rng) for page in own])
         known = [

@@ -1,4 +1,4 @@
-"""Two people decide on the same pairs while the API processes are killed: no acknowledged decision is lost."""
+"""Two people decide on the same pairs while API processes are killed: no acknowledged decision is lost."""
 
 import asyncio
 from collections.abc import Iterator

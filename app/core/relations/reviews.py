@@ -26,7 +26,10 @@ from app.core.text.names import folded
 MOST_PART = 1000
 """Books of a part from which on more of them change nothing."""
 
-_NEAR = 0.05
+_LEAST_TOLD = 0.01
+"""Doubts below this are not told."""
+
+_NEAR = 0.02
 """How far a figure may be from the line that decides, and still be doubtful."""
 
 
@@ -63,7 +66,7 @@ def worth_of(relation: ReviewedRelation) -> Worth:
     doubts = sorted(_doubts(relation), key=lambda doubt: -doubt.weight)
     doubt = 1 - prod(1 - each.weight for each in doubts)
     smaller = min(*relation.parts, MOST_PART)
-    told = [each.because for each in doubts[:3] if each.weight >= doubts[0].weight / 4]
+    told = [each.because for each in doubts[:3] if each.weight >= max(doubts[0].weight / 4, _LEAST_TOLD)]
     if smaller > 1:
         verb = "keeps apart" if relation.kind in ("UNRELATED", "INSUFFICIENT_TEXT") else "joins"
         told.append(f"It {verb} {relation.parts[0]} and {relation.parts[1]} books.")
@@ -86,7 +89,7 @@ def _doubts(relation: ReviewedRelation) -> Iterator[_Doubt]:
 def _of_pages(relation: ReviewedRelation, signals: Signals) -> Iterator[_Doubt]:
     """Doubts from figures near the lines that decide."""
     text, pages = signals.text_shared, signals.unit == "page"
-    yield _near(text.most, LEAST_SHARED, "of either book is found in the other")
+    yield _near(text.most, LEAST_SHARED, "of either book is found in the other", _NEAR / 4)
     if relation.kind in SAME_TEXT or text.least > MOST - _NEAR:
         yield _near(text.least, MOST, "of both books is found in each other")
     if pages and relation.kind in SAME_TEXT | {"CONTIGUOUS_SUBSET"}:
@@ -125,19 +128,22 @@ def _of_other_texts(left: Metadata, right: Metadata) -> Iterator[_Doubt]:
 def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
     """Doubts in an overlap, or in a part and its whole."""
     left, right = relation.left, relation.right
-    strangers = _same_author(left, right) is False and not _same_title(left, right)
+    known = (_same_title(left, right), _same_author(left, right))
+    strangers = False in known and True not in known
     if strangers:
-        yield _Doubt(0.4, "Books of other authors and titles share some of their text.")
-    if relation.signals is None or relation.direction is not None:
-        return
-    shared = relation.signals.text_shared.most
-    if shared < LEAST_LINK:
-        weight = (0.8 if strangers else 0.3) * (1 - shared / LEAST_LINK)
-        yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared: as much as a preface.")
+        weight = 0.3 if None in known else 0.5
+        yield _Doubt(weight, "Books of other authors or titles share some of their text.")
+    if relation.signals is not None and relation.direction is None:
+        shared = relation.signals.text_shared.most
+        weight = (0.8 if strangers else 0.4) * max(1 - shared / (2 * LEAST_LINK), 0)
+        yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared, as of a common appendix.")
 
 
 def _same_title(left: Metadata, right: Metadata) -> bool | None:
-    words, others = (set(folded(each.title or "").split()) for each in (left, right))
+    """Whether half of the longer words of the shorter title are in the other one."""
+    words, others = (
+        {word for word in folded(each.title or "").split() if len(word) > 2} for each in (left, right)
+    )
     if not words or not others:
         return None
     return 2 * len(words & others) >= min(len(words), len(others))
