@@ -139,7 +139,8 @@ def _described(known: Metadata, rng: np.random.Generator) -> Metadata:
     if title and rng.random() < 0.2:
         title = f"{title}. A new edition"
     if authors and rng.random() < 0.3:
-        authors = tuple(f"{name.split()[0][:1]}. {name.split()[-1]}" for name in authors)
+        people = [name.partition("(")[0].strip() for name in authors]
+        authors = tuple(f"{name.partition(',')[0]}, {name[-1:].upper()}." for name in people)
     return replace(
         known,
         title=title if rng.random() < 0.97 else None,

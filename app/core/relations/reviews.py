@@ -6,7 +6,7 @@ apart: the smaller part counts, as that is what a wrong relation moves to the wr
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log2, prod
 
 from app.core.model import Metadata
@@ -28,6 +28,9 @@ MOST_PART = 1000
 
 _LEAST_TOLD = 0.01
 """Doubts below this are not told."""
+
+_EXPECTED = 0.3
+"""What is left of doubts about the texts where the catalogue agrees with the machine."""
 
 _NEAR = 0.02
 """How far a figure may be from the line that decides, and still be doubtful."""
@@ -75,9 +78,12 @@ def worth_of(relation: ReviewedRelation) -> Worth:
 
 
 def _doubts(relation: ReviewedRelation) -> Iterator[_Doubt]:
-    yield _Doubt(1 - relation.confidence, f"The machine is sure of it by {relation.confidence:.0%} alone.")
-    if relation.signals is not None:
-        yield from _of_pages(relation, relation.signals)
+    # Texts that have nothing in common under names that have nothing in common are no surprise.
+    surprise = _EXPECTED if relation.kind == "UNRELATED" and _are_strangers(relation) else 1.0
+    sure = f"The machine is sure of it by {relation.confidence:.0%} alone."
+    yield _Doubt(surprise * (1 - relation.confidence), sure)
+    for doubt in () if relation.signals is None else _of_pages(relation, relation.signals):
+        yield replace(doubt, weight=surprise * doubt.weight)
     if relation.kind in SAME_TEXT:
         yield from _of_one_text(relation.left, relation.right)
     elif relation.kind in ("UNRELATED", "INSUFFICIENT_TEXT"):
@@ -128,10 +134,9 @@ def _of_other_texts(left: Metadata, right: Metadata) -> Iterator[_Doubt]:
 def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
     """Doubts in an overlap, or in a part and its whole."""
     left, right = relation.left, relation.right
-    known = (_same_title(left, right), _same_author(left, right))
-    strangers = False in known and True not in known
+    strangers = _are_strangers(relation)
     if strangers:
-        weight = 0.3 if None in known else 0.5
+        weight = 0.3 if None in (_same_title(left, right), _same_author(left, right)) else 0.5
         yield _Doubt(weight, "Books of other authors or titles share some of their text.")
     if relation.signals is not None and relation.direction is None:
         shared = relation.signals.text_shared.most
@@ -139,14 +144,21 @@ def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
         yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared, as of a common appendix.")
 
 
+def _are_strangers(relation: ReviewedRelation) -> bool:
+    """Whether title or authors differ, and neither is the same."""
+    known = [same(relation.left, relation.right) for same in (_same_title, _same_author)]
+    return False in known and True not in known
+
+
 def _same_title(left: Metadata, right: Metadata) -> bool | None:
-    """Whether half of the longer words of the shorter title are in the other one."""
+    """Whether two titles begin alike, or most of the longer words of one are in the other."""
     words, others = (
-        {word for word in folded(each.title or "").split() if len(word) > 2} for each in (left, right)
+        [word for word in folded(each.title or "").split() if len(word) > 3] for each in (left, right)
     )
     if not words or not others:
         return None
-    return 2 * len(words & others) >= min(len(words), len(others))
+    shared = len(set(words) & set(others))
+    return words[0] == others[0] or 2 * shared > min(len(set(words)), len(set(others)))
 
 
 def _same_author(left: Metadata, right: Metadata) -> bool | None:
