@@ -29,6 +29,9 @@ MOST_PART = 1000
 _LEAST_TOLD = 0.01
 """Doubts below this are not told."""
 
+_SHORT_WORD = 3
+"""Letters of words that say little in a title."""
+
 _EXPECTED = 0.3
 """What is left of doubts about the texts where the catalogue agrees with the machine."""
 
@@ -78,8 +81,8 @@ def worth_of(relation: ReviewedRelation) -> Worth:
 
 
 def _doubts(relation: ReviewedRelation) -> Iterator[_Doubt]:
-    # Texts that have nothing in common under names that have nothing in common are no surprise.
-    surprise = _EXPECTED if relation.kind == "UNRELATED" and _are_strangers(relation) else 1.0
+    # What the catalogue says, too, is no surprise.
+    surprise = _EXPECTED if _is_expected(relation) else 1.0
     sure = f"The machine is sure of it by {relation.confidence:.0%} alone."
     yield _Doubt(surprise * (1 - relation.confidence), sure)
     for doubt in () if relation.signals is None else _of_pages(relation, relation.signals):
@@ -98,9 +101,14 @@ def _of_pages(relation: ReviewedRelation, signals: Signals) -> Iterator[_Doubt]:
     yield _near(text.most, LEAST_SHARED, "of either book is found in the other", _NEAR / 4)
     if relation.kind in SAME_TEXT or text.least > MOST - _NEAR:
         yield _near(text.least, MOST, "of both books is found in each other")
-    if pages and relation.kind in SAME_TEXT | {"CONTIGUOUS_SUBSET"}:
-        yield _near(signals.pages_matched.least, MOST, "of the pages match one to one")
-        yield _near(signals.other_breaks, OTHER_BREAKS, "of the pages lie across page breaks")
+    if pages and relation.kind in SAME_TEXT:
+        # Copies they are in either case.
+        for figure, line, told in (
+            (signals.pages_matched.least, MOST, "of the pages match one to one"),
+            (signals.other_breaks, OTHER_BREAKS, "of the pages lie across page breaks"),
+        ):
+            doubt = _near(figure, line, told)
+            yield replace(doubt, weight=_EXPECTED * doubt.weight)
     if relation.kind == "CONTIGUOUS_SUBSET":
         yield _near(signals.span.most, PART, "of the part is one span of the whole")
     if relation.revised is not None and relation.kind == "SAME_PAGINATION":
@@ -136,12 +144,20 @@ def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
     left, right = relation.left, relation.right
     strangers = _are_strangers(relation)
     if strangers:
-        weight = 0.3 if None in (_same_title(left, right), _same_author(left, right)) else 0.5
+        weight = 0.4 if None in (_same_title(left, right), _same_author(left, right)) else 0.6
         yield _Doubt(weight, "Books of other authors or titles share some of their text.")
     if relation.signals is not None and relation.direction is None:
         shared = relation.signals.text_shared.most
         weight = (0.8 if strangers else 0.4) * max(1 - shared / (2 * LEAST_LINK), 0)
         yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared, as of a common appendix.")
+
+
+def _is_expected(relation: ReviewedRelation) -> bool:
+    """Whether the names have as much in common as the texts."""
+    if relation.kind == "UNRELATED":
+        return _are_strangers(relation)
+    same_author = _same_author(relation.left, relation.right)
+    return bool(_same_title(relation.left, relation.right)) and same_author is not False
 
 
 def _are_strangers(relation: ReviewedRelation) -> bool:
@@ -151,21 +167,32 @@ def _are_strangers(relation: ReviewedRelation) -> bool:
 
 
 def _same_title(left: Metadata, right: Metadata) -> bool | None:
-    """Whether two titles begin alike, or most of the longer words of one are in the other."""
-    words, others = (
-        [word for word in folded(each.title or "").split() if len(word) > 3] for each in (left, right)
-    )
-    if not words or not others:
+    """Whether one title begins the other, or most of the longer words of one are in the other."""
+    shorter, longer = sorted((folded(each.title or "") for each in (left, right)), key=len)
+    if not shorter:
         return None
-    shared = len(set(words) & set(others))
-    return words[0] == others[0] or 2 * shared > min(len(set(words)), len(set(others)))
+    words, others = _long_words(shorter), _long_words(longer)
+    most = 2 * len(words & others) > min(len(words), len(others))
+    return longer.startswith(shorter) or most
+
+
+def _long_words(title: str) -> set[str]:
+    words = title.split()
+    return {word for word in words if len(word) > _SHORT_WORD} or set(words)
 
 
 def _same_author(left: Metadata, right: Metadata) -> bool | None:
+    """Whether a word of a name is in both; neither initials nor years count."""
     names, others = (
-        {name for each in book.authors for name in folded(each).split()} for book in (left, right)
+        {
+            word
+            for each in book.authors
+            for word in folded(each).split()
+            if len(word) > 1 and not word.isdigit()
+        }
+        for book in (left, right)
     )
-    return None if not names or not others else any(len(name) > 1 for name in names & others)
+    return None if not names or not others else bool(names & others)
 
 
 def _same_volume(left: Metadata, right: Metadata) -> bool | None:
