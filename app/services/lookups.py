@@ -36,11 +36,11 @@ from app.stores.redis.indexes import Indexes
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale or of another collection."""
 
-_RARE = 50
-"""Where fewer than one in so many hits are in a collection, its entries are read instead."""
+_FEW = 2_000
+"""A collection with so few entries has them all read, where its own are not among the nearest hits."""
 
-_MOST_READ = 20_000
-"""Entries of such a collection, or hits that are looked up one by one."""
+_MOST_SINGLE = 20_000
+"""Hits of which each is looked up in a collection; if they are more, all its entries are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,7 @@ class Lookup:
         self._entries = entries
         self._indexes = indexes
         self._suites = suites
+        self._few: set[str] = set()  # collections that had few entries when they were last read
 
     async def serving(self) -> Suite:
         """The suite that serves, as of a second ago at most."""
@@ -164,6 +165,8 @@ class Lookup:
     ) -> Answer:
         others = _matches(query, [book for book in pending if book.entry.entry_id != query.entry_id])
         index, spare, members = self._indexes.of(suite), _SPARE, None
+        if isinstance(question, Nearest) and collection in self._few:
+            members = await self._read_few(collection)
         while True:
             try:
                 result = await find(index, query, question, spare, members)
@@ -177,10 +180,19 @@ class Lookup:
             answer = replace(answer, exact=result.exact)
             if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
-            if collection is not None and spare == _SPARE and answer.total * _RARE < result.hits.size:
-                entry_ids = await self._entries.read_members(collection, _MOST_READ + 1)
-                members = entry_ids if entry_ids.size <= _MOST_READ else None
+            if collection is not None and spare == _SPARE:
+                members = await self._read_few(collection)
             spare *= 10
+
+    async def _read_few(self, collection: str) -> NDArray[np.uint64] | None:
+        """The entries of a collection, ascending; None where they are not few."""
+        entry_ids = await self._entries.read_members(collection, _FEW + 1)
+        if entry_ids.size > _FEW:
+            self._few.discard(collection)
+            return None
+        if entry_ids.size:
+            self._few.add(collection)
+        return entry_ids
 
     async def _page(
         self,
@@ -200,7 +212,7 @@ class Lookup:
         """
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
-        if collection is not None and hits.size > _MOST_READ:
+        if collection is not None and hits.size > _MOST_SINGLE:
             hits, collection = hits.only(await self._entries.read_members(collection)), None
         while True:
             page = _cut_out(_first(hits, most), after, limit)
@@ -209,7 +221,7 @@ class Lookup:
                 current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
             else:
                 current = await self._entries.read_hits_of_collection(
-                    collection, hits.entry_ids, _start(hits, after), limit, suite, book_id
+                    collection, hits.entry_ids, _start(hits, after), min(limit, most or limit), suite, book_id
                 )
             shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)

@@ -24,6 +24,8 @@ PER_KIND = 48
 """Made pairs of each class and half, as many at each error rate."""
 
 _NOISE = (0.02, 0.05, 0.1, 0.15)
+_ADDED = (". A new edition", ", with notes", " [microform]", " : illustrated")
+"""What a catalogue may add to a title."""
 _HALVES: tuple[tuple[Half, str], ...] = (("tuning", "the rules were made on"), ("report", "kept apart"))
 
 
@@ -137,7 +139,7 @@ def _described(known: Metadata, rng: np.random.Generator) -> Metadata:
     if title and rng.random() < 0.3:
         title = title.partition(":")[0].partition(",")[0]
     if title and rng.random() < 0.2:
-        title = f"{title}. A new edition"
+        title += _ADDED[int(rng.integers(len(_ADDED)))]
     if authors and rng.random() < 0.3:
         people = [name.partition("(")[0].strip() for name in authors]
         authors = tuple(f"{name.partition(',')[0]}, {name[-1:].upper()}." for name in people)

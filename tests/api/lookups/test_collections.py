@@ -51,11 +51,13 @@ def found(answer: Json) -> list[tuple[int, str]]:
     return sorted((item["distance"], item["id"]) for item in answer["items"])
 
 
-@pytest.fixture(params=["few hits at once", "as in use"])
+@pytest.fixture(params=["as in use", "few hits at once", "none of few books"])
 def _bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that this small library crosses."""
     if request.param == "few hits at once":
-        monkeypatch.setattr(lookups, "_MOST_READ", 3)
+        monkeypatch.setattr(lookups, "_MOST_SINGLE", 3)
+    if request.param == "none of few books":
+        monkeypatch.setattr(lookups, "_FEW", 2)
 
 
 @pytest.mark.usefixtures("_bounds")
