@@ -99,7 +99,9 @@ def _with_advertisements(shelf: Shelf, rng: np.random.Generator) -> Iterator[Jud
         sides = []
         for source in (one, other):
             own = [source.page(page) for page in range(min(source.page_count, 400))]
-            own += [third.page(page) for page in range(start, min(start + leaves, third.page_count))]
+            shared = [third.page(page) for page in range(start, min(start + leaves, third.page_count))]
+            place = len(own) if rng.random() < 0.7 else int(rng.integers(0, 12))
+            own[place:place] = shared
             sides.append([corrupt(page, rate, rng) for page in own])
         known = [
             Metadata(title=each.title, authors=(each.author,) if each.author else (), year=each.year)

@@ -29,6 +29,9 @@ MOST_PART = 1000
 _LEAST_TOLD = 0.01
 """Doubts below this are not told."""
 
+_AT_THE_END = 5
+"""Pages between what is shared and the end of a book, or its beginning: blank leaves."""
+
 _SHORT_WORD = 3
 """Letters of words that say little in a title."""
 
@@ -150,6 +153,10 @@ def _of_parts(relation: ReviewedRelation) -> Iterator[_Doubt]:
         shared = relation.signals.text_shared.most
         weight = (0.8 if strangers else 0.4) * max(1 - shared / (2 * LEAST_LINK), 0)
         yield _Doubt(weight, f"No more than {shared:.0%} of either book is shared, as of a common appendix.")
+        fit = relation.signals.fit
+        at_the_end = fit is not None and min(abs(fit.delta_page_count), abs(fit.intercept)) <= _AT_THE_END
+        if at_the_end and shared < 2 * LEAST_LINK:
+            yield _Doubt(0.5, "What they share begins or ends both books, as advertisements do.")
 
 
 def _is_expected(relation: ReviewedRelation) -> bool:
@@ -167,13 +174,14 @@ def _are_strangers(relation: ReviewedRelation) -> bool:
 
 
 def _same_title(left: Metadata, right: Metadata) -> bool | None:
-    """Whether one title begins the other, or most of the longer words of one are in the other."""
+    """Whether titles begin alike, or most of the longer words of one are in the other."""
     shorter, longer = sorted((folded(each.title or "") for each in (left, right)), key=len)
     if not shorter:
         return None
     words, others = _long_words(shorter), _long_words(longer)
     most = 2 * len(words & others) > min(len(words), len(others))
-    return longer.startswith(shorter) or most
+    first = shorter.split()[0]
+    return longer.startswith(f"{first} " if len(first) > _SHORT_WORD else shorter) or most
 
 
 def _long_words(title: str) -> set[str]:
