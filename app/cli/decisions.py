@@ -122,7 +122,7 @@ def decisions(
         if table is not None:
             write_csv(table, _DECISION, map(_decision_cells, items))
         else:
-            show(items, _DECISION, _decision_cells, json=json)
+            show(items, _DECISION, _decision_cells, json=json, drawn=_drawn_decision, wide="books")
 
 
 def _require_one_form(json: bool, table: Path | None) -> None:
@@ -171,6 +171,12 @@ def _review_cells(item: ReviewAnswer) -> list[str]:
     for book in item["books"]:
         cells += [book["id"], book["title"], "; ".join(book["authors"]), book["year"]]
     return ["" if cell is None else str(cell) for cell in cells]
+
+
+def _drawn_decision(item: PastDecisionAnswer) -> dict[str, RenderableType]:
+    cells = dict(zip(_DECISION, _decision_cells(item), strict=True))
+    told = stacked(cells["left"], cells["right"], cells["note"])
+    return {**{name: cells[name] for name in ("at", "by", "verdict", "kind", "outcome")}, "books": told}
 
 
 def _decision_cells(item: PastDecisionAnswer) -> list[str]:

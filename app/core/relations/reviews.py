@@ -126,7 +126,7 @@ def _near(figure: float, line: float, told: str, near: float = _NEAR) -> _Doubt:
 def _of_one_text(left: Metadata, right: Metadata) -> Iterator[_Doubt]:
     for same, weight, told in (
         (_same_volume(left, right), 0.8, "The volumes have other numbers"),
-        (_same_title(left, right), 0.6, "The titles have no more than a few words in common"),
+        (_same_title(left, right), 0.6, "The titles have little in common"),
         (_same_author(left, right), 0.6, "The authors are others"),
         (_same_identifier(left, right), 0.4, "The identifiers are others"),
     ):
