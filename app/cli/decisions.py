@@ -175,8 +175,14 @@ def _review_cells(item: ReviewAnswer) -> list[str]:
 
 def _drawn_decision(item: PastDecisionAnswer) -> dict[str, RenderableType]:
     cells = dict(zip(_DECISION, _decision_cells(item), strict=True))
+    said = cells["kind"] if item["verdict"] == "kind" else cells["verdict"]
     told = stacked(cells["left"], cells["right"], cells["note"])
-    return {**{name: cells[name] for name in ("at", "by", "verdict", "kind", "outcome")}, "books": told}
+    return {
+        "at": cells["at"][:19],
+        "by": cells["by"],
+        "verdict": stacked(said, cells["outcome"]),
+        "books": told,
+    }
 
 
 def _decision_cells(item: PastDecisionAnswer) -> list[str]:
