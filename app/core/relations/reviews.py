@@ -21,7 +21,7 @@ from app.core.relations.classification import (
 )
 from app.core.relations.relation import LEAST_LINK, REVISED_LINES
 from app.core.relations.signals import Signals
-from app.core.text.names import folded
+from app.core.text.names import folded, main_title
 
 MOST_PART = 1000
 """Books of a part from which on more of them change nothing."""
@@ -174,14 +174,15 @@ def _are_strangers(relation: ReviewedRelation) -> bool:
 
 
 def _same_title(left: Metadata, right: Metadata) -> bool | None:
-    """Whether titles begin alike, or most of the longer words of one are in the other."""
-    shorter, longer = sorted((folded(each.title or "") for each in (left, right)), key=len)
-    if not shorter:
+    """Whether one title begins as the other's main title, or most of the longer words of one are in both."""
+    titles = [each.title or "" for each in (left, right)]
+    whole = [folded(title) for title in titles]
+    if not all(whole):
         return None
-    words, others = _long_words(shorter), _long_words(longer)
+    main = [folded(main_title(title)) for title in titles]
+    words, others = map(_long_words, whole)
     most = 2 * len(words & others) > min(len(words), len(others))
-    first = shorter.split()[0]
-    return longer.startswith(f"{first} " if len(first) > _SHORT_WORD else shorter) or most
+    return whole[0].startswith(main[1]) or whole[1].startswith(main[0]) or most
 
 
 def _long_words(title: str) -> set[str]:

@@ -32,7 +32,7 @@ def test_unrelated_books_with_one_identifier_are_worth_a_look_and_translations_a
 
 
 def test_the_smaller_part_hangs_on_a_relation() -> None:
-    doubtful = replace(COPIES, confidence=0.5)
+    doubtful = replace(COPIES, confidence=0.5, right=Metadata())
     bridge, end = replace(doubtful, parts=(40, 30)), replace(doubtful, parts=(70, 1))
     assert worth_of(bridge).value > worth_of(end).value == worth_of(doubtful).value == 0.5
     assert "joins 40 and 30 books" in worth_of(bridge).because
