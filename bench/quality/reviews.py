@@ -144,7 +144,7 @@ def _described(known: Metadata, rng: np.random.Generator) -> Metadata:
         title += _ADDED[int(rng.integers(len(_ADDED)))]
     if authors and rng.random() < 0.3:
         people = [name.partition("(")[0].strip() for name in authors]
-        authors = tuple(f"{name.partition(',')[0]}, {name[-1:].upper()}." for name in people)
+        authors = tuple(f"{name.partition(',')[0]}, {name.partition(',')[2].strip()[:1]}." for name in people)
     return replace(
         known,
         title=title if rng.random() < 0.97 else None,
