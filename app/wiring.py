@@ -40,14 +40,14 @@ from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, SuiteStore, TextStore
-from app.stores.postgres.decisions import DecisionStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.names import NameQueries
-from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
-from app.stores.postgres.relations import RelationStore
-from app.stores.postgres.reviews import ReviewQueries
+from app.stores.postgres.pairs.decisions import DecisionStore
+from app.stores.postgres.pairs.relation_queries import CandidateStore, RelationQueries
+from app.stores.postgres.pairs.relations import RelationStore
+from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client

@@ -19,7 +19,7 @@ from app.core.clusters.clustering import By, Link, weakest_link
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText, Member, Snapshot
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.core.errors import BookprintError
 from app.stores.postgres.audit import Actor
-from app.stores.postgres.decisions import (
+from app.stores.postgres.pairs.decisions import (
     DecisionStore,
     HistoryFilter,
     NewOpinion,
@@ -12,7 +12,13 @@ from app.stores.postgres.decisions import (
     OpinionOutcome,
     PastDecision,
 )
-from app.stores.postgres.reviews import QueuedRelation, ReviewFilter, ReviewPage, ReviewPlace, ReviewQueries
+from app.stores.postgres.pairs.reviews import (
+    QueuedRelation,
+    ReviewFilter,
+    ReviewPage,
+    ReviewPlace,
+    ReviewQueries,
+)
 
 __all__ = [
     "Decisions",

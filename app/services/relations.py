@@ -20,7 +20,7 @@ from app.core.relations.related import (
 )
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from app.stores.postgres.contents import StoredText, TextStore
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 T = TypeVar("T")
 

@@ -33,8 +33,8 @@ from app.stores.postgres.contents import (
     update_record,
 )
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.relations import delete_relations, repeat_cut_searches
-from app.stores.postgres.reviews import update_reviews_of
+from app.stores.postgres.pairs.relations import delete_relations, repeat_cut_searches
+from app.stores.postgres.pairs.reviews import update_reviews_of
 from app.stores.postgres.rows import (
     BOOKS,
     CONTENT_COLUMNS,

@@ -10,8 +10,8 @@ from httpx import AsyncClient
 from app.services.decisions import NewOpinion
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.connections import open_database
-from app.stores.postgres.decisions import DecisionStore, HistoryFilter
-from app.stores.postgres.reviews import ReviewFilter, ReviewQueries
+from app.stores.postgres.pairs.decisions import DecisionStore, HistoryFilter
+from app.stores.postgres.pairs.reviews import ReviewFilter, ReviewQueries
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post

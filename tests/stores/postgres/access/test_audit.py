@@ -20,8 +20,8 @@ from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditF
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.connections import Database
-from app.stores.postgres.decisions import DecisionStore, NewOpinion
 from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
+from app.stores.postgres.pairs.decisions import DecisionStore, NewOpinion
 from app.stores.postgres.webhooks import WebhookStore
 from tests.factories import ACTOR, a_sketch, new_content
 

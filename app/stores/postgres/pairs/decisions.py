@@ -19,7 +19,7 @@ from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.reviews import update_reviews
+from app.stores.postgres.pairs.reviews import update_reviews
 
 Opined = DecisionVerdict | Literal["withdrawn"]
 """What a person says of two books: a verdict, or that the one there is no longer holds."""

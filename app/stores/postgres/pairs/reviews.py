@@ -15,7 +15,7 @@ from app.core.model import Metadata
 from app.core.relations.classification import Kind
 from app.core.relations.reviews import MOST_PART, ReviewedRelation, worth_of
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.relation_queries import to_signals
+from app.stores.postgres.pairs.relation_queries import to_signals
 from app.stores.postgres.rows import METADATA_FIELDS
 
 _WINDOW = 5_000
