@@ -19,6 +19,7 @@ from app.api import (
     changes,
     completeness,
     conflicts,
+    decisions,
     evidence,
     health,
     jobs,
@@ -48,7 +49,7 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, evidence, clusters),
+        *(books, bulk, lookups, similar, relations, evidence, decisions, clusters),
         *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]

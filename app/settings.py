@@ -137,6 +137,12 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_ADMIN_KEY_FILE",
         description="A file that holds the admin key, in place of the variable.",
     )
+    opinions: Literal[1, 2] = Field(
+        default=1,
+        alias="BOOKPRINT_OPINIONS",
+        description="How many keys have to agree before a decision counts; neither is shown the other's "
+        "before.",
+    )
     requests_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_REQUESTS_PER_MINUTE",

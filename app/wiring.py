@@ -16,6 +16,7 @@ from app.services.changes import Changes
 from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
+from app.services.decisions import Decisions
 from app.services.descriptions import Descriptions
 from app.services.evidence import EvidenceOfPairs
 from app.services.health import Health
@@ -44,8 +45,10 @@ from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.names import NameQueries
-from app.stores.postgres.relation_queries import CandidateStore, RelationQueries
-from app.stores.postgres.relations import DecisionStore, RelationStore
+from app.stores.postgres.pairs.decisions import DecisionStore
+from app.stores.postgres.pairs.relation_queries import CandidateStore, RelationQueries
+from app.stores.postgres.pairs.relations import RelationStore
+from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client
@@ -76,6 +79,7 @@ class Services:
     relate: Relate
     relations: Relations
     evidence: EvidenceOfPairs
+    decisions: Decisions
     clusters: Clusters
     master_copies: MasterCopies
     completeness: Completeness
@@ -151,7 +155,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
     read_books = Books(books, entries)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
-    relations = Relations(related, DecisionStore(database), TextStore(database))
+    relations = Relations(related, TextStore(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -176,6 +180,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
         ),
         relations=relations,
+        decisions=Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database)),
         evidence=EvidenceOfPairs(relations, read_books),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),

@@ -1,33 +1,18 @@
 """The audit log: which entries to list, and their documents."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from app.api import examples
-from app.api.documents import Cursors, Document, PageQuery, shown
+from app.api.documents import Cursors, Document, Moment, PageQuery, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.access.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
-
-
-def _moment(text: str) -> datetime:
-    """A time of RFC 3339; pydantic would take numbers as well."""
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is not None and "T" in text.upper():
-            return moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")
-
-
-_Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 class AuditQuery(PageQuery):
@@ -38,10 +23,8 @@ class AuditQuery(PageQuery):
     object: UUID | None = Field(
         default=None, description="Only what was done to this book, key or webhook; of decisions either book."
     )
-    since: _Moment | None = Field(
-        default=None, description="Only from this time on, as 2027-01-31T18:00:00Z."
-    )
-    until: _Moment | None = Field(default=None, description="Only before this time.")
+    since: Moment | None = Field(default=None, description="Only from this time on, as 2027-01-31T18:00:00Z.")
+    until: Moment | None = Field(default=None, description="Only before this time.")
 
     def to_filter(self) -> AuditFilter:
         return AuditFilter(self.key_id, self.action, self.object, self.since, self.until)

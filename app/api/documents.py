@@ -5,6 +5,7 @@ that identify the query and of the bytes of a place in its answer.
 """
 
 from base64 import b64decode, urlsafe_b64encode
+from datetime import UTC, datetime
 from hashlib import blake2b
 from struct import Struct
 from typing import Annotated, Any, ClassVar, Self
@@ -30,6 +31,7 @@ from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
 from app.core.model import Submission
 from app.core.signatures.json_codec import MAX_COUNT
+from app.services.decisions import ReviewPlace
 from app.services.lookups import Position
 
 
@@ -59,6 +61,21 @@ Collection = Annotated[
 CollectionFilter = Annotated[Collection | None, Field(description="Only books of this collection.")]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
 """A share or a confidence, 0 to 1, as it is shown."""
+
+
+def _moment(text: str) -> datetime:
+    """A time of RFC 3339; pydantic would take numbers as well."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None and "T" in text.upper():
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+"""A time of RFC 3339."""
 
 
 class Body(BaseModel):
@@ -154,6 +171,7 @@ _PLACE = Struct(">BQ")
 _CONFLICT = Struct(">q16s16s")
 _NUMBER = Struct(">q")
 _RANK = Struct(">d16s")
+_REVIEW = Struct(">d16s16s")
 
 
 class Cursors:
@@ -211,6 +229,19 @@ class Cursors:
     def number(self, cursor: str | None) -> int | None:
         """The number to go on from; raises InvalidInput for a cursor of another query."""
         return None if cursor is None else int(_NUMBER.unpack(self._read(cursor, _NUMBER.size))[0])
+
+    def at_review(self, place: ReviewPlace | None) -> str | None:
+        """The cursor that goes on behind a relation in the queue; None where nothing follows."""
+        if place is None:
+            return None
+        return self._write(_REVIEW.pack(place.worth, place.left.bytes, place.right.bytes))
+
+    def review(self, cursor: str | None) -> ReviewPlace | None:
+        """The relation to go on from; raises InvalidInput for a cursor of another query."""
+        if cursor is None:
+            return None
+        worth, left, right = _REVIEW.unpack(self._read(cursor, _REVIEW.size))
+        return ReviewPlace(worth, UUID(bytes=left), UUID(bytes=right))
 
     @property
     def _digest(self) -> bytes:

@@ -25,6 +25,7 @@ from app.core.relations.related import (
     StoredDecision,
 )
 from app.core.signatures.exact_overlap import ExactOverlap
+from app.services.decisions import NewOpinion
 from app.services.relations import RelationList, effective_of
 
 
@@ -357,8 +358,8 @@ async def decide(
     another relation. The words `"confirmed"` and `"rejected"` may stand alone.
     """
     verdict, kind = body.to_verdict()
-    decided = await services.relations.decide(book_id, other_id, verdict, kind, actor=actor)
-    return PageRelation.of_pair(*decided)
+    await services.decisions.decide([NewOpinion(book_id, other_id, verdict, kind)], actor=actor)
+    return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
 
 
 @router.delete(
@@ -371,5 +372,5 @@ async def decide(
 )
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""
-    await services.relations.withdraw(book_id, other_id, actor=actor)
+    await services.decisions.decide([NewOpinion(book_id, other_id, "withdrawn")], actor=actor)
     return Response(status_code=204)

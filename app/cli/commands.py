@@ -11,6 +11,7 @@ from app.cli.changes import audit, changes
 from app.cli.clusters import clusters
 from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
+from app.cli.decisions import decide, decisions, reviews
 from app.cli.demo import demo
 from app.cli.evidence import relation
 from app.cli.ingest import corpus, dedupe, ingest, load
@@ -44,7 +45,8 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(relation, clusters, completeness, sign, reindex, verify, audit, master_copy),
+        *(relation, reviews, decide, decisions, clusters, completeness, sign, reindex, verify, audit),
+        master_copy,
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):

@@ -29,7 +29,7 @@ from app.stores.postgres.cluster_queries import (
     Member,
     Snapshot,
 )
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 
 @dataclass(frozen=True, slots=True)

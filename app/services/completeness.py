@@ -17,7 +17,7 @@ from app.core.model import PAGE_BREAK
 from app.core.signatures.sketch import page_signatures
 from app.services.relations import effective_of
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 MOST_COPIES = 5
 """Copies that a scan is held against."""

@@ -16,7 +16,7 @@ from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.services.relations import effective_of
 from app.stores.postgres.contents import MarcRecordStore
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.relations import effective_of
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
-from app.stores.postgres.relation_queries import RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 _AT_ONCE = 100
 """Queries that share a statement."""

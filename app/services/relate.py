@@ -24,8 +24,8 @@ from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.relation_queries import CandidateStore, StoredSignatures
-from app.stores.postgres.relations import BookVersion, ComparedPair, RelationStore
+from app.stores.postgres.pairs.relation_queries import CandidateStore, StoredSignatures
+from app.stores.postgres.pairs.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.redis.indexes import Indexes
 
 _READ_AT_ONCE = 32

@@ -1,4 +1,4 @@
-"""The relations of a book, and people's decisions on them."""
+"""The relations of a book."""
 
 import asyncio
 import time
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from app.core.errors import NoDecision, NotCompared, TextNotKept, UnknownBook
+from app.core.errors import NotCompared, TextNotKept, UnknownBook
 from app.core.relations.classification import Kind
 from app.core.relations.related import (
-    DecisionVerdict,
     IndirectRelation,
     KindCounts,
     PageMatches,
@@ -20,10 +19,8 @@ from app.core.relations.related import (
     effective_relation,
 )
 from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
-from app.stores.postgres.audit import Actor
 from app.stores.postgres.contents import StoredText, TextStore
-from app.stores.postgres.relation_queries import RelationQueries
-from app.stores.postgres.relations import DecisionStore
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 T = TypeVar("T")
 
@@ -95,11 +92,10 @@ class RelationList:
 
 
 class Relations:
-    """Relations and decisions on pairs of books."""
+    """Relations of books, as people have decided and the machine has found."""
 
-    def __init__(self, related: RelationQueries, decisions: DecisionStore, texts: TextStore) -> None:
+    def __init__(self, related: RelationQueries, texts: TextStore) -> None:
         self._related = related
-        self._decisions = decisions
         self._texts = texts
         self._waiting = Waiting()
 
@@ -143,20 +139,6 @@ class Relations:
             if each not in texts:
                 raise TextNotKept(f"The text of book {each}", "exact")
         return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
-
-    async def decide(
-        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None, *, actor: Actor
-    ) -> tuple[RelatedBook, PageMatches]:
-        """Record a person's decision on two books; raises `UnknownBook` and `NothingToConfirm`."""
-        if book_id == other_id:
-            raise NotCompared(book_id, other_id)
-        await self._decisions.insert(book_id, other_id, verdict, kind, actor=actor)
-        return await self.pair(book_id, other_id)
-
-    async def withdraw(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> None:
-        """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
-        if not await self._decisions.delete(book_id, other_id, actor=actor):
-            raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:
         """Counts of compared pairs, by kind of relation."""

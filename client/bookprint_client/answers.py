@@ -5,7 +5,7 @@ Generated from the OpenAPI document by `python -m tools.client_types`: do not ed
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 Action = Literal[
     "book.created",
@@ -13,6 +13,7 @@ Action = Literal[
     "book.content_replaced",
     "book.deleted",
     "decision.made",
+    "decision.proposed",
     "decision.withdrawn",
     "key.created",
     "key.revoked",
@@ -259,6 +260,22 @@ class CutGroupAnswer(TypedDict):
     examined: int
 
 
+class DecidedAnswer(TypedDict):
+    """What became of one decision: an outcome, or the problem."""
+
+    left: str
+    right: str
+    status: int
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"] | None
+    problem: Problem | None
+
+
+class DecidedList(TypedDict):
+    """What became of each decision, in their order."""
+
+    items: list[DecidedAnswer]
+
+
 class DecisionAnswer(TypedDict):
     """A person's decision."""
 
@@ -267,6 +284,14 @@ class DecisionAnswer(TypedDict):
     decided_at: str
     decided_by: str | None
     stale: bool
+
+
+class DecisionBefore(TypedDict):
+    """The decision that counted until then."""
+
+    verdict: Literal["confirmed", "rejected", "kind"]
+    kind: Kind | None
+    by: str | None
 
 
 class ExactAnswer(TypedDict):
@@ -299,6 +324,14 @@ FaultAnswer = TypedDict(
 """A fault of a scan. Pages are counted from 0, the end exclusive."""
 
 
+class FieldError(TypedDict):
+    """One part of the request that has to change."""
+
+    field: str
+    detail: str
+    remedy: str
+
+
 class FindingAnswer(TypedDict):
     """The machine's finding."""
 
@@ -312,6 +345,13 @@ class FingerprintAnswer(TypedDict):
 
     recipe: str
     hex: str
+
+
+class History(TypedDict):
+    """One page of the history of decisions, the newest first."""
+
+    items: list[PastDecisionAnswer]
+    next_cursor: str | None
 
 
 class JobAnswer(TypedDict):
@@ -526,6 +566,20 @@ class PagesOfCopyAnswer(TypedDict):
     pages: list[int]
 
 
+class PastDecisionAnswer(TypedDict):
+    """One decision of the history. It stays there when it is withdrawn."""
+
+    at: str
+    by: str | None
+    left: str
+    right: str
+    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn"]
+    kind: Kind | None
+    note: str | None
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"]
+    before: DecisionBefore | None
+
+
 class PostedBook(TypedDict):
     """A book and whether this request made it."""
 
@@ -554,6 +608,16 @@ class PostedBook(TypedDict):
     created: bool
     format: str | None
     warnings: list[str]
+
+
+class Problem(TypedDict):
+    """An error as a problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: NotRequired[list[FieldError]]
 
 
 class RelationAnswer(TypedDict):
@@ -586,6 +650,33 @@ class RelationsAnswer(TypedDict):
     failed: list[str]
     complete: bool
     items: list[RelationAnswer]
+    next_cursor: str | None
+
+
+class ReviewAnswer(TypedDict):
+    """A relation that nobody has decided on."""
+
+    books: list[ReviewBookAnswer]
+    kind: Kind
+    direction: Literal["contains", "contained_in"] | None
+    confidence: float
+    worth: float
+    because: str
+
+
+class ReviewBookAnswer(TypedDict):
+    """A book of a relation to look at."""
+
+    id: str
+    title: str | None
+    authors: list[str]
+    year: int | None
+
+
+class ReviewList(TypedDict):
+    """One page of the queue, worth most first."""
+
+    items: list[ReviewAnswer]
     next_cursor: str | None
 
 

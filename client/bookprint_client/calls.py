@@ -227,6 +227,33 @@ def withdraw_decision(book_id: Id, other_id: Id) -> Call[None]:
     return Call("DELETE", _path("books", book_id, "relations", other_id, "decision"))
 
 
+def list_reviews(
+    *,
+    kind: answers.Kind | None = None,
+    collection: str | None = None,
+    language: str | None = None,
+    year: int | None = None,
+    limit: int | None = None,
+) -> PagedCall[answers.ReviewList, answers.ReviewAnswer]:
+    """Relations that a person should look at, those first where a look is worth most."""
+    query = _query(kind=kind, collection=collection, language=language, year=year, limit=limit)
+    return PagedCall("GET", "/v1/reviews", query)
+
+
+def decide_many(
+    items: Sequence[Mapping[str, Any]], *, all_or_none: bool = False
+) -> Call[answers.DecidedList]:
+    """Record decisions on many pairs: `left`, `right`, `verdict` or `kind`, and `note`."""
+    return Call("POST", "/v1/decisions", content=_json({"items": list(items), "all_or_none": all_or_none}))
+
+
+def list_decisions(
+    *, by: str | None = None, after: str | None = None, limit: int | None = None
+) -> PagedCall[answers.History, answers.PastDecisionAnswer]:
+    """The history of decisions, the newest first, of one key or of all."""
+    return PagedCall("GET", "/v1/decisions", _query(by=by, after=after, limit=limit))
+
+
 def cluster_of_book(
     book_id: Id,
     *,

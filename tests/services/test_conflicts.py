@@ -13,6 +13,7 @@ from app.core.matching.conflicts import ConflictBy, MetadataConflict
 from app.core.model import Book, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services import conflicts
+from app.services.decisions import NewOpinion
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
@@ -223,18 +224,19 @@ async def test_decisions_of_people_outrank_the_machine(services: OpenServices) -
     assert await pairs(services, "text") == {frozenset(book.id for book in copies)}
 
     first, second = (book.id for book in unrelated)
-    await services.relations.decide(first, second, "kind", "SAME_TEXT", actor=ACTOR)
-    await services.relations.decide(*(book.id for book in copies), "rejected", None, actor=ACTOR)
+    both = copies[0].id, copies[1].id
+    opinions = [NewOpinion(first, second, "kind", "SAME_TEXT"), NewOpinion(*both, "rejected")]
+    await services.decisions.decide(opinions, actor=ACTOR)
     assert await pairs(services, "isbn") == shared - {frozenset((first, second))}
     assert await pairs(services, "text") == set()
     await services.books.change_metadata(first, {"identifiers": [f"isbn:{other}"]}, actor=ACTOR)
     [conflict] = await reported(services, "text")
     assert (conflict.relation is not None and conflict.relation.decided) is True
     # The rejected copies still share no ISBN; now they do, and a person says that they are different.
-    await services.relations.withdraw(first, second, actor=ACTOR)
+    await services.decisions.decide([NewOpinion(first, second, "withdrawn")], actor=ACTOR)
     await services.books.change_metadata(copies[1].id, {"identifiers": [f"isbn:{code}"]}, actor=ACTOR)
     assert frozenset(book.id for book in copies) in await pairs(services, "isbn")
-    await services.relations.decide(*(book.id for book in copies), "kind", "INSUFFICIENT_TEXT", actor=ACTOR)
+    await services.decisions.decide([NewOpinion(*both, "kind", "INSUFFICIENT_TEXT")], actor=ACTOR)
     assert frozenset(book.id for book in copies) not in await pairs(services, "isbn")
 
 

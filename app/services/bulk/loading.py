@@ -30,7 +30,7 @@ from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
 from app.stores.postgres.contents import SuitesChanged
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.relations import BookVersion
+from app.stores.postgres.pairs.relations import BookVersion
 
 _AT_ONCE = 10_000
 """Books of a transaction."""

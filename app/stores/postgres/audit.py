@@ -26,6 +26,7 @@ Action = Literal[
     "book.content_replaced",
     "book.deleted",
     "decision.made",
+    "decision.proposed",
     "decision.withdrawn",
     "key.created",
     "key.revoked",
@@ -52,6 +53,11 @@ class Actor:
     key_id: UUID | None = None  # of a stored key
     address: str | None = None  # of the client; of a command, the name of the host; None: not known
     collection: str | None = None  # the only one that it writes to; None: it writes to all
+
+    @property
+    def author(self) -> str:
+        """By what two opinions of one person are told from those of two: the key, else the name."""
+        return self.name if self.key_id is None else str(self.key_id)
 
     def require(self, *collections: str | None) -> None:
         """Raise `OtherCollection` unless it may write to books of these collections."""

@@ -17,7 +17,7 @@ from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.contents import CODEC, SuitesChanged, read_locked_suites
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.relations import insert_relations, joining
+from app.stores.postgres.pairs.relations import insert_relations, joining
 from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     METADATA_COLUMNS,

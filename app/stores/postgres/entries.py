@@ -16,7 +16,7 @@ from app.core.model import BookSummary, Entry
 from app.core.recipe import Suite
 from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
-from app.stores.postgres.relation_queries import effective_relation_in
+from app.stores.postgres.pairs.relation_queries import effective_relation_in
 from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
 
 PENDING_LIMIT = 10_000

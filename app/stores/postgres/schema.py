@@ -12,6 +12,7 @@ from sqlalchemy import (
     Dialect,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
@@ -223,6 +224,42 @@ Index(
     decisions.c.right_id,
     postgresql_where=(decisions.c.verdict == "rejected") | (decisions.c.kind == "UNRELATED"),
 )
+
+# One row for each relation without a decision.
+reviews = Table(
+    "reviews",
+    metadata,
+    Column("left_id", Uuid, nullable=False),
+    Column("right_id", Uuid, nullable=False),
+    Column("worth", Double, nullable=False),  # of a look at it
+    Column("parts", ARRAY(Integer), nullable=False),  # sizes of the clusters of both books before it came
+    PrimaryKeyConstraint("left_id", "right_id"),
+    ForeignKeyConstraint(
+        ["left_id", "right_id"], [relations.c.left_id, relations.c.right_id], ondelete="CASCADE"
+    ),
+)
+Index("ix_reviews_worth_left_id_right_id", reviews.c.worth, reviews.c.left_id, reviews.c.right_id)
+
+# No foreign keys: the history tells of books that are gone, too.
+opinions = Table(
+    "opinions",
+    metadata,
+    Column("sequence", BigInteger, Identity(always=True), primary_key=True),  # in order of writing
+    Column("at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("left_id", Uuid, nullable=False),
+    Column("right_id", Uuid, nullable=False),
+    Column("author", Text, nullable=False),  # id of the key, else the name of the actor
+    Column("name", Text),  # of the actor; null: not known
+    Column("verdict", Text, nullable=False),  # of a decision, or withdrawn
+    Column("kind", Text),
+    Column("note", Text),
+    Column("outcome", Text, nullable=False),  # counts, waits, disagrees, replaced or withdrawn
+    Column("verdict_before", Text),  # of the decision that counted until then; null: there was none
+    Column("kind_before", Text),
+    Column("name_before", Text),
+)
+Index("ix_opinions_left_id_right_id", opinions.c.left_id, opinions.c.right_id)
+Index("ix_opinions_name_sequence", opinions.c.name, opinions.c.sequence)
 
 related_entries = Table(
     "related_entries",

@@ -12,6 +12,7 @@ import asyncpg
 import numpy as np
 import pytest
 
+from app.core.errors import NoDecision
 from app.core.model import Metadata
 from app.services.access.audit import Audit
 from app.services.books import new_book_id
@@ -20,14 +21,14 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
-from app.stores.postgres.relations import DecisionStore
+from app.stores.postgres.pairs.decisions import DecisionStore, NewOpinion
 from app.stores.postgres.webhooks import WebhookStore
 from tests.factories import ACTOR, a_sketch, new_content
 
 ROOT = Path(__file__).parents[4]
 RNG = np.random.default_rng(14)
 WRITER = Actor("key", "harvester", uuid4(), "203.0.113.7")
-TABLES = ("books", "decisions", "keys", "webhooks")
+TABLES = ("books", "decisions", "opinions", "keys", "webhooks")
 ANY = AuditFilter()
 
 
@@ -67,10 +68,14 @@ class AuditedStores:
         await self.books.delete(self.older, None, actor=WRITER)
 
     async def decide(self) -> None:
-        await self.decisions.insert(self.younger, self.older, "rejected", None, actor=WRITER)
+        await self.decisions.insert([NewOpinion(self.younger, self.older, "rejected")], actor=WRITER)
+
+    async def propose(self) -> None:
+        opinion = NewOpinion(self.younger, self.older, "rejected")
+        await DecisionStore(self.database, needed=2).insert([opinion], actor=WRITER)
 
     async def withdraw(self) -> None:
-        await self.decisions.delete(self.younger, self.older, actor=WRITER)
+        await self.decisions.insert([NewOpinion(self.younger, self.older, "withdrawn")], actor=WRITER)
 
     async def make_key(self) -> None:
         await self.keys.insert(_new_key(), actor=WRITER)
@@ -100,6 +105,7 @@ WRITES: list[tuple[Action, Write]] = [
     ("book.content_replaced", AuditedStores.replace),
     ("book.deleted", AuditedStores.delete),
     ("decision.made", AuditedStores.decide),
+    ("decision.proposed", AuditedStores.propose),
     ("decision.withdrawn", AuditedStores.withdraw),
     ("key.created", AuditedStores.make_key),
     ("key.revoked", AuditedStores.revoke_key),
@@ -112,7 +118,7 @@ EACH_WRITE = pytest.mark.parametrize(("action", "write"), WRITES, ids=[write.__n
 
 
 def _new_key() -> NewKey:
-    return NewKey(uuid4(), "a", ["read"], RNG.bytes(32), None, NO_LIMITS)
+    return NewKey(uuid4(), "a", ["read"], RNG.bytes(32), None, NO_LIMITS, None)
 
 
 @pytest.fixture
@@ -123,7 +129,7 @@ async def library(database: Database) -> AuditedStores:
     webhook = uuid4()
     await books.insert(older, Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)
     await books.insert(younger, Metadata(), new_content(a_sketch(RNG, bytes(16))), actor=ACTOR)
-    await decisions.insert(older, younger, "kind", "SAME_TEXT", actor=ACTOR)
+    await decisions.insert([NewOpinion(older, younger, "kind", "SAME_TEXT")], actor=ACTOR)
     key = await keys.insert(_new_key(), actor=ACTOR)
     await webhooks.insert(webhook, "https://93.184.215.14/", None, "whsec_x", actor=ACTOR)
     return AuditedStores(
@@ -212,7 +218,8 @@ async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log:
     done = await written(log)
     await library.revoke_key()
     await library.rotate_key()
-    await library.withdraw()
+    with pytest.raises(NoDecision):
+        await library.withdraw()
     await library.books.insert(new_book_id(), Metadata(), same, actor=WRITER)
     await library.bulk.insert([NewBook(new_book_id(), Metadata(), same)], actor=WRITER)
     await library.books.update_content(library.younger, same, None, actor=WRITER)
@@ -315,7 +322,8 @@ def test_no_statement_writes_without_an_entry() -> None:
         for name, statement in _statements()
         if write.search(statement) and "insert_entries(" not in statement
     }
-    assert silent == by_itself | told_of_all_at_once
+    told_beside = {"decisions._INSERT_OPINION", "decisions._UPDATE_OUTCOMES"}
+    assert silent == by_itself | told_of_all_at_once | told_beside
 
 
 def _statements() -> Iterator[tuple[str, str]]:

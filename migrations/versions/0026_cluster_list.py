@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0027"
-down_revision = "0024"
+revision = "0026"
+down_revision = "0025"
 
 _AGREEMENT_RANK = "CASE WHEN measured THEN coalesce(agreement, 2) ELSE 3 END"
 

@@ -195,7 +195,7 @@ def _related(row: Row) -> RelatedBook:
     summary, decision = _summary(row), _decision(row)
     if summary is not None:
         side = "left" if row["is_left"] else "right"
-        signals = None if row["signals"] is None else _signals(row["signals"])
+        signals = None if row["signals"] is None else to_signals(row["signals"])
         evidence = StoredRelation(
             summary=summary,
             classifier=row["classifier"],
@@ -220,7 +220,8 @@ def _decision(row: Row) -> Decision | None:
     return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
 
 
-def _signals(document: Mapping[str, Any]) -> Signals:
+def to_signals(document: Mapping[str, Any]) -> Signals:
+    """The signals as they are stored, left book first."""
     # Relations stored up to November 2026 call a span a stretch.
     document = {name.replace("stretch", "span"): value for name, value in document.items()}
     values: dict[str, Any] = {

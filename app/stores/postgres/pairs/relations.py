@@ -11,16 +11,14 @@ from typing import Any
 from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
-from app.core.errors import NothingToConfirm, UnknownBook
 from app.core.relations.alignment import page_map
 from app.core.relations.classification import Kind
-from app.core.relations.related import DecisionVerdict
 from app.core.relations.relation import Relation
-from app.stores.postgres.audit import Actor, actor_values, insert_entries
-from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
+from app.stores.postgres.changes import insert_pair_changes
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows, to_json
 from app.stores.postgres.jobs import insert_relate_jobs
+from app.stores.postgres.pairs.reviews import update_reviews
 from app.stores.postgres.rows import array_parameters, columns, is_json
 from app.stores.postgres.schema import relations
 
@@ -154,7 +152,9 @@ async def insert_relations(connection: Connection, compared: Sequence[Mapping[st
     Answers the pairs that it wrote, in ascending order as they came, their kinds, and whether each is new.
     """
     values = {name: [row[name] for row in compared] for name in _COLUMNS}
-    return await rows(connection, _INSERT, **values)
+    written = await rows(connection, _INSERT, **values)
+    await update_reviews(connection, [(row["left_id"], row["right_id"]) for row in written])
+    return written
 
 
 def joining(written: Iterable[Row]) -> list[Pair]:
@@ -206,86 +206,3 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "runs": to_json([{"left": run.left, "right": run.right} for run in runs]),
         "page_map": None if alignment is None else page_map(alignment).astype("<i4").tobytes(),
     }
-
-
-_READ_ENTRIES = SQL(
-    "SELECT id, entry_id, collection FROM books WHERE id IN ($left_id, $right_id) ORDER BY id FOR KEY SHARE"
-)
-_READ_KIND = SQL("SELECT kind FROM relations WHERE left_id = $left_id AND right_id = $right_id")
-_INSERT_DECISION = SQL(f"""
-    WITH decided AS (
-        INSERT INTO decisions (left_id, right_id, left_entry, right_entry, verdict, kind, decided_by)
-        VALUES ($left_id, $right_id, $left_entry, $right_entry, $verdict, $kind, $actor_name)
-        ON CONFLICT (left_id, right_id) DO UPDATE
-        SET left_entry = excluded.left_entry, right_entry = excluded.right_entry, verdict = excluded.verdict,
-            kind = excluded.kind, decided_at = now(), decided_by = excluded.decided_by
-        RETURNING left_id, right_id, verdict, kind, decided_by
-    ),
-    audited AS ({insert_entries("decision.made", "decided", "left_id", "right_id")})
-    {insert_pair_changes("relation.decided", "decided", "verdict", "kind", "decided_by")}
-""")
-_DELETE_DECISION = SQL(f"""
-    WITH deleted AS (
-        DELETE FROM decisions WHERE left_id = $left_id AND right_id = $right_id RETURNING left_id, right_id
-    ),
-    audited AS ({insert_entries("decision.withdrawn", "deleted", "left_id", "right_id")})
-    {insert_withdrawals("deleted")}
-    RETURNING book_id
-""")
-
-
-class DecisionStore:
-    """Writes decisions. Each method is one transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def insert(
-        self, book_id: UUID, other_id: UUID, verdict: DecisionVerdict, kind: Kind | None, *, actor: Actor
-    ) -> None:
-        """Store a decision on two books as they are now, in place of an earlier one.
-
-        A confirmed kind is the one that the machine has found. Books that were never compared are compared
-        soon. Raises `UnknownBook`, and `NothingToConfirm`.
-        """
-        pair = _pair(book_id, other_id)
-        async with self._database.transaction() as connection:
-            entry_ids = await _entries(connection, pair, actor)
-            relations = await rows(connection, _READ_KIND, **pair)
-            if verdict == "confirmed":
-                if not relations:
-                    raise NothingToConfirm(book_id, other_id)
-                kind = relations[0]["kind"]
-            decision = {"verdict": verdict, "kind": kind} | actor_values(actor)
-            await rows(connection, _INSERT_DECISION, **decision, **pair, **entry_ids)
-            if not relations:
-                await insert_relate_jobs(connection, [entry_ids["right_entry"]])
-            await update_clusters(connection, [(pair["left_id"], pair["right_id"])])
-
-    async def delete(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> bool:
-        """Delete the decision on two books; False: there is none. Raises `UnknownBook`."""
-        pair = _pair(book_id, other_id)
-        async with self._database.transaction() as connection:
-            await _entries(connection, pair, actor)
-            deleted = await rows(connection, _DELETE_DECISION, **pair, **actor_values(actor))
-            if deleted:
-                await update_clusters(connection, [(pair["left_id"], pair["right_id"])])
-        return bool(deleted)
-
-
-def _pair(book_id: UUID, other_id: UUID) -> dict[str, UUID]:
-    return {"left_id": min(book_id, other_id), "right_id": max(book_id, other_id)}
-
-
-async def _entries(connection: Connection, pair: dict[str, UUID], actor: Actor) -> dict[str, int]:
-    """The present entries of two books, which stay so until the transaction ends.
-
-    Raises `UnknownBook`, and `OtherCollection` unless the actor may write to both.
-    """
-    books = await rows(connection, _READ_ENTRIES, **pair)
-    entry_ids = {row["id"]: row["entry_id"] for row in books}
-    for book_id in pair.values():
-        if book_id not in entry_ids:
-            raise UnknownBook(book_id)
-    actor.require(*(row["collection"] for row in books))
-    return {"left_entry": entry_ids[pair["left_id"]], "right_entry": entry_ids[pair["right_id"]]}

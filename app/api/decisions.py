@@ -1,0 +1,304 @@
+"""What people should look at, what they decide, and the history of it."""
+
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal, Self
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import Field
+
+from app.api import examples
+from app.api.documents import (
+    Body,
+    Clean,
+    CollectionFilter,
+    Cursors,
+    Document,
+    Moment,
+    OneOfBody,
+    PageQuery,
+    Share,
+    shown,
+)
+from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.openapi import problems
+from app.api.http.problems import Problem, problem_of
+from app.api.http.routes import SubjectRouter
+from app.core.errors import BookprintError
+from app.core.model import Metadata
+from app.core.relations.classification import Direction, Kind
+from app.core.relations.related import DecisionVerdict
+from app.core.relations.reviews import worth_of
+from app.services.decisions import (
+    HistoryFilter,
+    NewOpinion,
+    Opined,
+    OpinionOutcome,
+    PastDecision,
+    QueuedRelation,
+    ReviewFilter,
+)
+
+MOST_DECISIONS = 500
+"""Decisions of one request."""
+
+_LONGEST_NOTE = 1_000  # characters
+_LONGEST_WORD = 100
+
+
+class ReviewQuery(PageQuery):
+    """The relations to list; of the two books, one has to fit."""
+
+    kind: Kind | None = Field(default=None, description="Only of this kind.")
+    collection: CollectionFilter = Field(default=None, description="Only with a book of this collection.")
+    language: Annotated[str, Clean] | None = Field(
+        default=None, max_length=_LONGEST_WORD, description="Only with a book in this language."
+    )
+    year: int | None = Field(default=None, ge=-9999, le=9999, description="Only with a book of this year.")
+
+    def to_filter(self) -> ReviewFilter:
+        return ReviewFilter(self.kind, self.collection, self.language, self.year)
+
+
+class ReviewBookAnswer(Document):
+    """A book of a relation to look at."""
+
+    model_config = shown(examples.REVIEW["books"][0])
+
+    id: UUID
+    title: str | None
+    authors: list[str]
+    year: int | None
+
+    @classmethod
+    def of(cls, book_id: UUID, known: Metadata) -> Self:
+        return cls(id=book_id, title=known.title, authors=list(known.authors), year=known.year)
+
+
+class ReviewAnswer(Document):
+    """A relation that nobody has decided on."""
+
+    model_config = shown(examples.REVIEW)
+
+    books: tuple[ReviewBookAnswer, ReviewBookAnswer] = Field(description="The older one first.")
+    kind: Kind
+    direction: Direction | None = Field(description="Whether the first contains the second.")
+    confidence: Share = Field(description="Of the machine, 0 to 1.")
+    worth: Share = Field(description="Of a look at it, 0 to 2: doubt, times what hangs on it.")
+    because: str = Field(description="What speaks against it, and how many books hang on it.")
+
+    @classmethod
+    def of(cls, queued: QueuedRelation) -> Self:
+        relation, place = queued.relation, queued.place
+        return cls(
+            books=(
+                ReviewBookAnswer.of(place.left, relation.left),
+                ReviewBookAnswer.of(place.right, relation.right),
+            ),
+            kind=relation.kind,
+            direction=relation.direction,
+            confidence=relation.confidence,
+            worth=place.worth,
+            because=worth_of(relation).because,
+        )
+
+
+class ReviewList(Document):
+    """One page of the queue, worth most first."""
+
+    model_config = shown({"items": [examples.REVIEW], "next_cursor": None})
+
+    items: list[ReviewAnswer] = Field(
+        description="Fewer than `limit`, even none, where finding more takes another request."
+    )
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+class DecisionItem(OneOfBody):
+    """What a person says of two books: exactly one of verdict and kind."""
+
+    model_config = shown({"left": examples.BOOK_ID, "right": examples.OTHER_ID, "verdict": "rejected"})
+
+    one_of: ClassVar[dict[str, str]] = {"verdict": "string", "kind": "string"}
+
+    left: Annotated[UUID, Field(strict=False)]
+    right: Annotated[UUID, Field(strict=False)]
+    verdict: Literal["confirmed", "rejected", "withdrawn"] | None = Field(
+        default=None, description="`withdrawn` ends the decision there is, or takes one's own opinion back."
+    )
+    kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
+    note: Annotated[str, Clean] | None = Field(
+        default=None, max_length=_LONGEST_NOTE, description="For those who read the history."
+    )
+
+    def to_opinion(self) -> NewOpinion:
+        return NewOpinion(self.left, self.right, self.verdict or "kind", self.kind, self.note)
+
+
+class DecisionsBody(Body):
+    """Decisions on many pairs of books, made in their order."""
+
+    model_config = shown(
+        {"items": [{"left": examples.BOOK_ID, "right": examples.OTHER_ID, "verdict": "confirmed"}]}
+    )
+
+    items: list[DecisionItem] = Field(min_length=1, max_length=MOST_DECISIONS)
+    all_or_none: bool = Field(
+        default=False, description="Whether one that is refused keeps all others from being made."
+    )
+
+
+class DecidedAnswer(Document):
+    """What became of one decision: an outcome, or the problem."""
+
+    model_config = shown(examples.DECIDED)
+
+    left: UUID
+    right: UUID
+    status: int = Field(description="200, or that of the problem.")
+    outcome: OpinionOutcome | None = Field(
+        description="It `counts`; it `waits` until another key agrees; it `disagrees` with another one; a "
+        "decision is `withdrawn`; null: refused."
+    )
+    problem: Problem | None = Field(description="Why it was refused; null: it was not.")
+
+    @classmethod
+    def of(cls, item: DecisionItem, outcome: OpinionOutcome | BookprintError) -> Self:
+        problem = problem_of(outcome) if isinstance(outcome, BookprintError) else None
+        return cls(
+            left=item.left,
+            right=item.right,
+            status=problem.status if problem else 200,
+            outcome=None if isinstance(outcome, BookprintError) else outcome,
+            problem=problem,
+        )
+
+
+class DecidedList(Document):
+    """What became of each decision, in their order."""
+
+    model_config = shown({"items": [examples.DECIDED]})
+
+    items: list[DecidedAnswer]
+
+
+class HistoryQuery(PageQuery):
+    """The decisions to list; what is left out counts for any."""
+
+    by: Annotated[str, Clean] | None = Field(
+        default=None, max_length=_LONGEST_WORD, description="Only those of the key with this name."
+    )
+    after: Moment | None = Field(
+        default=None, description="Only those made after this time, as 2027-01-31T18:00:00Z."
+    )
+
+
+class DecisionBefore(Document):
+    """The decision that counted until then."""
+
+    model_config = shown(examples.PAST_DECISION["before"])
+
+    verdict: DecisionVerdict
+    kind: Kind | None
+    by: str | None
+
+
+class PastDecisionAnswer(Document):
+    """One decision of the history. It stays there when it is withdrawn."""
+
+    model_config = shown(examples.PAST_DECISION)
+
+    at: datetime
+    by: str | None = Field(description="Name of the API key at that time; null: not known.")
+    left: UUID = Field(description="The older book.")
+    right: UUID
+    verdict: Opined
+    kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected, withdrawn.")
+    note: str | None
+    outcome: OpinionOutcome = Field(
+        description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was "
+        "`replaced` before it counted; or it is `withdrawn`, or withdrew."
+    )
+    before: DecisionBefore | None = Field(description="Null: nobody had decided.")
+
+    @classmethod
+    def of(cls, past: PastDecision) -> Self:
+        before = None
+        if past.verdict_before is not None:
+            before = DecisionBefore(verdict=past.verdict_before, kind=past.kind_before, by=past.name_before)
+        return cls(
+            at=past.at,
+            by=past.name,
+            left=past.left_id,
+            right=past.right_id,
+            verdict=past.verdict,
+            kind=past.kind,
+            note=past.note,
+            outcome=past.outcome,
+            before=before,
+        )
+
+
+class History(Document):
+    """One page of the history of decisions, the newest first."""
+
+    model_config = shown({"items": [examples.PAST_DECISION], "next_cursor": None})
+
+    items: list[PastDecisionAnswer]
+    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+router = SubjectRouter(
+    "/v1", tag="decisions", description="Relations that a person should look at, and what people decided."
+)
+
+
+@router.get("/reviews", summary="List what to look at", responses=problems(422, 503), scope="read")
+async def list_reviews(
+    query: Annotated[ReviewQuery, Query()], services: ServicesDep, actor: ActorDep
+) -> ReviewList:
+    """Lists relations that nobody has decided on, those first where a look is worth most.
+
+    The worth is the doubt about a relation times what hangs on it. To list them claims nothing; a relation
+    that somebody decides on leaves at once, and the pages behind a cursor stay as they are.
+    """
+    wanted = query.to_filter()
+    cursors = Cursors("reviews", wanted)
+    page = await services.decisions.reviews(wanted, cursors.review(query.cursor), query.limit, actor=actor)
+    items = [ReviewAnswer.of(queued) for queued in page.items]
+    return ReviewList(items=items, next_cursor=cursors.at_review(page.next))
+
+
+@router.post(
+    "/decisions",
+    summary="Decide on many relations",
+    responses=problems(400, 404, 409, 413, 415, 422, 503),
+    scope="decide",
+)
+async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDep) -> DecidedList:
+    """Records a person's verdict on each pair, as `PUT /v1/books/{book_id}/relations/{other_id}/decision`.
+
+    Each is made or refused by itself, and answered with its own status; with `all_or_none` a refusal of one
+    is the answer, and none is made. Where two opinions are asked for, one counts once another key agrees.
+    """
+    opinions = [item.to_opinion() for item in body.items]
+    outcomes = await services.decisions.decide(opinions, all_or_none=body.all_or_none, actor=actor)
+    return DecidedList(items=list(map(DecidedAnswer.of, body.items, outcomes)))
+
+
+@router.get("/decisions", summary="Read the history of decisions", responses=problems(422, 503), scope="read")
+async def list_decisions(
+    query: Annotated[HistoryQuery, Query()], services: ServicesDep, actor: ActorDep
+) -> History:
+    """Lists what people decided, also what they withdrew or what others replaced, the newest first.
+
+    An opinion that waits for another is shown to its author alone.
+    """
+    wanted = HistoryFilter(query.by, query.after)
+    cursors = Cursors("decisions", wanted)
+    found = await services.decisions.history(
+        wanted, cursors.number(query.cursor), query.limit + 1, actor=actor
+    )
+    page = found[: query.limit]
+    next_cursor = cursors.at_number(page[-1].sequence) if len(found) > query.limit else None
+    return History(items=[PastDecisionAnswer.of(past) for past in page], next_cursor=next_cursor)

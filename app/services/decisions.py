@@ -1,0 +1,70 @@
+"""What people should look at, what they decide, and the history of it."""
+
+from collections.abc import Sequence
+
+from app.core.errors import BookprintError
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.pairs.decisions import (
+    DecisionStore,
+    HistoryFilter,
+    NewOpinion,
+    Opined,
+    OpinionOutcome,
+    PastDecision,
+)
+from app.stores.postgres.pairs.reviews import (
+    QueuedRelation,
+    ReviewFilter,
+    ReviewPage,
+    ReviewPlace,
+    ReviewQueries,
+)
+
+__all__ = [
+    "Decisions",
+    "HistoryFilter",
+    "NewOpinion",
+    "Opined",
+    "OpinionOutcome",
+    "PastDecision",
+    "QueuedRelation",
+    "ReviewFilter",
+    "ReviewPlace",
+]
+
+
+class Decisions:
+    """The queue of relations to look at, and people's decisions."""
+
+    def __init__(self, decisions: DecisionStore, queue: ReviewQueries) -> None:
+        self._decisions = decisions
+        self._reviews = queue
+
+    async def decide(
+        self, opinions: Sequence[NewOpinion], *, all_or_none: bool = True, actor: Actor
+    ) -> list[OpinionOutcome | BookprintError]:
+        """Record what a person says of pairs of books, and what became of each.
+
+        With `all_or_none` the first refusal is raised, and nothing is recorded; else it stands in its place.
+        """
+        if all_or_none:
+            return list(await self._decisions.insert(opinions, actor=actor))
+        outcomes: list[OpinionOutcome | BookprintError] = []
+        for opinion in opinions:
+            try:
+                outcomes += await self._decisions.insert([opinion], actor=actor)
+            except BookprintError as refusal:
+                outcomes.append(refusal)
+        return outcomes
+
+    async def history(
+        self, wanted: HistoryFilter, before: int | None, limit: int, *, actor: Actor
+    ) -> list[PastDecision]:
+        """Up to `limit` decisions of the history before a number, the newest first."""
+        return await self._decisions.list_history(wanted, actor.author, before, limit)
+
+    async def reviews(
+        self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
+    ) -> ReviewPage:
+        """Up to `limit` relations behind a place that a person should look at, worth most first."""
+        return await self._reviews.list_reviews(wanted, actor.author, after, limit)

@@ -1,0 +1,185 @@
+"""The queue of relations to look at, decisions on many pairs at once, and their history."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from httpx import AsyncClient
+
+from app.services.decisions import NewOpinion
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.connections import open_database
+from app.stores.postgres.pairs.decisions import DecisionStore, HistoryFilter
+from app.stores.postgres.pairs.reviews import ReviewFilter, ReviewQueries
+from app.wiring import Services
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, post
+from tests.api.test_bad_input import assert_problem
+from tests.paged_books import pages_of, run_jobs
+
+TEXT = prose(41, 3000)
+NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
+A, B, C = (Actor("key", name, UUID(int=number)) for number, name in enumerate("abc", 1))
+
+
+@pytest.fixture
+async def books(client: AsyncClient, services: Services) -> list[Json]:
+    """Three copies, of which the last is said to be another book."""
+    posted = [
+        await post(client, pages=pages_of(scanned(TEXT, seed)), title=title, authors=[author], year=year)
+        for seed, (title, author, year) in enumerate(
+            [
+                ("The Salt Road", "Jane Moor", 1898),
+                ("The Salt Road", "J. Moor", 1898),
+                ("Ferry", "A. Ames", 1913),
+            ]
+        )
+    ]
+    await run_jobs(services)
+    return posted
+
+
+def pairs(items: list[Json]) -> list[frozenset[str]]:
+    return [frozenset(book["id"] for book in item["books"]) for item in items]
+
+
+async def reviews(client: AsyncClient, **query: Any) -> Json:
+    response = await client.get("/v1/reviews", params=query)
+    assert response.status_code == 200, response.text
+    answer: Json = response.json()
+    return answer
+
+
+async def decided(client: AsyncClient, *items: Json, **others: Any) -> list[Json]:
+    response = await client.post("/v1/decisions", json={"items": items, **others})
+    assert response.status_code == 200, response.text
+    answered: list[Json] = response.json()["items"]
+    return answered
+
+
+async def test_the_queue_has_the_doubtful_first_and_pages_stay_while_others_decide(
+    client: AsyncClient, books: list[Json]
+) -> None:
+    first, second, strange = (book["id"] for book in books)
+    answer = await reviews(client)
+    assert pairs(answer["items"])[2] == {first, second}
+    assert [item["worth"] for item in answer["items"]] == sorted(
+        (item["worth"] for item in answer["items"]), reverse=True
+    )
+    assert "titles" in answer["items"][0]["because"]
+    assert answer["next_cursor"] is None
+
+    page = await reviews(client, limit=1)
+    assert page["items"] == answer["items"][:1]
+    left, right = pairs(answer["items"])[0]
+    await decided(client, {"left": left, "right": right, "verdict": "rejected"})
+    behind = await reviews(client, limit=2, cursor=page["next_cursor"])
+    assert behind["items"] == answer["items"][1:]
+    assert pairs((await reviews(client))["items"]) == pairs(answer["items"])[1:]
+
+    assert len((await reviews(client, kind="SAME_PAGINATION", year=1913))["items"]) == 1
+    assert (await reviews(client, language="de"))["items"] == []
+    assert strange in {book for pair in pairs(answer["items"])[:2] for book in pair}
+
+
+async def test_decisions_are_made_each_or_all_and_withdrawn(client: AsyncClient, books: list[Json]) -> None:
+    first, second, strange = (book["id"] for book in books)
+    good = {"left": first, "right": second, "verdict": "confirmed", "note": "the same plates"}
+    bad = {"left": first, "right": NOBODY, "verdict": "rejected"}
+    refused = await client.post("/v1/decisions", json={"items": [good, bad], "all_or_none": True})
+    assert_problem(refused, 404)
+    assert (await client.get("/v1/decisions")).json()["items"] == []
+
+    answered = await decided(client, good, bad, {"left": strange, "right": first, "kind": "SAME_TEXT"})
+    assert [(each["status"], each["outcome"]) for each in answered] == [
+        *((200, "counts"), (404, None), (200, "counts"))
+    ]
+    assert answered[1]["problem"]["type"].endswith("unknown-book")
+    withdrawn = {"left": second, "right": first, "verdict": "withdrawn"}
+    assert [each["status"] for each in await decided(client, withdrawn, withdrawn)] == [200, 404]
+    assert len((await reviews(client))["items"]) == 2
+
+    history = (
+        await client.get("/v1/decisions", params={"by": "anyone", "after": "2020-01-01T00:00:00Z"})
+    ).json()
+    assert [item["verdict"] for item in history["items"]] == ["withdrawn", "kind", "confirmed"]
+    assert history["items"][0]["before"] == {
+        "verdict": "confirmed",
+        "kind": "SAME_PAGINATION",
+        "by": "anyone",
+    }
+    assert history["items"][2]["note"] == "the same plates"
+    page = (await client.get("/v1/decisions", params={"limit": 1})).json()
+    rest = (await client.get("/v1/decisions", params={"cursor": page["next_cursor"]})).json()
+    assert page["items"] + rest["items"] == history["items"]
+    both = {"left": first, "right": second, "verdict": "rejected", "kind": "SAME_TEXT"}
+    assert_problem(await client.post("/v1/decisions", json={"items": [both]}), 422)
+
+
+async def test_two_opinions_are_asked_for_and_neither_is_shown_the_other(
+    database_url: str, client: AsyncClient, books: list[Json]
+) -> None:
+    first, second, _ = (UUID(book["id"]) for book in books)
+    async with open_database(database_url, 2) as database:
+        store, queue = DecisionStore(database, needed=2), ReviewQueries(database)
+
+        async def seen(actor: Actor) -> list[tuple[str | None, str]]:
+            found = await store.list_history(HistoryFilter(), actor.author, None, 10)
+            return [(past.name, past.outcome) for past in found]
+
+        async def queued(actor: Actor) -> int:
+            return len((await queue.list_reviews(ReviewFilter(), actor.author, None, 10)).items)
+
+        def says(verdict: Any) -> list[NewOpinion]:
+            return [NewOpinion(first, second, verdict)]
+
+        assert await store.insert(says("rejected"), actor=A) == ["waits"]
+        assert await store.insert(says("confirmed"), actor=A) == ["waits"]
+        assert (await seen(A), await seen(B)) == ([("a", "waits"), ("a", "replaced")], [])
+        assert (await queued(A), await queued(B)) == (2, 3)
+        assert await store.insert(says("rejected"), actor=B) == ["disagrees"]
+        assert await queued(A) == await queued(B) == 3
+        assert await seen(C) == [("b", "disagrees"), ("a", "disagrees"), ("a", "replaced")]
+        path = f"/v1/books/{first}/relations/{second}"
+        assert (await client.get(path)).json()["decision"] is None
+        assert await store.insert(says("confirmed"), actor=C) == ["counts"]
+        assert (await client.get(path)).json()["decision"]["decided_by"] == "c"
+        assert (await seen(C))[:3] == [("c", "counts"), ("b", "replaced"), ("a", "counts")]
+        assert await queued(A) == 2
+        assert await store.insert(says("withdrawn"), actor=A) == ["withdrawn"]
+        assert await queued(A) == 3
+
+
+async def test_two_people_at_the_same_time_lose_no_decision(client: AsyncClient, books: list[Json]) -> None:
+    ids = [book["id"] for book in books]
+    couples = [(ids[0], ids[1]), (ids[1], ids[2]), (ids[0], ids[2])]
+
+    async def person(name: str, order: list[tuple[str, str]]) -> None:
+        for number in range(4):
+            items = [
+                {"left": a, "right": b, "kind": "SAME_TEXT", "note": f"{name}{number}"} for a, b in order
+            ]
+            assert {
+                each["status"] for each in await decided(client, *items, all_or_none=bool(number % 2))
+            } == {200}
+
+    await asyncio.gather(person("a", couples), person("b", couples[::-1]), person("c", couples[1:]))
+    history = (await client.get("/v1/decisions")).json()["items"]
+    assert len(history) == 4 * (3 + 3 + 2)
+    for left, right in couples:
+        own = [item for item in history[::-1] if {item["left"], item["right"]} == {left, right}]
+        # Each says what was there before: the one that was made before it.
+        assert [item["before"] is None for item in own] == [True] + [False] * (len(own) - 1)
+
+
+async def test_worth_follows_the_metadata_and_goes_with_the_relation(
+    client: AsyncClient, books: list[Json]
+) -> None:
+    path = f"/v1/books/{books[2]['id']}"
+    before = await reviews(client)
+    assert (await client.patch(path, json={"authors": ["Jane Moor"]})).status_code == 200
+    after = await reviews(client)
+    assert after["items"][0]["worth"] < before["items"][0]["worth"]
+    await client.delete(path)
+    assert len((await reviews(client))["items"]) == 1
