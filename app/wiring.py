@@ -170,7 +170,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         missing_digests=missing_digests(missing),
         missing_vectors=missing_vectors(missing),
         relate=Relate(
-            entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
+            entries, indexes, suites, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()
         ),
         relations=relations,
         clusters=Clusters(ClusterQueries(database)),

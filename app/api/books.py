@@ -239,7 +239,12 @@ _CONTENTS: dict[str, Any] = examples.named(
         "Signatures": {"signatures": examples.SIGNATURES},
     }
 )
-_BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
+_BOOKS = _CONTENTS | examples.named(
+    {
+        "A text": {"text": examples.TEXT} | examples.METADATA,
+        "An identifier alone": {"identifier": examples.COMPOSITE, "title": examples.TITLE},
+    }
+)
 _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
 _RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
 

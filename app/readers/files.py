@@ -21,7 +21,7 @@ from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source, gunzipped
 from app.readers.syntax.xml import root_name
-from app.readers.table import Columns, find_columns, metadata_of
+from app.readers.table import COLUMNS, Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
     Unreadable,
@@ -48,6 +48,8 @@ _FIRST_PAGES = 20
 _MANIFEST_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
 _COLUMN_NAME = re.compile(r"[\w .:-]{1,60}")
 _PATH_COLUMN = "path"
+_KEY_COLUMNS = {_PATH_COLUMN, *COLUMNS["identifier"]}
+"""The columns one of which makes a CSV file a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,10 @@ def _head(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A CSV or TSV file with a column `path`, which names a book's file from the manifest's folder."""
+    """A CSV or TSV file of books, each of which its column `path` or `identifier` names.
+
+    A path is that of the book's file from the manifest's folder. Of a text elsewhere the identifier is known.
+    """
 
     path: str
     dialect: type[csv.Dialect]
@@ -271,7 +276,7 @@ class _Manifest:
         first, _, rest = _head(path).decode("utf-8-sig", "replace").partition("\n")
         dialect = csv.excel_tab if first.count("\t") > first.count(",") else csv.excel
         header = tuple(name.strip() for name in next(csv.reader([first], dialect), []))
-        if _PATH_COLUMN not in map(str.casefold, header) or not rest.strip():
+        if _KEY_COLUMNS.isdisjoint(map(str.casefold, header)) or not rest.strip():
             return None
         return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
 
@@ -285,8 +290,11 @@ class _Manifest:
         columns = find_columns((name for name in self.header if name.casefold() != _PATH_COLUMN), {})
         for number, position, cells in self._rows():
             target, where = self._target(cells), f"row {number}"
+            if target is None and columns.identifier is not None and cells.get(columns.identifier):
+                yield UnreadRow(self.path, where, before + position, cells, columns)
+                continue
             if target is None:
-                empty = InvalidInput("The row names no path.")
+                empty = InvalidInput("The row names no path and no identifier.")
                 yield Unreadable(self.path, where, before + position, empty)
                 continue
             if os.path.realpath(target) in named:

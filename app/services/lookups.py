@@ -5,14 +5,17 @@ current, and cuts out a page. Pending books are compared straight from Postgres.
 index, and the current ones after it. So a book that changes its state in between is met at least once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
 
 from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
+from app.core.index.flat_index import FlatIndex
 from app.core.index.records import Hits
+from app.core.matching.identifier_comparison import compare
 from app.core.matching.search import (
     LAST_DISTANCE,
     Plan,
@@ -21,11 +24,13 @@ from app.core.matching.search import (
     plan_candidates,
     plan_range,
     proposed,
+    within_reach,
 )
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
 from app.core.recipe import Suite
 from app.core.relations.related import RelationSummary
+from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.sketch import sketch_under
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
@@ -93,6 +98,9 @@ class _IndexAnswer:
     hits: Hits  # nearest first
     accepts: Callable[[Evidence], bool]
     exact: bool = True
+    flat: FlatIndex | None = (
+        None  # in which to look for books that identifiers are compared of; None: of none
+    )
 
 
 class Lookup:
@@ -147,7 +155,13 @@ class Lookup:
         limit: int,
         book_id: UUID | None = None,
     ) -> Answer:
-        others = _matches(query, [book for book in pending if book.entry.entry_id != query.entry_id])
+        compared = [
+            book
+            for book in pending
+            if book.entry.entry_id != query.entry_id
+            and not (isinstance(question, Verified) and by_identifiers(query, book.entry))
+        ]
+        others = _matches(query, compared)
         index, spare = self._indexes.of(suite), _SPARE
         while True:
             try:
@@ -155,10 +169,12 @@ class Lookup:
             except IndexRebuilding:
                 await self._require_serving(suite)
                 raise
+            same = await self.related_by_identifiers(query, suite, result.flat, pending)
             waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
+            waiting += map(position_of, same.values())
             hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
-            answer = await self._page(suite, query, hits, others, after, limit, most, book_id)
+            answer = await self._page(suite, query, hits, others | same, after, limit, most, book_id)
             answer = replace(answer, exact=result.exact)
             if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
@@ -197,6 +213,33 @@ class Lookup:
         last = position_of(matches[-1]) if more else None
         return Answer(True, hits.size, matches, last, current.relations)
 
+    async def related_by_identifiers(
+        self, query: Entry, suite: Suite, flat: FlatIndex | None, pending: Sequence[BookSummary]
+    ) -> dict[int, Match]:
+        """The books that are the same by their identifiers where one of the two is an identifier alone."""
+        identifier = of_signatures(query, query.word_count) if query.word_count else None
+        if identifier is None or flat is None:
+            return {}
+        alone = query.identified is None
+        found = within_reach(identifier, flat, identified=alone)
+        waiting = [book for book in pending if by_identifiers(query, book.entry)]
+        return await self.same_by_identifiers(identifier, suite, set(found) - {query.entry_id}, waiting)
+
+    async def same_by_identifiers(
+        self,
+        query: Identifier,
+        suite: Suite,
+        entry_ids: Set[int],
+        pending: Sequence[BookSummary],
+        holders: Set[int] = frozenset(),
+    ) -> dict[int, Match]:
+        """Those of these books that are the same as an identifier; `holders` have its ISBN."""
+        books = {book.entry.entry_id: book for book in pending}
+        if entry_ids:
+            none = Hits.none().entry_ids
+            books |= (await self._entries.read_current_hits(list(entry_ids), none, suite)).summaries
+        return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
+
     async def suite_of(self, query: Entry, suite: Suite | None = None) -> Suite:
         """The suite in which these signatures are looked up: the given one, or the one that serves.
 
@@ -224,8 +267,9 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
     match question:
         case Verified():
             plan = plan_candidates(query, index.suite, index.flat_index.latest)
-            proposals = proposed(query, index.suite, plan, await index.read(plan))
-            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False)
+            read = await index.read(plan)
+            proposals = proposed(query, index.suite, plan, read)
+            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False, flat=read.flat)
         case _ if fingerprint is None:
             return _IndexAnswer(Hits.none(), lambda _: False)
         case Within(d):
@@ -241,6 +285,30 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
 
 def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
+
+
+def by_identifiers(query: Entry, other: Entry) -> bool:
+    """Whether two books are compared by their identifiers, since one is known by it alone."""
+    return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
+
+
+def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
+    """Those of the books that are the same by their identifiers, by entry; `holders` have the ISBN."""
+    matches = (_match(query, book, book.entry.entry_id in holders) for book in books)
+    return {match.book.entry.entry_id: match for match in matches if match is not None}
+
+
+def _match(query: Identifier, book: BookSummary, has_isbn: bool) -> Match | None:
+    """The book with the evidence; None where it is not the same, or has no fingerprint."""
+    other = of_signatures(book.entry, book.word_count, query.isbn if has_isbn else None)
+    if other is None:
+        return None
+    comparison = compare(query, other)
+    if comparison.verdict != "same":
+        return None
+    shares = (comparison.jaccard, comparison.this_in_other, comparison.other_in_this)
+    jaccard, inside, around = (None if share is None else share.estimate for share in shares)
+    return Match(book, Evidence(comparison.distance, None, jaccard, inside, around))
 
 
 def position_of(match: Match) -> Position:

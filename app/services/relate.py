@@ -22,6 +22,7 @@ from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
+from app.services.lookups import Lookup, by_identifiers
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.relation_queries import CandidateStore, StoredSignatures
@@ -68,6 +69,7 @@ class Relate:
         upkeep: IndexUpkeep,
         candidates: CandidateStore,
         relations: RelationStore,
+        lookup: Lookup,
         limits: SelectionLimits,
     ) -> None:
         self._entries = entries
@@ -76,6 +78,7 @@ class Relate:
         self._upkeep = upkeep
         self._candidates = candidates
         self._relations = relations
+        self._lookup = lookup
         self._limits = limits
 
     async def warm_up(self) -> None:
@@ -107,12 +110,15 @@ class Relate:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
-        """Entries that may be related, nearest first."""
+        """Entries that may be related, nearest first; last, those that are the same by identifiers alone."""
         pending = await self._entries.read_pending(suite)
         index = self._indexes.of(suite)
         plan = plan_candidates(entry, suite, index.flat_index.latest)
-        proposals = proposed(entry, suite, plan, await index.read(plan))
-        return related_entries(entry, proposals, [book.entry for book in pending])
+        read = await index.read(plan)
+        proposals = proposed(entry, suite, plan, read)
+        compared = [book.entry for book in pending if not by_identifiers(entry, book.entry)]
+        same = await self._lookup.related_by_identifiers(entry, suite, read.flat, pending)
+        return [*related_entries(entry, proposals, compared), *same]
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS, NO_DISTANCE, Words, distances, rows_within, words
-from app.core.index.records import FLAT_RECORD, LIST_BITS, Hits
+from app.core.index.records import FLAT_RECORD, IDENTIFIED, LIST_BITS, Hits
 
 _SAMPLED = 4096
 
@@ -14,7 +14,7 @@ _NO_RECORDS = np.zeros(0, dtype=FLAT_RECORD)
 class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
-    One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
+    One entry takes 32 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
     index is read anew, so every change touches few rows. One writer, no reader at the same time.
     """
 
@@ -27,6 +27,7 @@ class FlatIndex:
         self._shingle_counts = records["shingle_count"].copy()
         self._levels = records["level"].copy()
         self._signed = records["signed"].astype(np.bool_)
+        self._identified = records["signed"] == IDENTIFIED
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
         """The entries in each bucket of each band, (8, 65536)."""
         self._count(self._signed.nonzero()[0], 1)
@@ -54,6 +55,7 @@ class FlatIndex:
         self._shingle_counts[at] = record["shingle_count"]
         self._levels[at] = record["level"]
         self._signed[at] = bool(record["signed"])
+        self._identified[at] = record["signed"] == IDENTIFIED
         if self._signed[at]:
             self._count(np.array([at]), 1)
 
@@ -71,6 +73,12 @@ class FlatIndex:
         rows, near = rows[signed], near[signed]
         order = np.argsort(near, kind="stable")
         return Hits(self._entry_ids[rows[order]], near[order])
+
+    def identified_within(self, bits: bytes, d: int) -> Hits:
+        """The entries at Hamming distance at most d that are identifiers alone."""
+        rows = np.flatnonzero(self._identified[: self._size])
+        near = distances(bits, self._words(rows))
+        return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
     def among(self, entry_ids: NDArray[np.uint64], bits: bytes, d: int) -> Hits:
         """Those of these entries, which ascend, that lie at Hamming distance at most d."""
@@ -114,6 +122,11 @@ class FlatIndex:
         """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""
         return self._shingle_counts[rows]
 
+    def identified(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether each of these rows is an identifier alone, (n,)."""
+        identified: NDArray[np.bool_] = self._identified[rows]
+        return identified
+
     def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The levels of the FracMinHashes in these rows, (n,); 255 where there is none."""
         return self._levels[rows]
@@ -132,7 +145,7 @@ class FlatIndex:
 
     def _open(self, at: int) -> None:
         """Make room for one row; ids come almost in order, so few rows have to move."""
-        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed")
+        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed", "_identified")
         if self._size == self._entry_ids.size:
             room = max(1024, self._size // 8)
             for name in columns:
