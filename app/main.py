@@ -17,6 +17,7 @@ from app.api import (
     books,
     bulk,
     changes,
+    checks,
     clusters,
     completeness,
     conflicts,
@@ -47,8 +48,8 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, clusters, completeness, conflicts, reconciliation),
-        *(changes, webhooks, audit, jobs, health),
+        *(books, bulk, lookups, checks, similar, relations, clusters, completeness, conflicts),
+        *(reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""

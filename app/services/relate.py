@@ -7,17 +7,16 @@ posted at once at least one sees the other. All can be repeated: compared pairs 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
 from app.core.matching.search import plan_candidates, proposed, related_entries
-from app.core.model import Entry
+from app.core.model import Content, Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relations.alignment import Alignment
-from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
+from app.core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
@@ -56,6 +55,22 @@ class _Outcome:
         default_factory=lambda: defaultdict(list)
     )  # of each pair, by kind
     failures: dict[UUID, Exception] = field(default_factory=dict)
+
+
+async def related(
+    left: ComparedBook, right: ComparedBook, contents: Callable[[], Awaitable[Sequence[Content | None]]]
+) -> Relation:
+    """The relation of two books; `contents` reads their texts, which tell copies from issues of one form."""
+    comparison = await asyncio.to_thread(compare, left, right)
+    relation = relation_of(comparison, left.metadata, right.metadata)
+    alignment, kind = relation.alignment, relation.classification.kind
+    if kind != "SAME_PAGINATION" or alignment is None or is_one_issue(left.metadata, right.metadata):
+        return relation
+    this, other = await contents()
+    if this is None or other is None:
+        return relation
+    revised = await asyncio.to_thread(changed_lines, this, other, alignment)
+    return relation_of(comparison, left.metadata, right.metadata, revised)
 
 
 class Relate:
@@ -152,26 +167,13 @@ class Relate:
             sides.reverse()
         versions = [BookVersion(stored.book_id, stored.entry_id) for stored, _ in sides]
         left, right = (compared for _, compared in sides)
-        comparison = await asyncio.to_thread(compare, left, right)
-        relation = relation_of(comparison, left.metadata, right.metadata)
-        if relation.classification.kind == "SAME_PAGINATION" and not is_one_issue(
-            left.metadata, right.metadata
-        ):
-            revised = await self._changed_lines([stored for stored, _ in sides], relation.alignment)
-            relation = relation_of(comparison, left.metadata, right.metadata, revised)
-        return ComparedPair(versions[0], versions[1], relation)
 
-    async def _changed_lines(
-        self, books: Sequence[StoredSignatures], alignment: Alignment | None
-    ) -> float | None:
-        """The share of lines that differ in more than letters; None where a text is not kept."""
-        if alignment is None or not all(book.has_text for book in books):
-            return None
-        texts = [await self._candidates.read_content(book.entry_id) for book in books]
-        left, right = texts
-        if left is None or right is None:
-            return None
-        return await asyncio.to_thread(changed_lines, left, right, alignment)
+        async def contents() -> list[Content | None]:
+            if not all(stored.has_text for stored, _ in sides):
+                return [None, None]
+            return [await self._candidates.read_content(stored.entry_id) for stored, _ in sides]
+
+        return ComparedPair(versions[0], versions[1], await related(left, right, contents))
 
     async def _candidate(self, stored: StoredSignatures, suite: Suite) -> ComparedBook:
         """The book as it is compared; page signatures that it lacks are computed from its text and kept."""
