@@ -8,6 +8,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from app.cli.changes import audit, changes
+from app.cli.check import check, export
 from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
 from app.cli.demo import demo
@@ -42,7 +43,7 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(completeness, sign, reindex, verify, audit, master_copy),
+        *(check, completeness, export, sign, reindex, verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):

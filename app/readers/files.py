@@ -45,7 +45,9 @@ _PAGE_NAME = re.compile(r"(?:p|pg|page|seq|leaf|img|image|scan|folio)?[-_. ]?0*(
 _FIRST_PAGES = 20
 """A folder of pages begins with one of these numbers, and at least every second number is there."""
 
-_MANIFEST_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+TABLE_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+"""The names of tables as text."""
+
 _COLUMN_NAME = re.compile(r"[\w .:-]{1,60}")
 _PATH_COLUMN = "path"
 _KEY_COLUMNS = {_PATH_COLUMN, *COLUMNS["identifier"]}
@@ -86,7 +88,7 @@ class _Finding:
     def add_file(self, path: str) -> None:
         """Add one file, and note what it names if it is a manifest."""
         self.sizes[path] = os.stat(path).st_size
-        if _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+        if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
             self.named.update(os.path.realpath(target) for target in manifest.targets())
 
 
@@ -122,7 +124,7 @@ def is_one_book(folder: str, names: Sequence[str]) -> bool:
     suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
     """
     if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
-        root_name(_head(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
+        root_name(head_of(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
     ):
         return True
     pages = [os.path.splitext(name) for name in names if not BESIDE.fullmatch(name)]
@@ -206,10 +208,10 @@ def _books_in(
     path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
 ) -> Iterator[Unread]:
     """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
-    head = _head(path)
+    head = head_of(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, size, columns)
-    elif _is_json_lines(path, head):
+    elif is_json_lines(path, head):
         for line in jsonl.lines(Path(path)):
             where = (path, f"line {line.number}", before + line.position)
             if not isinstance(line.data, bytes):
@@ -218,7 +220,7 @@ def _books_in(
                 yield UnreadSpan(*where, line.start, len(line.data))
             else:
                 yield UnreadLine(*where, line.data)
-    elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+    elif TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
         yield from manifest.books(before, frozenset(named))
         named.update(map(os.path.realpath, manifest.targets()))
     else:
@@ -242,14 +244,15 @@ def _rows(
         yield Unreadable(path, f"row {number + 1}" if number else "", before + size, exc)
 
 
-def _is_json_lines(path: str, head: bytes) -> bool:
+def is_json_lines(path: str, head: bytes) -> bool:
+    """Whether a file with this head holds a book a line, as JSON."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
     # A first line that is damaged spoils no other.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
 
 
-def _head(path: str) -> bytes:
+def head_of(path: str) -> bytes:
     """The first bytes of a file, of one compressed with gzip those that it expands to."""
     with open(path, "rb") as stream:
         try:
@@ -273,7 +276,7 @@ class _Manifest:
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
         """The manifest in a file; None where it is none."""
-        first, _, rest = _head(path).decode("utf-8-sig", "replace").partition("\n")
+        first, _, rest = head_of(path).decode("utf-8-sig", "replace").partition("\n")
         dialect = csv.excel_tab if first.count("\t") > first.count(",") else csv.excel
         header = tuple(name.strip() for name in next(csv.reader([first], dialect), []))
         if _KEY_COLUMNS.isdisjoint(map(str.casefold, header)) or not rest.strip():

@@ -102,7 +102,11 @@ def submission(row: Mapping[str, object], columns: Columns) -> Submission:
     metadata = metadata_of(row, columns)
     texts = (columns.pages, columns.second_pages, columns.text)
     identifier = None if columns.identifier is None else row.get(columns.identifier)
-    if isinstance(identifier, str) and not any(row.get(column) for column in texts if column is not None):
+    if (
+        isinstance(identifier, str)
+        and identifier
+        and not any(row.get(column) for column in texts if column is not None)
+    ):
         return known_by(decode(identifier.strip()), metadata)
     return Submission(metadata, to_content(_extraction(row, columns)))
 

@@ -160,6 +160,12 @@ def minhash_bits(signatures: Sketch | Entry) -> MinHashBits | None:
     return None if signatures.minhash is None else lowest_bits(signatures.minhash)
 
 
+def identified(text: str) -> Identified:
+    """What an identifier says beside the fingerprint; raises InvalidIdentifier."""
+    identifier = decode(text)
+    return Identified(identifier.word_count, identifier.minhash)
+
+
 def known_by(identifier: Identifier, metadata: Metadata) -> Submission:
     """A book that is known by its identifier alone; the ISBN behind it is one of its identifiers."""
     words = identifier.word_count

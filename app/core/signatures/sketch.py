@@ -15,7 +15,6 @@ from app.core.recipe import (
     Suite,
 )
 from app.core.signatures.fracminhash import fracminhash, gram_sample
-from app.core.signatures.identifier import of_signatures, written
 from app.core.signatures.json_codec import encode
 from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import page_minhash
@@ -89,11 +88,7 @@ def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
     It replaces the content key of a book that came without its text. Digests and the count of single words
-    are left out: signatures have them or not, and the book is the same. Of an identifier alone it is the
-    identifier that is hashed.
+    are left out: signatures have them or not, and the book is the same.
     """
-    identifier = None if sketch.identified is None else of_signatures(sketch, sketch.word_count)
-    if identifier is not None:
-        return sha256(written(identifier).encode()).digest()
     document = encode(replace(sketch, digests=(), single_words=None))
     return sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).digest()
