@@ -19,10 +19,10 @@ FIELDS = ("identifier", "title", "authors", "language", "year", "volume", "exter
 _LISTS = {"authors", "identifiers"}
 _ROWS_TOGETHER = 10_000
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
-def write(path: Path, rows: Iterator[Row]) -> int:
+def write(path: Path, rows: Iterator[_Row]) -> int:
     """Write the holdings, which stand at the path once they are whole; returns how many there are.
 
     Raises InvalidInput for another ending, and OSError.
@@ -43,7 +43,7 @@ def write(path: Path, rows: Iterator[Row]) -> int:
     return count
 
 
-Add = Callable[[Sequence[Row]], None]
+Add = Callable[[Sequence[_Row]], None]
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def _csv(path: Path) -> Iterator[Add]:
         yield lambda rows: writer.writerows(map(_joined, rows))
 
 
-def _joined(row: Row) -> Row:
+def _joined(row: _Row) -> _Row:
     """The row with `; ` between the values of a list."""
     return {name: "; ".join(value) if name in _LISTS else value for name, value in row.items()}
 

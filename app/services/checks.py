@@ -31,10 +31,10 @@ from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.relation_queries import CandidateStore, StoredSignatures
 
-Verdict = Literal["have", "other_edition", "part_of", "contains", "perhaps", "no"]
-By = Literal["text", "identifier", "name"]
+CheckVerdict = Literal["have", "other_edition", "part_of", "contains", "perhaps", "no"]
+DecidedBy = Literal["text", "identifier", "name"]
 
-VERDICTS: tuple[Verdict, ...] = ("have", "other_edition", "part_of", "contains", "perhaps", "no")
+VERDICTS: tuple[CheckVerdict, ...] = ("have", "other_edition", "part_of", "contains", "perhaps", "no")
 """From the best answer to the worst."""
 
 MOST_BOOKS = 10
@@ -79,7 +79,7 @@ class CheckedBook:
 
     book_id: UUID
     title: str | None
-    verdict: Verdict
+    verdict: CheckVerdict
     evidence: CheckEvidence
 
 
@@ -87,8 +87,8 @@ class CheckedBook:
 class CheckAnswer:
     """The answer to a row: the best of what its books say, and the kind of evidence that decided."""
 
-    verdict: Verdict
-    by: By
+    verdict: CheckVerdict
+    by: DecidedBy
     because: str | None = None  # what is wrong with the row, or why no book is named
     items: Sequence[CheckedBook] = field(default_factory=list)
 
@@ -219,7 +219,7 @@ def _sketch(book: Submission, suite: Suite) -> Sketch:
     return book.sketch
 
 
-def _answer(items: Sequence[CheckedBook], by: By, nothing: str) -> CheckAnswer:
+def _answer(items: Sequence[CheckedBook], by: DecidedBy, nothing: str) -> CheckAnswer:
     """The answer that the best of these books makes; `nothing` says why there is none."""
     in_order = sorted(items, key=lambda item: VERDICTS.index(item.verdict))[:MOST_BOOKS]
     if not in_order or in_order[0].verdict == "no":
@@ -238,7 +238,7 @@ def _by_relation(match: Match, relation: Relation, row: Metadata, book: Metadata
     return CheckedBook(match.book.book_id, match.book.title, verdict, evidence)
 
 
-def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> Verdict:
+def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> CheckVerdict:
     """What a relation says of having a book; `shared` is the share of text that each has of the other."""
     if kind in ("SAME_PAGINATION", "SAME_TEXT"):
         return "have"
@@ -255,7 +255,7 @@ def _by_length(match: Match, words: int, row: Metadata, book: Metadata) -> Check
     near = evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled
     inside = max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0)
     because = f"{evidence.distance} of 128 fingerprint bits differ; it has {ratio:.0%} of the other's words."
-    verdict: Verdict = "no"
+    verdict: CheckVerdict = "no"
     if evidence.shared is None or near or inside >= _MOSTLY:
         verdict = (
             "have" if _ONE_LENGTH <= ratio <= 1 / _ONE_LENGTH else "part_of" if ratio < 1 else "contains"
@@ -276,7 +276,7 @@ def _other_printing(row: Metadata, book: Metadata) -> str | None:
 
 def _by_number(book: DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
     """A book with an identifier of the row; it only may be meant where the names contradict that."""
-    verdict: Verdict = "have"
+    verdict: CheckVerdict = "have"
     because = f"It has {identifier}."
     for what, this, that, least, similarity in (
         ("title", row.title, book.metadata.title, _OTHER_TITLE, title_similarity),

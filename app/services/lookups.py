@@ -217,12 +217,14 @@ class Lookup:
         self, query: Entry, suite: Suite, flat: FlatIndex | None, pending: Sequence[BookSummary]
     ) -> dict[int, Match]:
         """The books that are the same by their identifiers where one of the two is an identifier alone."""
-        identifier = of_signatures(query, query.word_count) if query.word_count else None
-        if identifier is None or flat is None:
-            return {}
         alone = query.identified is None
-        found = within_reach(identifier, flat, identified=alone)
         waiting = [book for book in pending if by_identifiers(query, book.entry)]
+        if flat is None or (alone and not waiting and not flat.has_identified):
+            return {}
+        identifier = of_signatures(query, query.word_count) if query.word_count else None
+        if identifier is None:
+            return {}
+        found = within_reach(identifier, flat, identified=alone)
         return await self.same_by_identifiers(identifier, suite, set(found) - {query.entry_id}, waiting)
 
     async def same_by_identifiers(

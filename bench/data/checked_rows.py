@@ -16,7 +16,7 @@ from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.identifier import Identifier, of_signatures, written
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
-from app.services.checks import Verdict
+from app.services.checks import CheckVerdict
 from bench.data.misreading import misread, misread_pages
 from bench.harness.corpus import CorpusBook, Pair
 from bench.harness.report import CannotMeasure
@@ -53,7 +53,7 @@ class Row:
 
     kind: str
     body: Mapping[str, Any]
-    truth: Verdict
+    truth: CheckVerdict
     book: str | None  # of the library, that it means
 
 
@@ -168,7 +168,7 @@ def made_rows(shelf: Sequence[HeldBook], count: int, seed: int) -> list[Row]:
 
 def _made(kind: str, one: HeldBook, other: HeldBook, rng: np.random.Generator) -> Row:
     book, meant = one.book, one.book.id if one.is_held else None
-    have: Verdict = "have" if one.is_held else "no"
+    have: CheckVerdict = "have" if one.is_held else "no"
     match kind:
         case "text":
             return Row(kind, _content(book), have, meant)
@@ -196,7 +196,7 @@ def _made(kind: str, one: HeldBook, other: HeldBook, rng: np.random.Generator) -
             short = book.title.split(":")[0].upper()
             title = book.title if kind == "title" else f"The {short} : a new edition"
             row = {"title": title, "year": book.year, "authors": [book.author] if book.author else None}
-            named: Verdict = "perhaps" if one.is_held else "no"
+            named: CheckVerdict = "perhaps" if one.is_held else "no"
             return Row(kind, {name: value for name, value in row.items() if value}, named, meant)
     assert book.pages is not None or kind == "volume of another"
     pages = list(book.pages or [])

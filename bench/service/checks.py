@@ -17,7 +17,7 @@ import orjson
 from app.core.model import Fingerprint, MinHashBits
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.identifier import Identifier, decode, written
-from app.services.checks import Verdict
+from app.services.checks import CheckVerdict
 from bench.data.checked_rows import ERRORS, Compared, Row, identifier_of, made_rows, shelves, strangers
 from bench.data.fingerprint_model import LibraryModel
 from bench.data.misreading import misread
@@ -41,7 +41,7 @@ class Score:
     """The answers to rows, by the kind of row."""
 
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
-    truths: dict[str, Verdict] = field(default_factory=dict)
+    truths: dict[str, CheckVerdict] = field(default_factory=dict)
     right_haves: int = 0  # of the right book, where it is had
     haves: int = 0
     wanted: Counter[str] = field(default_factory=Counter)  # rows by text, and by number, that are had
@@ -68,7 +68,7 @@ class Score:
     def rows(self) -> Iterator[list[Cell]]:
         """A row for each kind: the truth, and how often each verdict was given."""
         for kind, counts in sorted(self.verdicts.items()):
-            yield [kind, self.truths[kind], *(counts[each] for each in get_args(Verdict))]
+            yield [kind, self.truths[kind], *(counts[each] for each in get_args(CheckVerdict))]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -100,9 +100,9 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         tables=[*checked, found],
         notes=[
             f"Texts are badly read at {ERRORS:.0%} of their characters where they are called noisy. An "
-            "edition has the same text with other page breaks; identifiers do not tell one from the other, and "
-            "no row asks them to. The library is filled with identifiers of other real books; those that may "
-            "be the same as one of the corpus are left out."
+            "edition has the same text with other page breaks; identifiers do not tell one from the other, "
+            "and no row asks them to. The library is filled with identifiers of other real books; those that "
+            "may be the same as one of the corpus are left out."
         ],
     )
 
@@ -121,7 +121,9 @@ def _checked(client: httpx.Client, size: int, count: int) -> list[Table]:
     for row, answer in zip(rows, _send(client, "/v1/checks", (row.body for row in rows)), strict=True):
         score.add(row, answer, ids)
     verdicts = Table(
-        ["row", "truth", *get_args(Verdict)], list(score.rows()), f"Verdicts in a library of {size:,} books"
+        ["row", "truth", *get_args(CheckVerdict)],
+        list(score.rows()),
+        f"Verdicts in a library of {size:,} books",
     )
     totals: list[list[Cell]] = [
         ["precision of `have`", score.right_haves / max(score.haves, 1)],

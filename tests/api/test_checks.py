@@ -7,6 +7,7 @@ from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
+from tests.open_services import OpenServices
 from tests.paged_books import pages_of
 
 ISBN, WRONG_DIGIT = "9780141439600", "0-14-143960-3"
@@ -123,3 +124,20 @@ async def test_a_foreign_identifier_is_found_by_a_text(client: AsyncClient) -> N
     foreign = await post(client, identifier=known["long_identifier"], title="At a partner's")
     [answer] = await check(client, {"text": scanned(text, 5, 0.05)})
     assert (answer["verdict"], answer["items"][0]["book_id"]) == ("have", foreign["id"])
+
+
+async def test_a_row_that_cannot_be_answered_now_says_so(
+    client: AsyncClient, services: OpenServices, book: Json
+) -> None:
+    """While the index is rebuilt; a number needs no index."""
+    suite = await services.lookup.serving()
+    await services.indexes.of(suite).epochs.begin("another")
+    answers = await check(client, {"text": TEXT}, {"identifier": book["identifier"]}, {"isbn": ISBN})
+    assert [each.get("status") for each in answers] == [503, 503, None]
+    assert answers[0]["retry_after"] > 0
+    assert answers[2]["verdict"] == "have"
+
+
+async def test_a_check_needs_the_scope_read(client: AsyncClient) -> None:
+    described = (await client.get("/openapi.json")).json()["paths"]["/v1/checks"]["post"]
+    assert described["x-scope"] == "read"

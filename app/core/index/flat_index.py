@@ -14,7 +14,7 @@ _NO_RECORDS = np.zeros(0, dtype=FLAT_RECORD)
 class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
-    One entry takes 32 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
+    One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
     index is read anew, so every change touches few rows. One writer, no reader at the same time.
     """
 
@@ -26,8 +26,7 @@ class FlatIndex:
         self._high, self._low = words(records["bits"])
         self._shingle_counts = records["shingle_count"].copy()
         self._levels = records["level"].copy()
-        self._signed = records["signed"].astype(np.bool_)
-        self._identified = records["signed"] == IDENTIFIED
+        self._signed = records["signed"].copy()
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
         """The entries in each bucket of each band, (8, 65536)."""
         self._count(self._signed.nonzero()[0], 1)
@@ -36,6 +35,11 @@ class FlatIndex:
     def size(self) -> int:
         """Rows that a scan reads."""
         return self._size
+
+    @property
+    def has_identified(self) -> bool:
+        """Whether any entry is an identifier alone."""
+        return bool((self._signed[: self._size] == IDENTIFIED).any())
 
     @property
     def posting_lists(self) -> int:
@@ -54,8 +58,7 @@ class FlatIndex:
         self._high[at], self._low[at] = np.frombuffer(record["bits"].tobytes(), dtype=np.uint64)
         self._shingle_counts[at] = record["shingle_count"]
         self._levels[at] = record["level"]
-        self._signed[at] = bool(record["signed"])
-        self._identified[at] = record["signed"] == IDENTIFIED
+        self._signed[at] = record["signed"]
         if self._signed[at]:
             self._count(np.array([at]), 1)
 
@@ -69,14 +72,14 @@ class FlatIndex:
     def within(self, bits: bytes, d: int) -> Hits:
         """All entries at Hamming distance at most d."""
         rows, near = rows_within(bits, self._words(), d)
-        signed = self._signed[rows]
+        signed = self._signed[rows] > 0
         rows, near = rows[signed], near[signed]
         order = np.argsort(near, kind="stable")
         return Hits(self._entry_ids[rows[order]], near[order])
 
     def identified_within(self, bits: bytes, d: int) -> Hits:
         """The entries at Hamming distance at most d that are identifiers alone."""
-        rows = np.flatnonzero(self._identified[: self._size])
+        rows = np.flatnonzero(self._signed[: self._size] == IDENTIFIED)
         near = distances(bits, self._words(rows))
         return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
@@ -106,7 +109,7 @@ class FlatIndex:
         inside = at < self._size
         at = at[inside]
         at = at[self._entry_ids[at] == entry_ids[inside]]
-        known = self._signed[at] | (self._shingle_counts[at] > 0)
+        known = (self._signed[at] > 0) | (self._shingle_counts[at] > 0)
         return np.asarray(at[known], dtype=np.intp)
 
     def entry_ids(self, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
@@ -116,7 +119,7 @@ class FlatIndex:
         """The distances of these rows, (n,); 255 where either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, NO_DISTANCE, dtype=np.uint8)
-        return np.where(self._signed[rows], distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
+        return np.where(self._signed[rows] > 0, distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
 
     def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
         """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""
@@ -124,8 +127,7 @@ class FlatIndex:
 
     def identified(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether each of these rows is an identifier alone, (n,)."""
-        identified: NDArray[np.bool_] = self._identified[rows]
-        return identified
+        return np.asarray(self._signed[rows] == IDENTIFIED)
 
     def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The levels of the FracMinHashes in these rows, (n,); 255 where there is none."""
@@ -145,7 +147,7 @@ class FlatIndex:
 
     def _open(self, at: int) -> None:
         """Make room for one row; ids come almost in order, so few rows have to move."""
-        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed", "_identified")
+        columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed")
         if self._size == self._entry_ids.size:
             room = max(1024, self._size // 8)
             for name in columns:
