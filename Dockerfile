@@ -26,7 +26,8 @@ ENV PATH=/opt/bookprint/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     HOME=/opt/bookprint/data \
     BOOKPRINT_DATA_DIR=/opt/bookprint/data \
-    NUMBA_CACHE_DIR=/opt/bookprint/numba
+    NUMBA_CACHE_DIR=/opt/bookprint/numba \
+    MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=16777216 MALLOC_ARENA_MAX=1
 WORKDIR /opt/bookprint/data
 USER 10001:10001
 # Kernels are compiled for any x86-64-v3 or any AArch64; on an older processor they are compiled once more before the

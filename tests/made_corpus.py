@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.core.errors import Refusal
-from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
+from app.core.matching.verification import evidence_of_each, is_compared
 from app.core.model import Metadata, Sketch, Submission
 from app.core.relations.relation import ComparedBook, Relation, relate
 from app.core.signatures.page_minhash import to_records
@@ -143,7 +143,7 @@ def _candidates(sketches: Mapping[int, Sketch]) -> list[tuple[int, int]]:
     for left, entry in entries.items():
         younger = [other for other in entries.values() if other.entry_id > left]
         for other, found in zip(younger, evidence_of_each(entry, younger), strict=True):
-            if is_near_duplicate(found) or (found.shared or 0) >= VERIFICATION.min_shared:
+            if is_compared(found):
                 pairs.append((left, other.entry_id))
     return pairs
 

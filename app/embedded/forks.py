@@ -18,6 +18,16 @@ from app.embedded.processes import exec_as_command
 
 _HAS_ENDED = "the process that forks has ended"
 
+_MALLOC = {
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "16777216",
+    "MALLOC_ARENA_MAX": "1",
+}
+"""Bytes from which on glibc maps arrays one by one, bytes that it keeps, and its heaps.
+
+Signing a book makes arrays of some MB each, which glibc by itself would map and clear anew for every book.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
@@ -95,7 +105,7 @@ class ForkServer:
         with theirs:
             self._process = subprocess.Popen(
                 exec_as_command(command, folder=Path.cwd(), death_signal=signal.SIGKILL),
-                env=dict(environment),
+                env={**_MALLOC, **environment},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), *numbers],
                 start_new_session=True,

@@ -133,7 +133,7 @@ class Relate:
         proposals = proposed(entry, suite, plan, read)
         compared = [book.entry for book in pending if not by_identifiers(entry, book.entry)]
         same = await self._lookup.related_by_identifiers(entry, suite, read.flat, pending)
-        return [*related_entries(entry, proposals, compared), *same]
+        return [*related_entries(entry, suite, proposals, compared), *same]
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()

@@ -7,10 +7,10 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from app.core.matching.verification import (
-    VERIFICATION,
     Evidence,
     evidence,
     evidence_of_each,
+    is_compared,
     is_near_duplicate,
     is_partial,
 )
@@ -93,7 +93,7 @@ def run(out_dir: Path) -> Section:
             f"tuned (rows {', '.join(map(str, tuned_on))}). The Bibles are one transcription with other "
             "numbers of verses. The two translations of Aesop are in no pair.",
             "A lookup answers near-duplicates by the rule in use. A relation is computed of near-duplicates "
-            f"and where {VERIFICATION.min_shared} hashes are in both samples. No file has pages, so a part "
+            "and of books that share enough hashes. No file has pages, so a part "
             "is OVERLAPPING_TEXT with a direction. Parts are made: a file is cut into equal parts. "
             "They are of four works whose files hardly differ, and say little of parts in other editions.",
         ),
@@ -111,7 +111,7 @@ def _unpaged(signed: Sketch) -> Sketch:
 def compared(kind: str, books: tuple[CorpusBook, CorpusBook], one: Sketch, other: Sketch) -> Found:
     """What the service would find of these two books."""
     seen = evidence(_unpaged(one), _unpaged(other))
-    if not is_near_duplicate(seen) and (seen.shared or 0) < VERIFICATION.min_shared:
+    if not is_compared(seen):
         return Found(kind, books, seen, None)
     sides = [
         ComparedBook(each.pages, each.minhash, Metadata(title=book.title))

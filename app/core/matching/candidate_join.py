@@ -22,7 +22,7 @@ from app.core.index.block_index import (
 )
 from app.core.index.packing import EntryColumns
 from app.core.matching.search import ranks
-from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified
+from app.core.matching.verification import VERIFICATION, Candidates, Sizes, compared, verified
 from app.core.recipe import FracMinHashRecipe
 
 _PAIRS_AT_ONCE = 1 << 20
@@ -64,17 +64,15 @@ def candidates_of_each(
 def _nearest(
     books: EntryColumns, others: EntryColumns, pairs: FoundPairs, recipe: FracMinHashRecipe, most: int
 ) -> JoinedCandidates:
-    near = verified(
-        Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries]),
-        Candidates(
-            shingle_counts=others.shingle_counts[pairs.others],
-            levels=others.levels[pairs.others],
-            distances=pairs.distances,
-            shared=pairs.shared,
-        ),
-        recipe,
+    queries = Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries])
+    candidates = Candidates(
+        shingle_counts=others.shingle_counts[pairs.others],
+        levels=others.levels[pairs.others],
+        distances=pairs.distances,
+        shared=pairs.shared,
     )
-    wanted = near | (pairs.shared >= VERIFICATION.min_shared)
+    near = verified(queries, candidates, recipe)
+    wanted = near | compared(queries, candidates, recipe)
     pairs, near = pairs.at(wanted), near[wanted]
     order = ranks(near, pairs.distances, pairs.shared)
     starts = np.flatnonzero(np.diff(pairs.queries, prepend=np.uint32(0xFFFFFFFF)))

@@ -26,7 +26,9 @@ from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
     Sizes,
+    compared,
     evidence_of_each,
+    is_compared,
     is_near_duplicate,
     verified,
 )
@@ -147,19 +149,19 @@ def near_duplicates(proposals: Proposed) -> Hits:
     return Hits(proposals.entry_ids[proposals.near], proposals.distances[proposals.near]).sorted()
 
 
-def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
+def related_entries(query: Entry, suite: Suite, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
     """The entries that may be related, nearest first, the query left out.
 
-    Near-duplicates come by their distance; then others that share enough hashes, by how many. `pending`
+    Near-duplicates come by their distance; then others that share enough, by how many hashes. `pending`
     entries are compared one by one, because the index does not hold them yet.
     """
     shared = proposals.candidates.shared
-    kept = proposals.near | (shared >= VERIFICATION.min_shared)
+    kept = proposals.near | compared(Sizes.of(query), proposals.candidates, sample_recipe(suite.sample))
     nearness = ranks(proposals.near, proposals.distances, shared)
     ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
         is_near, count = is_near_duplicate(pair), pair.shared or 0
-        if is_near or count >= VERIFICATION.min_shared:
+        if is_compared(pair):
             distance = LAST_DISTANCE if pair.distance is None else pair.distance
             nearness = ranks(np.array([is_near]), np.array([distance]), np.array([count]))
             ranked[other.entry_id] = int(nearness[0])

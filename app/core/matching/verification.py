@@ -49,12 +49,13 @@ class ShareStep:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The rule by which evidence makes two books near-duplicates."""
+    """The rule by which evidence makes two books near-duplicates, or worth comparing page by page."""
 
     distance_alone: int  # the most bits that suffice alone
     distance_unsampled: int  # the same where either book has no sample
-    min_shared: int  # hashes in both samples without which books are not compared
-    steps: tuple[ShareStep, ...]
+    min_shared: int  # hashes in both samples, the fewest of any step
+    steps: tuple[ShareStep, ...]  # of near-duplicates
+    compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
 
 
 VERIFICATION = Verification(
@@ -67,6 +68,8 @@ VERIFICATION = Verification(
         ShareStep(16, 0.12, NO_DISTANCE),
         ShareStep(4, 0.25, NO_DISTANCE),
     ),
+    # Books of one language and one size share two hashes by chance more often than any other number.
+    compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
 )
 """Near-duplicates lie within `distance_unsampled` bits or share `min_shared` hashes: so they are found."""
 
@@ -122,15 +125,25 @@ def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> 
     >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
     False
     """
-    return bool(
-        _suffices(
-            np.array([NO_DISTANCE if evidence.distance is None else evidence.distance]),
-            np.array([evidence.shared or 0]),
-            np.array([evidence.sampled or 0.0]),
-            np.array([evidence.shared is not None]),
-            rule,
-        )[0]
-    )
+    distance = NO_DISTANCE if evidence.distance is None else evidence.distance
+    alone = rule.distance_unsampled if evidence.shared is None else rule.distance_alone
+    return distance <= alone or _meets(evidence, rule.steps)
+
+
+def is_compared(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
+    """Whether two books are compared page by page: near-duplicates, and those that share a little.
+
+    >>> is_compared(Evidence(50, shared=2, sampled=0.008)), is_compared(Evidence(50, shared=3, sampled=0.012))
+    (False, True)
+    """
+    return is_near_duplicate(evidence, rule) or _meets(evidence, rule.compared)
+
+
+def _meets(evidence: Evidence, steps: Sequence[ShareStep]) -> bool:
+    """Whether the evidence meets one of the steps: `_meet` for one pair."""
+    distance = NO_DISTANCE if evidence.distance is None else evidence.distance
+    shared, share = np.array([evidence.shared or 0]), np.array([evidence.sampled or 0.0])
+    return bool(_meet(np.array([distance]), shared, share, steps)[0])
 
 
 _WHOLE = 0.75
@@ -181,8 +194,17 @@ def verified(
     There is one query for all or one for each; samples are of `recipe`.
     """
     sampled = np.maximum(queries.levels, candidates.levels) != NO_SAMPLE
+    alone = candidates.distances <= np.where(sampled, rule.distance_alone, rule.distance_unsampled)
     share = _shares(queries, candidates, candidates.shared, recipe)
-    return _suffices(candidates.distances, candidates.shared, share, sampled, rule)
+    return alone | _meet(candidates.distances, candidates.shared, share, rule.steps)
+
+
+def compared(
+    queries: Sizes, candidates: Candidates, recipe: FracMinHashRecipe, rule: Verification = VERIFICATION
+) -> NDArray[np.bool_]:
+    """Whether each candidate that is no near-duplicate is compared with its query all the same, (n,)."""
+    share = _shares(queries, candidates, candidates.shared, recipe)
+    return _meet(candidates.distances, candidates.shared, share, rule.compared)
 
 
 def _shares(
@@ -204,14 +226,13 @@ def _shares(
     return shares
 
 
-def _suffices(
+def _meet(
     distances: NDArray[np.integer],
     shared: NDArray[np.integer],
     shares: NDArray[np.float64],
-    sampled: NDArray[np.bool_],
-    rule: Verification,
+    steps: Sequence[ShareStep],
 ) -> NDArray[np.bool_]:
-    near = distances <= np.where(sampled, rule.distance_alone, rule.distance_unsampled)
-    for step in rule.steps:
-        near |= (shared >= step.shared) & (shares >= step.share) & (distances <= step.distance)
-    return np.asarray(near)
+    met = np.zeros(distances.size, dtype=np.bool_)
+    for step in steps:
+        met |= (shared >= step.shared) & (shares >= step.share) & (distances <= step.distance)
+    return met

@@ -8,7 +8,7 @@ from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
 from app.core.matching.candidate_join import candidates_of_each
 from app.core.matching.search import LAST_DISTANCE
-from app.core.matching.verification import VERIFICATION, evidence_of_each, is_near_duplicate
+from app.core.matching.verification import evidence_of_each, is_compared, is_near_duplicate
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
 
@@ -94,7 +94,7 @@ def by_pairs(queries: list[Entry], others: list[Entry], most: int) -> dict[int, 
             if near:
                 distance = LAST_DISTANCE if pair.distance is None else pair.distance
                 rows.append(((0, distance, other.entry_id), row))
-            elif shared >= VERIFICATION.min_shared:
+            elif is_compared(pair):
                 rows.append(((1, -shared, other.entry_id), row))
         if rows:
             found[query.entry_id] = [row for _, row in sorted(rows)[:most]]

@@ -11,8 +11,10 @@ from app.core.matching.verification import (
     Candidates,
     Evidence,
     Sizes,
+    compared,
     evidence,
     evidence_of_each,
+    is_compared,
     is_near_duplicate,
     verified,
 )
@@ -134,8 +136,11 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     others = [entry_near(rng, query) for _ in range(40)]
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
-    accepted = verified(Sizes.of(query), candidates, sample_recipe(DEFAULT_SAMPLE))
+    sizes, recipe = Sizes.of(query), sample_recipe(DEFAULT_SAMPLE)
+    accepted = verified(sizes, candidates, recipe)
     assert accepted.tolist() == [is_near_duplicate(pair) for pair in one_by_one]
+    wanted = accepted | compared(sizes, candidates, recipe)
+    assert wanted.tolist() == [is_compared(pair) for pair in one_by_one]
     for pair, near in zip(one_by_one, accepted, strict=True):
         close = pair.distance is not None and pair.distance <= VERIFICATION.distance_unsampled
         assert not near or close or (pair.shared or 0) >= VERIFICATION.min_shared

@@ -100,7 +100,7 @@ async def _candidates(services: OpenServices, names: dict[int, str], nearest: in
     for entry in [book.entry for book in await services.entries.read_summaries(list(names), suite)]:
         plan = plan_candidates(entry, suite, services.index.flat_index.latest)
         proposals = proposed(entry, suite, plan, await services.index.read(plan))
-        for other in related_entries(entry, proposals, [])[:nearest]:
+        for other in related_entries(entry, suite, proposals, [])[:nearest]:
             row = int(np.searchsorted(proposals.entry_ids, np.uint64(other)))
             distance = int(proposals.distances[row])
             left, right = sorted((entry.entry_id, other))
