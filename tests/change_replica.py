@@ -9,6 +9,9 @@ Json = dict[str, Any]
 Pair = tuple[str, str]
 
 
+_TOLD = ("version", "external_id", "collection", "identifier")
+
+
 @dataclass
 class Replica:
     """What a client knows that has applied all changes."""
@@ -29,11 +32,11 @@ class Replica:
                 for known in (self.books, *self.clusters.values()):
                     known.pop(book, None)
             case "book.created":
-                self.books[book] = data
+                self.books[book] = {name: data[name] for name in _TOLD}
                 for by, homes in self.clusters.items():
                     homes.setdefault(book, f"{by}-{book}")
             case "book.changed" | "book.content_replaced":
-                self.books[book] = data
+                self.books[book] = {name: data[name] for name in _TOLD}
             case "relation.found":
                 self.relations[pair] = data
             case "relation.gone":
@@ -59,7 +62,7 @@ async def state_of(client: AsyncClient) -> Replica:
         if not answer["items"]:
             break
     for book in books:
-        state.books[book["id"]] = {name: book[name] for name in ("version", "external_id", "identifier")}
+        state.books[book["id"]] = {name: book[name] for name in _TOLD}
         for item in (await client.get(book["links"]["relations"])).json()["items"]:
             if item["via"] is None and book["id"] < item["book_id"]:
                 _note(state, (book["id"], item["book_id"]), item)

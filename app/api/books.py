@@ -14,6 +14,7 @@ from app.api.clusters import ClusterNameAnswer
 from app.api.documents import (
     CLEAN_PATTERN,
     Clean,
+    CollectionFilter,
     Cursors,
     Document,
     Format,
@@ -50,7 +51,8 @@ from app.core.model import Book, RecordFormat, StoredBook, Submission
 from app.core.recipe import DIGESTS
 from app.core.signatures import identifier
 from app.core.signatures.digests import parse_digest
-from app.services.books import BookFilter
+from app.services.access.audit import Actor
+from app.services.books import BookFilter, told_of_post
 from app.services.descriptions import Description
 
 WrittenDigest = Annotated[
@@ -74,6 +76,8 @@ class BookQuery(PageQuery):
         default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
     )
 
+    collection: CollectionFilter = None
+
     def to_filter(self) -> BookFilter:
         """The filter as the services know it; raises InvalidInput, or UnknownRecipe."""
         return BookFilter(
@@ -81,6 +85,7 @@ class BookQuery(PageQuery):
             external_id=self.external_id,
             title=self.title,
             digest=None if self.digest is None else parse_digest(self.digest, "digest"),
+            collection=self.collection,
         )
 
 
@@ -141,6 +146,7 @@ class BookAnswer(Document):
     year: int | None
     volume: str | None
     external_id: str | None
+    collection: str | None = Field(description="Null where the book belongs to none.")
     version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
 
     @classmethod
@@ -239,12 +245,7 @@ _CONTENTS: dict[str, Any] = examples.named(
         "Signatures": {"signatures": examples.SIGNATURES},
     }
 )
-_BOOKS = _CONTENTS | examples.named(
-    {
-        "A text": {"text": examples.TEXT} | examples.METADATA,
-        "An identifier alone": {"identifier": examples.COMPOSITE, "title": examples.TITLE},
-    }
-)
+_BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
 _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
 _RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
 
@@ -257,7 +258,7 @@ async def post_file(
 ) -> PostedBook:
     """Takes the book in a file in."""
     stored = await services.ingest.post(sent, actor=actor)
-    return _answer_posted(stored, metrics, response, sent)
+    return _answer_posted(stored, sent, actor, metrics, response)
 
 
 @router.post(
@@ -282,15 +283,16 @@ async def post_book(
     content (with the same `external_id`, where one is given) posted again is answered with 200 and
     `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
     """
-    stored = await services.ingest.post(await asyncio.to_thread(body.to_submission), actor=actor)
-    return _answer_posted(stored, metrics, response)
+    submission = await asyncio.to_thread(body.to_submission)
+    stored = await services.ingest.post(submission, actor=actor)
+    return _answer_posted(stored, submission, actor, metrics, response)
 
 
 @router.get("", summary="List books", responses=problems(422, 503), scope="read")
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
     """Lists the books that have the identifiers, the digest and all words of the title, oldest first."""
     wanted = query.to_filter()
-    cursors = Cursors("books", wanted.identifier, wanted.title, wanted.external_id, wanted.digest)
+    cursors = Cursors("books", wanted)
     books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
     page = books[: query.limit]
     next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None
@@ -377,14 +379,16 @@ async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, i
 
 
 def _answer_posted(
-    stored: StoredBook, metrics: Metrics, response: Response, sent: Submission | None = None
+    stored: StoredBook, sent: Submission, actor: Actor, metrics: Metrics, response: Response
 ) -> PostedBook:
-    """The book as it is answered to its post, with the file it came in; sets status and headers."""
+    """The book as it is answered to its post; sets status and headers."""
     metrics.count_post(stored.created)
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = book_path(stored.book.id)
     _tag(response, stored.book)
-    return PostedBook.of(stored.book, created=stored.created, **file_fields(sent))
+    fields = file_fields(sent)
+    fields["warnings"] += told_of_post(stored, sent, actor)
+    return PostedBook.of(stored.book, created=stored.created, **fields)
 
 
 def _tagged(response: Response, book: Book) -> BookAnswer:

@@ -13,6 +13,7 @@ from app.api.http.lines import DuplexResponse, answered_lines, described_answers
 from app.api.http.routes import SubjectRouter
 from app.api.submissions import BookBody
 from app.core.model import Submission
+from app.services.books import told_of_post
 
 router = SubjectRouter("/v1", tag="books")
 
@@ -37,10 +38,11 @@ async def post_books(
     """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.
 
     A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
-    `problem`. It comes while the request is still sent, so read it meanwhile. A line that is refused spoils
-    no other; one with status 503 can be sent again after `retry_after` seconds. A stream without
-    Content-Length is taken no faster than the key's limit of bytes allows. When the key is revoked the lines
-    that have come are refused with 401, and the answer ends.
+    `problem`; `warnings`, too, where the book is there already, in another collection. It comes while the
+    request is still sent, so read it meanwhile. A line that is refused spoils no other; one with status 503
+    can be sent again after `retry_after` seconds. A stream without Content-Length is taken no faster than the
+    key's limit of bytes allows. When the key is revoked the lines that have come are refused with 401, and
+    the answer ends.
     """
 
     async def answer(line: bytes) -> dict[str, Any]:
@@ -49,7 +51,9 @@ async def post_books(
         metrics.count_post(stored.created)
         book = BookAnswer.of(stored.book)
         status = 201 if stored.created else 200
-        return {"status": status, "id": book.id, "identifier": book.identifier, "created": stored.created}
+        outcome = {"status": status, "id": book.id, "identifier": book.identifier, "created": stored.created}
+        told = told_of_post(stored, submission, actor)
+        return outcome | ({"warnings": told} if told else {})
 
     return answered_lines(request, permit, answer)
 

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
-from app.api.documents import Document, shown
+from app.api.documents import CollectionFilter, Document, shown
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -46,6 +46,11 @@ class ChangesQuery(BaseModel):
     types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
         default=None,
         description="Types of changes to answer, each as a parameter of its own; all if left out.",
+    )
+    collection: CollectionFilter = Field(
+        default=None,
+        description="Only changes of books that were of this collection before or after them, and of pairs "
+        "and clusters with a book that is of it now.",
     )
 
 
@@ -197,7 +202,9 @@ async def list_changes(
     They are kept for thirty days. Go on with `next_cursor`, which is there when nothing is left, too; `wait`
     holds the answer until something has changed.
     """
-    answer = await services.changes.read(query.after, query.types, query.limit, query.wait, permit.release)
+    answer = await services.changes.read(
+        query.after, query.types, query.limit, query.wait, permit.release, query.collection
+    )
     await require_key_still_valid(request.scope)
     return ChangesAnswer.model_validate(answer)
 

@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
-from app.api.documents import Cursors, Document, PageQuery, Share, shown
+from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, shown
 from app.api.http import deps
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
@@ -23,7 +23,13 @@ from app.core.relations.classification import Kind
 from app.services.clusters import MOST_LINKED, ClusterPage, MasterCopyRead
 
 
-class ClusterQuery(PageQuery):
+class MemberQuery(PageQuery):
+    """The members of a cluster to list."""
+
+    collection: CollectionFilter = None
+
+
+class ClusterQuery(MemberQuery):
     """The kind of cluster, and the members of it to list."""
 
     by: By = Field(
@@ -97,7 +103,10 @@ class ClusterAnswer(ClusterNameAnswer):
     model_config = shown(examples.CLUSTER)
 
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
-    size: int = Field(description="How many books there are on all pages.")
+    size: int = Field(
+        description="How many books there are on all pages, of other collections too: a filter of "
+        "collections concerns `items` alone."
+    )
     best_copy: BestCopyAnswer
     weakest_link: WeakestLinkAnswer | None = Field(
         description=f"What holds the books together; null for one book, and for more than {MOST_LINKED:,}."
@@ -253,8 +262,10 @@ async def read_cluster_of_book(
     They are joined by verified relations, directly or over others, and kept apart where a person rejected a
     relation.
     """
-    cursors = Cursors("cluster of", book_id, query.by)
-    page = await services.clusters.of_book(book_id, query.by, cursors.book(query.cursor), query.limit)
+    cursors = Cursors("cluster of", book_id, query.by, query.collection)
+    page = await services.clusters.of_book(
+        book_id, query.by, cursors.book(query.cursor), query.limit, query.collection
+    )
     return _answer(page, cursors)
 
 
@@ -266,7 +277,7 @@ async def read_cluster_of_book(
     scope="read",
 )
 async def read_cluster(
-    cluster_id: ClusterId, query: Annotated[PageQuery, Query()], request: Request, services: ServicesDep
+    cluster_id: ClusterId, query: Annotated[MemberQuery, Query()], request: Request, services: ServicesDep
 ) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
@@ -274,8 +285,8 @@ async def read_cluster(
     So is one from before its oldest book was deleted, and any of its books in place of the oldest.
     """
     name = _name(cluster_id)
-    cursors = Cursors("cluster", name.by, name.book_id)
-    page = await services.clusters.read(name, cursors.book(query.cursor), query.limit)
+    cursors = Cursors("cluster", name.by, name.book_id, query.collection)
+    page = await services.clusters.read(name, cursors.book(query.cursor), query.limit, query.collection)
     if page.name != name:
         return _moved(cluster_path(page.name), request)
     return _answer(page, cursors)

@@ -7,7 +7,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api import examples
-from app.api.documents import Cursors, Document, PageQuery, Share, shown
+from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, shown
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -22,6 +22,9 @@ class ConflictQuery(PageQuery):
     by: ConflictBy = Field(
         description="What the books share: isbn or title, while their texts are unrelated; text, while they "
         "have different ISBNs."
+    )
+    collection: CollectionFilter = Field(
+        default=None, description="Only conflicts in which at least one book is of this collection."
     )
 
 
@@ -193,6 +196,7 @@ async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: Ser
     none in common. Decisions of people outrank the machine. Without evidence there is no conflict: a text too
     short, no signatures, or a search for relations that has not ended.
     """
-    cursors = Cursors("conflicts", query.by)
-    page = await services.conflicts.list_conflicts(query.by, cursors.conflict(query.cursor), query.limit)
+    cursors = Cursors("conflicts", query.by, query.collection)
+    place = cursors.conflict(query.cursor)
+    page = await services.conflicts.list_conflicts(query.by, place, query.limit, query.collection)
     return ConflictList.of(page, cursors.at_conflict(page.next))

@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    StringConstraints,
     model_validator,
 )
 from pydantic.config import JsonDict
@@ -24,7 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.core.book_rules import CONTROLS, control_in, on_one_line
+from app.core.book_rules import CONTROLS, LONGEST_COLLECTION, NAME_PATTERN, control_in, on_one_line
 from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
 from app.core.model import Submission
@@ -48,6 +49,14 @@ Clean = AfterValidator(_plain)
 CLEAN_PATTERN: JsonDict = {"pattern": f"^[^{CONTROLS}]*$"}
 WholeNumber = BeforeValidator(_as_integer)
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT), WholeNumber]
+Collection = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_COLLECTION),
+    Field(json_schema_extra={"pattern": f"^{NAME_PATTERN}$"}),
+    Clean,
+]
+"""The name of a collection, without the blanks around it."""
+CollectionFilter = Annotated[Collection | None, Field(description="Only books of this collection.")]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
 """A share or a confidence, 0 to 1, as it is shown."""
 
@@ -123,7 +132,11 @@ Format = Annotated[
     ),
 ]
 Warnings = Annotated[
-    list[str], Field(description="What was left out of the file, or guessed, as sentences for people.")
+    list[str],
+    Field(
+        description="As sentences for people: what was left out of the file, or guessed; or that the book is "
+        "there already, in another collection."
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from app.api import examples
-from app.api.documents import Cursors, Format, PageQuery, Warnings, file_fields, shown
+from app.api.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields, shown
 from app.api.http.bodies import validated
 from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
@@ -61,6 +61,8 @@ class NearnessQuery(PageQuery):
     k: int | None = Field(
         default=None, ge=1, le=1_000, description="This many nearest books, not with d; exact."
     )
+
+    collection: CollectionFilter = None
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
@@ -250,10 +252,12 @@ async def near_duplicates(
     """
     question = query.to_question()
     suite = await services.lookup.serving()
-    cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint)
+    cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint, query.collection)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, suite)
+    answer = await services.lookup.near_duplicates(
+        book_id, question, position, query.limit, suite, query.collection
+    )
     return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id))
 
 
@@ -308,10 +312,13 @@ async def _answer_identifier(
         (identifier.word_count, identifier.isbn),
         query.d,
         query.k,
+        query.collection,
     )
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.identifier_lookup.look_up(identifier, question, position, query.limit)
+    answer = await services.identifier_lookup.look_up(
+        identifier, question, position, query.limit, query.collection
+    )
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
     return _written(lookup_answer_of(document, None))
 
@@ -335,10 +342,11 @@ async def _answer_lookup(
         sample and (sample.recipe, sample.hashes.tobytes(), sample.level),
         query.d,
         query.k,
+        query.collection,
     )
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.lookup.look_up(entry, question, position, query.limit, suite)
+    answer = await services.lookup.look_up(entry, question, position, query.limit, suite, query.collection)
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
     return _written(lookup_answer_of(document, sent))
 

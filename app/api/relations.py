@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import Cursors, Document, OneOfBody, PageQuery, Share, shown
+from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, shown
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
@@ -38,6 +38,7 @@ class RelationsQuery(PageQuery):
         allow_inf_nan=False,
         description="Seconds for which the answer is held until nothing is pending.",
     )
+    collection: CollectionFilter = None
 
 
 class PageRelationQuery(BaseModel):
@@ -336,9 +337,9 @@ async def list_relations(
     The comparison runs in the background: `pending` says whether it still does, and `wait` holds the answer
     until it is done. All direct relations come in one answer; only those known `via` a relative page.
     """
-    cursors = Cursors("relations", book_id.bytes)
+    cursors = Cursors("relations", book_id.bytes, query.collection)
     relations = await services.relations.of_book(
-        book_id, cursors.book(query.cursor), query.limit, query.wait, permit.release
+        book_id, cursors.book(query.cursor), query.limit, query.wait, permit.release, query.collection
     )
     await require_key_still_valid(request.scope)
     next_cursor = None if relations.next is None else cursors.at_book(relations.next)

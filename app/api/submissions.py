@@ -7,7 +7,16 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api import examples
-from app.api.documents import CLEAN_PATTERN, TEXT_PATTERN, Body, Clean, OneOfBody, WholeNumber, shown
+from app.api.documents import (
+    CLEAN_PATTERN,
+    TEXT_PATTERN,
+    Body,
+    Clean,
+    Collection,
+    OneOfBody,
+    WholeNumber,
+    shown,
+)
 from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
@@ -143,6 +152,11 @@ class MetadataBody(Body):
         Annotated[list[CatalogueIdentifier], Field(max_length=book_rules.MOST_IDENTIFIERS, fail_fast=True)]
         | None
     ) = Field(default=None, description="Identifiers as scheme:value, for example isbn:9780141439600.")
+    collection: Collection | None = Field(
+        default=None,
+        description="The collection that the book belongs to, as a library, a partner or a batch. It is kept "
+        "without blanks around it.",
+    )
     marc: MarcInJson | None = Field(
         default=None,
         description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "

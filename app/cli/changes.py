@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, moment, service_at
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, moment, service_at
 from app.cli.output import notices, print_json, show, stacked
 from bookprint_client import calls
 from bookprint_client.answers import Action, AuditAnswer
@@ -24,6 +24,7 @@ def changes(
         str | None,
         typer.Option(help="Only what comes behind this cursor; `now` for the present end."),
     ] = None,
+    collection: CollectionOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, as changes come.")] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
@@ -36,7 +37,8 @@ def changes(
     patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
     with service_at(url, key, patience) as service:
         while True:
-            answer = service.send(calls.list_changes(after, wait=wait, limit=_MOST_ITEMS))
+            asked = calls.list_changes(after, collection=collection, wait=wait, limit=_MOST_ITEMS)
+            answer = service.send(asked)
             for item in answer["items"]:
                 print_json(item)
             after = answer["next_cursor"]

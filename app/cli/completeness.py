@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.lookup import named_book
 from app.cli.output import UserError, notices, show, stacked, write_csv
 from bookprint_client import Client, Refused, calls
@@ -31,6 +31,7 @@ def completeness(
         list[str] | None,
         typer.Argument(metavar="[BOOK_ID|EXTERNAL_ID]…", help="Books to look at [all].", show_default=False),
     ] = None,
+    collection: CollectionOption = None,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
     json: AsJson = False,
@@ -45,10 +46,12 @@ def completeness(
     """
     if json and out is not None:
         raise UserError("Give --json or --out, not both.", 2)
+    if books and collection is not None:
+        raise UserError("Name books or --collection, not both.", 2)
     rows: list[_Row] = []
     compared = alone = 0
     with service_at(url, key) as service:
-        for book in _chosen(service, books):
+        for book in _chosen(service, books, collection):
             try:
                 faults = service.send(calls.read_completeness(book["id"]))["findings"]
             except Refused as refusal:
@@ -69,11 +72,11 @@ def completeness(
     )
 
 
-def _chosen(service: Client, books: Iterable[str] | None) -> Iterator[BookAnswer]:
+def _chosen(service: Client, books: Iterable[str] | None, collection: str | None) -> Iterator[BookAnswer]:
     for each in dict.fromkeys(named_book(service, each) for each in books or ()):
         yield service.send(calls.read_book(each))
     if not books:
-        for page in service.pages(calls.list_books(limit=_BOOKS_AT_ONCE)):
+        for page in service.pages(calls.list_books(collection=collection, limit=_BOOKS_AT_ONCE)):
             yield from page["items"]
 
 

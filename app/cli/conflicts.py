@@ -8,7 +8,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.output import UserError, notices, show, write_csv
 from app.core.matching.conflicts import ConflictBy
 from bookprint_client import Client, calls
@@ -33,6 +33,7 @@ def conflicts(
             "ISBNs are different."
         ),
     ] = "isbn",
+    collection: CollectionOption = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Most conflicts to print [all].")] = None,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
@@ -47,7 +48,7 @@ def conflicts(
         raise UserError("Give --json or --csv, not both.", 2)
     report = _Report()
     with service_at(url, key) as service:
-        items = report.read(service, by, limit)
+        items = report.read(service, by, collection, limit)
         if table is not None:
             write_csv(table, _COLUMNS, map(_cells, items))
         else:
@@ -63,10 +64,12 @@ class _Report:
         self._more = False
         self._cut: dict[str, CutGroupAnswer] = {}
 
-    def read(self, service: Client, by: ConflictBy, limit: int | None) -> Iterator[ConflictAnswer]:
+    def read(
+        self, service: Client, by: ConflictBy, collection: str | None, limit: int | None
+    ) -> Iterator[ConflictAnswer]:
         """Up to `limit` conflicts; None: all of them."""
         most = _PAGE if limit is None else min(limit + 1, _PAGE)
-        for page in service.pages(calls.list_conflicts(by, limit=most)):
+        for page in service.pages(calls.list_conflicts(by, collection=collection, limit=most)):
             self._cut |= {group["shared"]: group for group in page["cut_groups"]}
             for item in page["items"]:
                 if self._count == limit:

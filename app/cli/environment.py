@@ -40,6 +40,11 @@ KeyOption = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")]
 """The option for programs that read the output."""
 
+CollectionOption = Annotated[
+    str | None, typer.Option("--collection", metavar="NAME", help="Only books of this collection.")
+]
+"""The option that names a collection to ask about."""
+
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the embedded servers [BOOKPRINT_DATA_DIR, else ./data].", file_okay=False),

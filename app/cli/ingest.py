@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -78,6 +79,10 @@ def ingest(
     report: Report = None,
     column: ColumnOptions = None,
     texts: Texts = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The collection that the books belong to, whatever files say."),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
@@ -96,7 +101,7 @@ def ingest(
     from app.services.bulk.joining import joined
     from app.services.bulk.storing import IngestRun
 
-    columns = column_options(column)
+    columns, collection = column_options(column), _checked(collection)
     listing = find_files(paths)
     books = unread_books(listing, columns)
     if texts is not None:
@@ -117,12 +122,12 @@ def ingest(
                     f"Storing books directly; texts that come with them are {kept} "
                     f"(BOOKPRINT_TEXTS={servers.texts})."
                 )
-                _store(servers, books, count, run, tell)
+                _store(servers, books, collection, count, run, tell)
             else:
                 with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
                     service.insist()
                     reporter.say(f"Posting books to {url or DEFAULT_URL}.")
-                    _post(service, books, count, jobs, run, tell)
+                    _post(service, books, collection, count, jobs, run, tell)
     except (ClientError, BookprintError) as exc:
         raise UserError(f"{exc}", 2) from exc
     _conclude(run, _POSTED_IN_PART)
@@ -199,6 +204,7 @@ def column_options(options: list[str] | None) -> dict[str, str]:
 def _store(
     settings: Settings,
     books: "Iterable[Unread]",
+    collection: str | None,
     processes: int,
     run: "IngestRun",
     tell: "Callable[[Unread, Outcome], None]",
@@ -215,6 +221,7 @@ def _store(
             processes=processes,
             tell=tell,
             actor=acting_user(),
+            collection=collection,
         )
 
     _within(settings, run, store)
@@ -223,6 +230,7 @@ def _store(
 def _post(
     service: Client,
     books: "Iterable[Unread]",
+    collection: str | None,
     processes: int,
     jobs: int,
     run: "IngestRun",
@@ -235,7 +243,8 @@ def _post(
     from app.readers.processes import ReadingProcesses
     from app.readers.reading import read_book, results_of
 
-    with ReadingProcesses(processes, read_book, (Submission, Refusal)) as reading:
+    read = partial(read_book, collection=collection)
+    with ReadingProcesses(processes, read, (Submission, Refusal)) as reading:
         stopped = post_all(
             service, results_of(reading, books), jobs, run, lambda book, outcome, _: tell(book, outcome)
         )
@@ -261,6 +270,15 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     )
     _within(settings, load.run, lambda services: services.loading(load).run())
     return load.run
+
+
+def _checked(collection: str | None) -> str | None:
+    from app.core.book_rules import checked_collection
+
+    try:
+        return None if collection is None else checked_collection(collection)
+    except InvalidInput as exc:
+        raise UserError(str(exc), 2) from exc
 
 
 def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Awaitable[None]]") -> None:

@@ -59,6 +59,10 @@ def create(
     uploads_at_once: Annotated[
         int | None, typer.Option(min=1, help="The same for bodies over 1 MiB at the same time.")
     ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="The only collection that it writes to; it reads all the same [all]."),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Make a key and print it. It is shown this once: only its hash is stored."""
@@ -69,7 +73,7 @@ def create(
     made = _with_keys(
         data_dir,
         lambda keys: keys.create(
-            name, [each.value for each in scope], expires_at, limits, actor=acting_user()
+            name, [each.value for each in scope], expires_at, limits, collection, actor=acting_user()
         ),
         new=True,
     )
@@ -82,7 +86,7 @@ def list_keys(data_dir: DataDir = None) -> None:
     if not found:
         notices().print("There is no key. Make one with: bookprint keys create --name NAME --scope SCOPE")
         return
-    columns = ("id", "name", "scopes", "state", "created", "expires", "limits of its own")
+    columns = ("id", "name", "scopes", "state", "created", "expires", "limits of its own", "collection")
     show(found, columns, _row, wide="name")
 
 
@@ -119,9 +123,10 @@ def _with_keys(data_dir: DataDir, work: "Callable[[Keys], Awaitable[T]]", new: b
 def _print_once(made: "ShownKey") -> None:
     # Alone on its stream, so that a script can take it.
     results().print(made.text, soft_wrap=True)
+    bound = f", bound to the collection {made.key.collection}" if made.key.collection else ""
     notices().print(
         f"This is shown once. It is the key {made.key.id} of {made.key.name}, with the scopes "
-        f"{', '.join(made.key.scopes)}.",
+        f"{', '.join(made.key.scopes)}{bound}.",
         soft_wrap=True,
     )
 
@@ -135,6 +140,7 @@ def _row(key: "Key") -> tuple[str, ...]:
         _shown(key.created_at),
         "never" if key.expires_at is None else _shown(key.expires_at),
         _limits(key.limits),
+        key.collection or "-",
     )
 
 

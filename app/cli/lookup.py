@@ -1,14 +1,14 @@
 """`bookprint lookup`, `similar` and `master-copy`: answers about one book, and how it is named."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from uuid import UUID
 
 import orjson
 import typer
 from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.output import UserError, notices, print_json, printable, results, show, stacked
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
@@ -43,6 +43,7 @@ def lookup(
         typer.Option("--d", min=0, max=128, help="Every book within this many bits."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
+    collection: CollectionOption = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
@@ -58,7 +59,8 @@ def lookup(
         raise UserError("Give --d or --k, not both.", 2)
     items: list[NearDuplicate] = []
     with service_at(url, key) as service:
-        for answer in service.pages(_question(service, book, d, k, min(limit, _MOST_ITEMS))):
+        asked = _Asked(d=d, k=k, collection=collection, limit=min(limit, _MOST_ITEMS))
+        for answer in service.pages(_question(service, book, asked)):
             items += answer["items"]
             if len(items) >= limit:
                 break
@@ -87,18 +89,25 @@ def _drawn(item: NearDuplicate) -> dict[str, RenderableType]:
     return {**dict(zip(_MEASURES, measures, strict=True)), "book": stacked(name, book_id)}
 
 
-def _question(service: Client, book: str, d: int | None, k: int | None, limit: int) -> _Question:
+class _Asked(TypedDict):
+    d: int | None
+    k: int | None
+    collection: str | None
+    limit: int
+
+
+def _question(service: Client, book: str, asked: _Asked) -> _Question:
     """What to ask about a file, a book's id or external id, or an identifier."""
     if is_identifier(book):
-        return calls.look_up({"identifier": book}, d=d, k=k, limit=limit)
+        return calls.look_up({"identifier": book}, **asked)
     file = Path(book)
     if not file.exists():
-        return calls.near_duplicates(named_book(service, book), d=d, k=k, limit=limit)
+        return calls.near_duplicates(named_book(service, book), **asked)
     if file.suffix.lower() == ".json":
-        return calls.look_up({"signatures": read_signatures(file)}, d=d, k=k, limit=limit)
+        return calls.look_up({"signatures": read_signatures(file)}, **asked)
     content = read_one_book(file).content
     assert content is not None  # a file has a text, or is refused
-    return calls.look_up({"text": content.text}, d=d, k=k, limit=limit)
+    return calls.look_up({"text": content.text}, **asked)
 
 
 def _share(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
-from app.core.errors import Refusal
+from app.core.errors import OtherCollection, Refusal
 from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.identifier import of_signatures, written
 from app.core.signatures.json_codec import encode
@@ -92,7 +92,7 @@ def _post(service: Client, book: Submission | Refusal) -> tuple[Outcome, Mapping
     try:
         answer = service.send(calls.post_book(book_body(book)))
     except Refused as exc:
-        if exc.http_status in _NOT_ALLOWED:
+        if exc.http_status in _NOT_ALLOWED and exc.problem != OtherCollection.problem:
             # No other book would be taken with this key.
             raise NoService(str(exc)) from exc
         return Outcome("failed", Refusal(str(exc), exc.problem or "invalid")), {}
@@ -112,6 +112,7 @@ def book_body(book: Submission) -> dict[str, Any]:
         "volume": metadata.volume,
         "external_id": metadata.external_id,
         "identifiers": list(metadata.identifiers),
+        "collection": metadata.collection,
     }
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
     if book.record is not None:

@@ -19,6 +19,7 @@ LONGEST_LANGUAGE = 35
 LONGEST_EXTERNAL_ID = 500
 LONGEST_IDENTIFIER = 300
 LONGEST_LABEL = 32
+LONGEST_COLLECTION = 100
 MOST_AUTHORS = MOST_IDENTIFIERS = 1_000
 MOST_YEAR = 9_999
 """The last year; the first is as far before the common era."""
@@ -27,7 +28,10 @@ CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 """Characters that no name may hold, as a class of a regular expression: C0 and C1 but tab and line ends."""
 
 # Python and ECMAScript differ in which control characters are white space.
-IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*$"
+NAME_PATTERN = f"[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*"
+"""A name that is not blank."""
+
+IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:{NAME_PATTERN}$"
 """An identifier with its scheme, as isbn:9780141439600."""
 
 _CONTROL = re.compile(f"[{CONTROLS}]")
@@ -87,7 +91,23 @@ def checked_metadata(metadata: Metadata) -> Metadata:
         volume=_optional(metadata.volume, LONGEST_VOLUME, "volume"),
         external_id=_optional(metadata.external_id, LONGEST_EXTERNAL_ID, "external_id"),
         identifiers=_each(metadata.identifiers, MOST_IDENTIFIERS, "identifiers", _identifier),
+        collection=None if metadata.collection is None else checked_collection(metadata.collection),
     )
+
+
+def checked_collection(name: str) -> str:
+    """The name of a collection without blanks around it; raises InvalidInput.
+
+    >>> checked_collection(" Turku University Library ")
+    'Turku University Library'
+    """
+    shown = _plain(name.strip(), LONGEST_COLLECTION, "collection")
+    if not shown:
+        raise InvalidInput(
+            "collection: is empty. Send at least one character that is no blank, or leave it out.",
+            "collection",
+        )
+    return shown
 
 
 def _each(values: Sequence[str], most: int, field: str, rule: Callable[[str, str], str]) -> tuple[str, ...]:

@@ -291,6 +291,19 @@ class OtherContent(Conflict):
         super().__init__(f"Book {book_id} has the external_id {external_id!r} and other content.", book_id)
 
 
+class OtherCollection(BookprintError):
+    """The API key writes to one collection alone, and a book of the request is outside it."""
+
+    problem = "other-collection"
+    status = 403
+    title = "The key is bound to another collection"
+    remedy = "Send a key that is bound to none, or to the collection of the book."
+    field = "Authorization"
+
+    def __init__(self, own: str) -> None:
+        super().__init__(f"This key reads everything, and writes to the collection {own!r} alone.")
+
+
 class StaleVersion(BookprintError):
     """The book has changed since the version that the client saw."""
 

@@ -37,6 +37,7 @@ class Metadata:
     volume: str | None = None
     external_id: str | None = None
     identifiers: tuple[str, ...] = ()  # "scheme:value", as "isbn:9780141439600"
+    collection: str | None = None  # to which the book belongs, as a library, a partner or a batch
 
 
 @dataclass(frozen=True, slots=True)

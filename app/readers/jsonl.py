@@ -1,9 +1,9 @@
 """JSON Lines, plain or compressed with gzip: one book a line.
 
 Fields: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
-`identifiers`, `page_labels`, and one of `pages` (list of page texts), `text`, `signatures` and `identifier`
-(bp1:… or bp2:…), the first that is not null. A line with signatures alone, as `bookprint sign` prints it, is
-a book without its text. Other fields are ignored.
+`identifiers`, `collection` (where it is a string), `page_labels`, and one of `pages` (list of page texts),
+`text`, `signatures` and `identifier` (bp1:… or bp2:…), the first that is not null. A line with signatures
+alone, as `bookprint sign` prints it, is a book without its text. Other fields are ignored.
 """
 
 import gzip
@@ -98,6 +98,7 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
         volume=_string(fields, "volume"),
         external_id=_string({"id": external_id}, "id"),
         identifiers=_strings(fields, "identifiers") or (),
+        collection=collection if isinstance(collection := fields.get("collection"), str) else None,
     )
 
 

@@ -40,12 +40,20 @@ def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[t
         yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
 
 
-def read_book(book: Unread, ask: Ask) -> Submission | Refusal:
-    """The book as it would be posted."""
+def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submission | Refusal:
+    """The book as it would be posted, in a collection if one is named."""
     try:
-        return checked(book.read())
+        return submission_in(collection, book)
     except Exception as exc:
         return refusal_of(exc)
+
+
+def submission_in(collection: str | None, book: Unread) -> Submission:
+    """The book in this collection, whatever it says itself; None: in the one that it says."""
+    submission = checked(book.read())
+    if collection is None:
+        return submission
+    return replace(submission, metadata=replace(submission.metadata, collection=collection))
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,5 +142,6 @@ def _submission(
         volume=known.volume or found.volume,
         external_id=known.external_id or found.external_id,
         identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
+        collection=known.collection or found.collection,
     )
     return submission_of(without_page_furniture(extraction), merged, record)

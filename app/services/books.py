@@ -102,8 +102,13 @@ class Ingest:
         self._extras = extras
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
-        """Store a book; the same book again is found instead of stored twice."""
+        """Store a book; the same book again is found instead of stored twice.
+
+        An actor that is bound to a collection has the book in it; raises `OtherCollection` for another.
+        """
         metadata = with_normal_identifiers(submission.metadata)
+        metadata = replace(metadata, collection=metadata.collection or actor.collection)
+        actor.require(metadata.collection)
         return await self._store(
             submission.content,
             submission.sketch,
@@ -193,6 +198,18 @@ class Ingest:
                 entry_id=next(entry.entry_id for entry in versions.values()),
                 reason=str(exc) or "timeout",
             )
+
+
+def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> list[str]:
+    """What a post has to say where its book is there already, in another collection than it names."""
+    wanted, found = submission.metadata.collection or actor.collection, stored.book.metadata.collection
+    if stored.created or wanted is None or wanted == found:
+        return []
+    place = "no collection" if found is None else f"the collection {found!r}"
+    return [
+        f"This book is there already, in {place}, and stays as it is. To have it in {wanted!r} as well, post "
+        "it with an external_id of your own."
+    ]
 
 
 class Books:

@@ -107,10 +107,12 @@ class Changes:
         limit: int,
         wait: float = 0,
         waiting_begins: Callable[[], None] = nothing,
+        collection: str | None = None,
     ) -> FeedItems:
         """Up to `limit` changes behind a cursor, as soon as there is one or after `wait` seconds.
 
-        Without a cursor from the oldest that is kept. Raises `InvalidInput` and `ChangesGone`.
+        With a `collection` those that concern its books. Without a cursor from the oldest that is kept.
+        Raises `InvalidInput` and `ChangesGone`.
         """
         if after == NOW:
             return FeedItems([], cursor_of((await self._bounds()).newest))
@@ -118,7 +120,7 @@ class Changes:
 
         async def go_on() -> FeedPage:
             nonlocal position
-            page = await self._page(position, types, limit)
+            page = await self._page(position, types, limit, collection)
             if not page.changes:
                 position = page.reached
             return page
@@ -158,16 +160,22 @@ class Changes:
             bounds = await self._feed.read_bounds()
         return bounds
 
-    async def _page(self, after: int | None, types: Collection[ChangeType] | None, limit: int) -> FeedPage:
+    async def _page(
+        self,
+        after: int | None,
+        types: Collection[ChangeType] | None,
+        limit: int,
+        collection: str | None,
+    ) -> FeedPage:
         """Read on until there is a change of these types, or the end is reached."""
-        page = await self._feed.read(after, limit, types)
+        page = await self._feed.read(after, limit, types, collection)
         if page.bounds.unnumbered and len(page.changes) < limit:
             await self._feed.update_numbers()
-            page = await self._feed.read(after, limit, types)
+            page = await self._feed.read(after, limit, types, collection)
         if after is not None and not page.bounds.oldest - 1 <= after <= page.bounds.newest:
             raise ChangesGone
         while not page.changes and page.reached < page.bounds.newest:
-            page = await self._feed.read(page.reached, limit, types)
+            page = await self._feed.read(page.reached, limit, types, collection)
         return page
 
 

@@ -44,26 +44,30 @@ class Clusters:
     def __init__(self, clusters: ClusterQueries) -> None:
         self._clusters = clusters
 
-    async def read(self, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
+    async def read(
+        self, name: ClusterName, after: UUID | None, limit: int, collection: str | None = None
+    ) -> ClusterPage:
         """Up to `limit` members behind `after` of the cluster that any of its members, or former ones, names.
 
-        Raises `UnknownCluster`.
+        With a `collection` those of its books alone are listed. Raises `UnknownCluster`.
         """
         async with self._clusters.snapshot() as snapshot:
-            return await _page(snapshot, await _present(snapshot, name), after, limit)
+            return await _page(snapshot, await _present(snapshot, name), after, limit, collection)
 
     async def present_name(self, name: ClusterName) -> ClusterName:
         """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
         async with self._clusters.snapshot() as snapshot:
             return await _present(snapshot, name)
 
-    async def of_book(self, book_id: UUID, by: By, after: UUID | None, limit: int) -> ClusterPage:
-        """Up to `limit` members behind `after` of the cluster that a book is in; raises `UnknownBook`."""
+    async def of_book(
+        self, book_id: UUID, by: By, after: UUID | None, limit: int, collection: str | None = None
+    ) -> ClusterPage:
+        """The same of the cluster that a book is in; raises `UnknownBook`."""
         async with self._clusters.snapshot() as snapshot:
             founder = await snapshot.read_founder(by, book_id)
             if founder is None or not await snapshot.has_book(book_id):
                 raise UnknownBook(book_id)
-            return await _page(snapshot, ClusterName(by, founder), after, limit)
+            return await _page(snapshot, ClusterName(by, founder), after, limit, collection)
 
 
 async def _present(snapshot: Snapshot, name: ClusterName) -> ClusterName:
@@ -73,8 +77,10 @@ async def _present(snapshot: Snapshot, name: ClusterName) -> ClusterName:
     return ClusterName(name.by, founder)
 
 
-async def _page(snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int) -> ClusterPage:
-    members = await snapshot.list_members(name.by, name.book_id, after, limit + 1)
+async def _page(
+    snapshot: Snapshot, name: ClusterName, after: UUID | None, limit: int, collection: str | None
+) -> ClusterPage:
+    members = await snapshot.list_members(name.by, name.book_id, after, limit + 1, collection)
     copies = await snapshot.list_copies(name.by, name.book_id)
     texts = None if name.by == "same_text" else await _texts(snapshot, copies)
     best = await _best(snapshot, complete_copies(copies, texts))

@@ -84,10 +84,13 @@ class Conflicts:
         self._conflicts = conflicts
         self._suites = suites
 
-    async def list_conflicts(self, by: ConflictBy, after: ConflictPlace | None, limit: int) -> ConflictPage:
+    async def list_conflicts(
+        self, by: ConflictBy, after: ConflictPlace | None, limit: int, collection: str | None = None
+    ) -> ConflictPage:
         """Up to `limit` conflicts behind a place, in the order of their groups, then of their books.
 
-        A page may have fewer, even none, though there are more.
+        With a `collection` those that concern a book of it. A page may have fewer, even none, though there
+        are more.
         """
         suite = (await self._suites.current()).serving
         place, read = after or _BEGINNING, 0
@@ -101,7 +104,11 @@ class Conflicts:
                     if step.end <= place:
                         continue
                     conflicts = await asyncio.to_thread(_conflicts_of, by, step, facts)
-                    conflicts = [each for each in conflicts if _place(step, each) > place]
+                    conflicts = [
+                        each
+                        for each in conflicts
+                        if _place(step, each) > place and _concerns(each, collection)
+                    ]
                     room = limit - len(found)
                     if conflicts and not room:
                         return ConflictPage(found, cut, place)
@@ -193,6 +200,10 @@ async def _with_names(
         return replace(book, text_under=next(others, None))
 
     return [replace(each, left=named(each.left), right=named(each.right)) for each in conflicts]
+
+
+def _concerns(conflict: MetadataConflict, collection: str | None) -> bool:
+    return collection in (None, conflict.left.metadata.collection, conflict.right.metadata.collection)
 
 
 def _place(step: _Step, conflict: MetadataConflict) -> ConflictPlace:

@@ -30,28 +30,35 @@ class IdentifierLookup:
         self._indexes = indexes
 
     async def look_up(
-        self, query: Identifier, question: Question, after: Position | None, limit: int
+        self,
+        query: Identifier,
+        question: Question,
+        after: Position | None,
+        limit: int,
+        collection: str | None = None,
     ) -> Answer:
         """The books near an identifier; those with the same text where no distance is asked for.
+
+        With a `collection` those of its books alone.
 
         Raises `RecipeNotIndexed` for a fingerprint of a recipe in which lookups are not answered.
         """
         entry = Entry(0, query.fingerprint, None)
         if not isinstance(question, Verified):
-            return await self._lookup.look_up(entry, question, after, limit)
+            return await self._lookup.look_up(entry, question, after, limit, collection=collection)
         suite = await self._lookup.suite_of(entry)
         pending = await self._entries.read_pending(suite)
         flat = (await self._indexes.of(suite).read(Plan())).flat
-        holders = await self._read_holders(query)
+        holders = await self._read_holders(query, collection)
         wanted = holders.union(within_reach(query, flat, identified=False))
-        found = await self._lookup.same_by_identifiers(query, suite, wanted, pending, holders)
+        found = await self._lookup.same_by_identifiers(query, suite, wanted, pending, holders, collection)
         return _page(sorted(found.values(), key=_order), after, limit)
 
-    async def _read_holders(self, query: Identifier) -> set[int]:
+    async def _read_holders(self, query: Identifier, collection: str | None) -> set[int]:
         """The entries of the books with the identifier's ISBN."""
         if query.isbn is None:
             return set()
-        wanted = BookFilter(identifier=f"isbn:{query.isbn}")
+        wanted = BookFilter(identifier=f"isbn:{query.isbn}", collection=collection)
         return {book.entry_id for book in await self._books.list_books(wanted, None, _HOLDERS)}
 
 

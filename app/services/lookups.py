@@ -11,14 +11,16 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
 from app.core.index.flat_index import FlatIndex
 from app.core.index.records import Hits
-from app.core.matching.identifier_comparison import compare
 from app.core.matching.search import (
     LAST_DISTANCE,
     Plan,
+    by_identifiers,
+    evidence_of_same,
     near,
     near_duplicates,
     plan_candidates,
@@ -38,7 +40,13 @@ from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes
 
 _SPARE = 50
-"""Hits read beyond the k nearest, for those of them that turn out to be stale."""
+"""Hits read beyond the k nearest, for those of them that turn out to be stale or of another collection."""
+
+_RARE = 50
+"""Where fewer than one in so many hits are in a collection, its entries are read instead."""
+
+_MOST_READ = 20_000
+"""Entries of such a collection, or hits that are looked up one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +130,17 @@ class Lookup:
         after: Position | None,
         limit: int,
         suite: Suite | None = None,
+        collection: str | None = None,
     ) -> Answer:
-        """The books near one that is in the catalogue, itself left out; None: in the suite that serves."""
+        """The books near one that is in the catalogue, itself left out; None: in the suite that serves.
+
+        With a `collection` those of its books alone, and provably all of them as without.
+        """
         suite = suite or await self.serving()
         book = await self._entries.read_query_book(book_id, suite, with_sample=isinstance(question, Verified))
-        return await self._answer(suite, book.entry, book.pending, question, after, limit, book_id)
+        return await self._answer(
+            suite, book.entry, book.pending, question, after, limit, book_id, collection
+        )
 
     async def look_up(
         self,
@@ -135,6 +149,7 @@ class Lookup:
         after: Position | None,
         limit: int,
         suite: Suite | None = None,
+        collection: str | None = None,
     ) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
 
@@ -143,7 +158,7 @@ class Lookup:
         """
         suite = await self.suite_of(query, suite)
         pending = await self._entries.read_pending(suite)
-        return await self._answer(suite, query, pending, question, after, limit)
+        return await self._answer(suite, query, pending, question, after, limit, collection=collection)
 
     async def _answer(
         self,
@@ -154,6 +169,7 @@ class Lookup:
         after: Position | None,
         limit: int,
         book_id: UUID | None = None,
+        collection: str | None = None,
     ) -> Answer:
         compared = [
             book
@@ -162,10 +178,10 @@ class Lookup:
             and not (isinstance(question, Verified) and by_identifiers(query, book.entry))
         ]
         others = _matches(query, compared)
-        index, spare = self._indexes.of(suite), _SPARE
+        index, spare, members = self._indexes.of(suite), _SPARE, None
         while True:
             try:
-                result = await find(index, query, question, spare)
+                result = await find(index, query, question, spare, members)
             except IndexRebuilding:
                 await self._require_serving(suite)
                 raise
@@ -174,10 +190,14 @@ class Lookup:
             waiting += map(position_of, same.values())
             hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
-            answer = await self._page(suite, query, hits, others | same, after, limit, most, book_id)
+            found = others | same
+            answer = await self._page(suite, query, hits, found, after, limit, most, book_id, collection)
             answer = replace(answer, exact=result.exact)
             if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
+            if collection is not None and spare == _SPARE and answer.total * _RARE < result.hits.size:
+                entry_ids = await self._entries.read_members(collection, _MOST_READ + 1)
+                members = entry_ids if entry_ids.size <= _MOST_READ else None
             spare *= 10
 
     async def _page(
@@ -190,17 +210,25 @@ class Lookup:
         limit: int,
         most: int | None,
         book_id: UUID | None,
+        collection: str | None,
     ) -> Answer:
-        """One page of the hits that are current; `most` cuts the whole answer off.
+        """One page of the hits that are current and in the collection; `most` cuts the whole answer off.
 
         What the page shows is read with what has left; only if that shifts the page, more is read.
         """
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
+        if collection is not None and hits.size > _MOST_READ:
+            hits, collection = hits.only(await self._entries.read_members(collection)), None
         while True:
             page = _cut_out(_first(hits, most), after, limit)
             wanted = page.entry_ids.tolist()
-            current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
+            if collection is None:
+                current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
+            else:
+                current = await self._entries.read_hits_of_collection(
+                    collection, hits.entry_ids, _start(hits, after), limit, suite, book_id
+                )
             shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.deleted]))
@@ -231,13 +259,18 @@ class Lookup:
         self,
         query: Identifier,
         suite: Suite,
-        entry_ids: Set[int],
+        entry_ids: set[int],
         pending: Sequence[BookSummary],
         holders: Set[int] = frozenset(),
+        collection: str | None = None,
     ) -> dict[int, Match]:
         """Those of these books that are the same as an identifier; `holders` have its ISBN."""
         books = {book.entry.entry_id: book for book in pending}
-        if entry_ids:
+        if collection is not None:
+            wanted = np.array(list(entry_ids.union(books)), dtype=np.uint64)
+            read = self._entries.read_hits_of_collection(collection, wanted, 0, wanted.size, suite)
+            books = (await read).summaries
+        elif entry_ids:
             none = Hits.none().entry_ids
             books |= (await self._entries.read_current_hits(list(entry_ids), none, suite)).summaries
         return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
@@ -263,8 +296,17 @@ class Lookup:
             )
 
 
-async def find(index: BandIndex, query: Entry, question: Question, spare: int) -> _IndexAnswer:
-    """The entries that answer a question; of the nearest, `spare` more than asked for."""
+async def find(
+    index: BandIndex,
+    query: Entry,
+    question: Question,
+    spare: int,
+    among: NDArray[np.uint64] | None = None,
+) -> _IndexAnswer:
+    """The entries that answer a question; of the nearest, `spare` more than asked for.
+
+    Of these `among` are all that count, ascending, where they are known.
+    """
     fingerprint = query.fingerprint
     match question:
         case Verified():
@@ -279,7 +321,11 @@ async def find(index: BandIndex, query: Entry, question: Question, spare: int) -
             return _IndexAnswer(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
         case Nearest(k):
             require_same_recipe(fingerprint.recipe, index.suite.fingerprint)
-            hits = (await index.read(Plan())).flat.nearest(fingerprint.bits, k + spare)
+            flat = (await index.read(Plan())).flat
+            if among is None:
+                hits = flat.nearest(fingerprint.bits, k + spare)
+            else:
+                hits = _first(flat.among(among, fingerprint.bits, LAST_DISTANCE - 1), k + spare)
             # Farther out than the last hit, books that were not read could come before a pending one.
             reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
             return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
@@ -289,28 +335,15 @@ def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
 
 
-def by_identifiers(query: Entry, other: Entry) -> bool:
-    """Whether two books are compared by their identifiers, since one is known by it alone."""
-    return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
-
-
 def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
     """Those of the books that are the same by their identifiers, by entry; `holders` have the ISBN."""
-    matches = (_match(query, book, book.entry.entry_id in holders) for book in books)
-    return {match.book.entry.entry_id: match for match in matches if match is not None}
-
-
-def _match(query: Identifier, book: BookSummary, has_isbn: bool) -> Match | None:
-    """The book with the evidence; None where it is not the same, or has no fingerprint."""
-    other = of_signatures(book.entry, book.word_count, query.isbn if has_isbn else None)
-    if other is None:
-        return None
-    comparison = compare(query, other)
-    if comparison.verdict != "same":
-        return None
-    shares = (comparison.jaccard, comparison.this_in_other, comparison.other_in_this)
-    jaccard, inside, around = (None if share is None else share.estimate for share in shares)
-    return Match(book, Evidence(comparison.distance, None, jaccard, inside, around))
+    found = {}
+    for book in books:
+        isbn = query.isbn if book.entry.entry_id in holders else None
+        evidence = evidence_of_same(query, of_signatures(book.entry, book.word_count, isbn))
+        if evidence is not None:
+            found[book.entry.entry_id] = Match(book, evidence)
+    return found
 
 
 def position_of(match: Match) -> Position:
@@ -346,11 +379,16 @@ def _first(hits: Hits, most: int | None) -> Hits:
 
 def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
     """Up to `limit` hits behind `after`."""
-    start = 0
-    if after is not None:
-        near, far = np.searchsorted(hits.distances, [after.distance, after.distance + 1])
-        start = near + np.searchsorted(hits.entry_ids[near:far], after.entry_id, side="right")
+    start = _start(hits, after)
     return Hits(hits.entry_ids[start : start + limit], hits.distances[start : start + limit])
+
+
+def _start(hits: Hits, after: Position | None) -> int:
+    """The number of hits up to `after`."""
+    if after is None:
+        return 0
+    near, far = np.searchsorted(hits.distances, [after.distance, after.distance + 1])
+    return int(near + np.searchsorted(hits.entry_ids[near:far], after.entry_id, side="right"))
 
 
 def query_entry(

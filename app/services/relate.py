@@ -13,7 +13,7 @@ from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
-from app.core.matching.search import plan_candidates, proposed, related_entries
+from app.core.matching.search import by_identifiers, plan_candidates, proposed, related_entries
 from app.core.model import Content, Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
@@ -21,7 +21,7 @@ from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
-from app.services.lookups import Lookup, by_identifiers
+from app.services.lookups import Lookup
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.relation_queries import CandidateStore, StoredSignatures

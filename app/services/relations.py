@@ -110,17 +110,19 @@ class Relations:
         limit: int,
         wait: float = 0,
         waiting_begins: Callable[[], None] = nothing,
+        collection: str | None = None,
     ) -> RelationList:
         """The relations of a book, as soon as no job is pending or after `wait` seconds.
 
         Direct relations come all on the first page. Of books that only have the same text as a relative,
-        `limit` come on each, behind the id `after`. Raises `UnknownBook`.
+        `limit` come on each, behind the id `after`. With a `collection` those with its books alone. Raises
+        `UnknownBook`.
         """
         progress = await self._waiting.until(
             lambda: self._progress(book_id), lambda progress: not progress.pending, wait, waiting_begins
         )
-        direct = [] if after else sorted(await self._related.list_direct(book_id), key=_order)
-        indirect = await self._related.list_indirect(book_id, after, limit + 1)
+        direct = [] if after else sorted(await self._related.list_direct(book_id, collection), key=_order)
+        indirect = await self._related.list_indirect(book_id, after, limit + 1, collection)
         complete = not (progress.passed_over or indirect or after)
         page = indirect[:limit]
         more = page[-1].book_id if len(indirect) > limit else None
@@ -154,7 +156,6 @@ class Relations:
     async def withdraw(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> None:
         """Remove the decision on two books; raises `UnknownBook` and `NoDecision`."""
         if not await self._decisions.delete(book_id, other_id, actor=actor):
-            await self._require(book_id, other_id)
             raise NoDecision(book_id, other_id)
 
     async def counts(self) -> list[KindCounts]:

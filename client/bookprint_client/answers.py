@@ -107,6 +107,7 @@ class BookAnswer(TypedDict):
     year: int | None
     volume: str | None
     external_id: str | None
+    collection: str | None
     version: int
 
 
@@ -518,6 +519,7 @@ class PostedBook(TypedDict):
     year: int | None
     volume: str | None
     external_id: str | None
+    collection: str | None
     version: int
     created: bool
     format: str | None

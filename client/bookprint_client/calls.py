@@ -67,6 +67,7 @@ class BulkLine(TypedDict, total=False):
     identifier: str | None
     created: bool
     problem: dict[str, Any]
+    warnings: list[str]
 
 
 class CheckedItem(TypedDict):
@@ -136,11 +137,12 @@ def list_books(
     title: str | None = None,
     external_id: str | None = None,
     digest: str | None = None,
+    collection: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.BookList, answers.BookAnswer]:
-    """List the books that have the identifier, all words of the title, the external id and the digest."""
-    query = _query(identifier=identifier, title=title, external_id=external_id, digest=digest, limit=limit)
-    return PagedCall("GET", "/v1/books", query)
+    """List the books that have the identifier, all words of the title, and so on."""
+    wanted = {"identifier": identifier, "title": title, "external_id": external_id, "digest": digest}
+    return PagedCall("GET", "/v1/books", _query(**wanted, collection=collection, limit=limit))
 
 
 def change_metadata(
@@ -163,24 +165,42 @@ def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
 
 
 def near_duplicates(
-    book_id: Id, *, d: int | None = None, k: int | None = None, limit: int | None = None
+    book_id: Id,
+    *,
+    d: int | None = None,
+    k: int | None = None,
+    collection: str | None = None,
+    limit: int | None = None,
 ) -> PagedCall[answers.NearDuplicates, answers.NearDuplicate]:
     """The books within `d` bits of a book, its `k` nearest, or its verified near-duplicates."""
-    return PagedCall("GET", _path("books", book_id, "near-duplicates"), _query(d=d, k=k, limit=limit))
+    query = _query(d=d, k=k, collection=collection, limit=limit)
+    return PagedCall("GET", _path("books", book_id, "near-duplicates"), query)
 
 
 def look_up(
-    question: Mapping[str, Any], *, d: int | None = None, k: int | None = None, limit: int | None = None
+    question: Mapping[str, Any],
+    *,
+    d: int | None = None,
+    k: int | None = None,
+    collection: str | None = None,
+    limit: int | None = None,
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `near_duplicates`, of a book that is not stored: a body of `post_book` or an identifier."""
-    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), content=_json(question))
+    query = _query(d=d, k=k, collection=collection, limit=limit)
+    return PagedCall("POST", "/v1/lookups", query, content=_json(question))
 
 
 def look_up_file(
-    file: Path | bytes, *, d: int | None = None, k: int | None = None, limit: int | None = None
+    file: Path | bytes,
+    *,
+    d: int | None = None,
+    k: int | None = None,
+    collection: str | None = None,
+    limit: int | None = None,
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `look_up`, of the one book of a file."""
-    return PagedCall("POST", "/v1/lookups", _query(d=d, k=k, limit=limit), upload=_upload(file))
+    query = _query(d=d, k=k, collection=collection, limit=limit)
+    return PagedCall("POST", "/v1/lookups", query, upload=_upload(file))
 
 
 def similar_books(
@@ -198,10 +218,11 @@ def read_map(
 
 
 def list_relations(
-    book_id: Id, *, wait: float | None = None, limit: int | None = None
+    book_id: Id, *, wait: float | None = None, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.RelationsAnswer, answers.RelationAnswer]:
     """How a book is related to others; held up to `wait` seconds until nothing is pending."""
-    return PagedCall("GET", _path("books", book_id, "relations"), _query(wait=wait, limit=limit))
+    query = _query(wait=wait, collection=collection, limit=limit)
+    return PagedCall("GET", _path("books", book_id, "relations"), query)
 
 
 def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[answers.PageRelation]:
@@ -226,17 +247,22 @@ def withdraw_decision(book_id: Id, other_id: Id) -> Call[None]:
 
 
 def cluster_of_book(
-    book_id: Id, *, by: Literal["same_text", "related"] = "same_text", limit: int | None = None
+    book_id: Id,
+    *,
+    by: Literal["same_text", "related"] = "same_text",
+    collection: str | None = None,
+    limit: int | None = None,
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
     """The cluster that a book is in."""
-    return PagedCall("GET", _path("books", book_id, "cluster"), _query(by=by, limit=limit))
+    query = _query(by=by, collection=collection, limit=limit)
+    return PagedCall("GET", _path("books", book_id, "cluster"), query)
 
 
 def read_cluster(
-    cluster_id: str, *, limit: int | None = None
+    cluster_id: str, *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
     """A cluster, also by an id that it had before a merge."""
-    return PagedCall("GET", _path("clusters", cluster_id), _query(limit=limit))
+    return PagedCall("GET", _path("clusters", cluster_id), _query(collection=collection, limit=limit))
 
 
 def read_master_copy(
@@ -252,16 +278,17 @@ def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
 
 
 def list_conflicts(
-    by: Literal["isbn", "title", "text"] = "isbn", *, limit: int | None = None
+    by: Literal["isbn", "title", "text"] = "isbn", *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ConflictList, answers.ConflictAnswer]:
     """Books whose metadata and texts contradict each other."""
-    return PagedCall("GET", "/v1/conflicts", _query(by=by, limit=limit))
+    return PagedCall("GET", "/v1/conflicts", _query(by=by, collection=collection, limit=limit))
 
 
 def list_changes(
     after: str | None = None,
     *,
     types: Sequence[answers.ChangeType] = (),
+    collection: str | None = None,
     wait: float | None = None,
     limit: int | None = None,
 ) -> Call[answers.ChangesAnswer]:
@@ -269,7 +296,8 @@ def list_changes(
 
     Go on behind `next_cursor`, which is never null.
     """
-    return Call("GET", "/v1/changes", _query(after=after, types=types, wait=wait, limit=limit))
+    query = _query(after=after, types=types, collection=collection, wait=wait, limit=limit)
+    return Call("GET", "/v1/changes", query)
 
 
 def register_webhook(url: str, types: Sequence[answers.ChangeType] = ()) -> Call[answers.WebhookWithSecret]:

@@ -66,6 +66,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
 
     with serving(tmp_path / "data", *EVERYWHERE) as service:
         terms = ("--expires", "2999-01-31", "--requests-per-minute", "60", "--uploads-at-once", "2")
+        terms += ("--collection", " Harbour Library ")
         read = bookprint("keys", "create", "--name", "r", "--scope", "read", *terms, *folder).stdout.strip()
         url = ("--url", service.url)
         posted = bookprint("ingest", book, *url, BOOKPRINT_KEY=admin)
@@ -78,7 +79,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
         _, *rows = bookprint("keys", "list", *folder).stdout.splitlines()
         cells = [row.split("\t") for row in rows]
         assert [row[1:4] for row in cells] == [["first", "admin", "valid"], ["r", "read", "valid"]]
-        assert cells[1][5:] == ["2999-01-31T00:00Z", "60 requests/min, 2 uploads"]
+        assert cells[1][5:] == ["2999-01-31T00:00Z", "60 requests/min, 2 uploads", "Harbour Library"]
         rotated = bookprint("keys", "rotate", cells[1][0], *folder).stdout.strip()
         assert rotated not in {"", read}
         assert bookprint("keys", "revoke", cells[0][0], *folder).returncode == 0

@@ -18,7 +18,8 @@ from app.api.http.routes import FORM, NEEDED, SCHEMES
 _DESCRIPTIONS = {
     400: "The body is not well-formed.",
     401: "The request has no valid API key.",
-    403: "The API key lacks the scope of the operation, which `scope` names.",
+    403: "The API key lacks the scope of the operation, which `scope` names, or is bound to a collection "
+    "that a book of the request is outside of.",
     404: "There is no such book, cluster, job, relation, decision, page or webhook.",
     406: "None of the types in Accept can be answered.",
     409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; or "

@@ -81,6 +81,10 @@ class Hits:
         kept = ~np.isin(self.entry_ids, entry_ids)
         return Hits(self.entry_ids[kept], self.distances[kept])
 
+    def only(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+        kept = np.isin(self.entry_ids, entry_ids)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:

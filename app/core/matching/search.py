@@ -21,10 +21,11 @@ from app.core.index.records import (
     entries_sharing,
     sample_posting,
 )
-from app.core.matching.identifier_comparison import reach
+from app.core.matching.identifier_comparison import compare, reach
 from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
+    Evidence,
     Sizes,
     compared,
     evidence_of_each,
@@ -142,6 +143,23 @@ def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> lis
     words = np.minimum(query.word_count, counts.astype(np.int64))
     entry_ids: list[int] = hits.entry_ids[hits.distances <= reach(words, with_minhash=with_minhash)].tolist()
     return entry_ids
+
+
+def by_identifiers(query: Entry, other: Entry) -> bool:
+    """Whether two books are compared by their identifiers, since one is known by it alone."""
+    return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
+
+
+def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | None:
+    """The evidence of two books that are the same by their identifiers; None where they are not."""
+    if other is None:
+        return None
+    comparison = compare(query, other)
+    if comparison.verdict != "same":
+        return None
+    shares = (comparison.jaccard, comparison.this_in_other, comparison.other_in_this)
+    jaccard, inside, around = (None if share is None else share.estimate for share in shares)
+    return Evidence(comparison.distance, None, jaccard, inside, around)
 
 
 def near_duplicates(proposals: Proposed) -> Hits:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
+from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.keys import (
@@ -108,10 +109,14 @@ class Keys:
         scopes: Sequence[Scope],
         expires_at: datetime | None = None,
         limits: KeyLimits = NO_LIMITS,
+        collection: str | None = None,
         *,
         actor: Actor,
     ) -> ShownKey:
-        """Make a key; raises `InvalidInput` for a name, scopes or a time that cannot be."""
+        """Make a key, which writes to the `collection` alone if one is named.
+
+        Raises `InvalidInput` for a name, scopes, a time or a collection that cannot be.
+        """
         shown = name.strip()
         if not shown or len(shown) > _LONGEST_NAME or not shown.isprintable():
             raise InvalidInput(f"A key needs a name of 1 to {_LONGEST_NAME} printable characters.", "name")
@@ -119,6 +124,8 @@ class Keys:
             raise InvalidInput("A key needs at least one scope.", "scope")
         if expires_at is not None and expires_at <= datetime.now(UTC):
             raise InvalidInput("The key would have expired already. Name a time to come.", "expires")
+        if collection is not None and "admin" in scopes:
+            raise InvalidInput("A key with the scope admin sees all, and is bound to no collection.", "scope")
         text = _new_key()
         key = await self._keys.insert(
             NewKey(
@@ -128,6 +135,7 @@ class Keys:
                 hash=key_hash(text),
                 expires_at=expires_at,
                 limits=limits,
+                collection=None if collection is None else checked_collection(collection),
             ),
             actor=actor,
         )

@@ -10,14 +10,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.core.book_rules import checked
 from app.core.errors import InvalidInput, Refusal, Unavailable
 from app.core.model import Submission
 from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
-from app.readers.reading import each_of, refusal_of, results_of
+from app.readers.reading import each_of, refusal_of, results_of, submission_in
 from app.readers.unread import Unread
 from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
@@ -43,11 +42,12 @@ class Prepare:
     """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
 
     extras: Extras
+    collection: str | None = None  # to put the book in, whatever is said with it
 
     def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | Outcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
-            submission = checked(book.read())
+            submission = submission_in(self.collection, book)
             key = _key(submission)
             known: Suites | Outcome = ask(Known(key, submission.metadata.external_id))
             if isinstance(known, Outcome):
@@ -106,9 +106,12 @@ async def ingest_in_bulk(
     processes: int,
     tell: Tell,
     actor: Actor,
+    collection: str | None = None,
     seconds: float = SECONDS_PER_BOOK,
 ) -> None:
     """Take in the books, as `run` then says; `tell` gets each, in order.
+
+    A `collection` is that of all of them, whatever files say.
 
     Raises Unavailable where a server stays out of reach.
     """
@@ -119,7 +122,7 @@ async def ingest_in_bulk(
     def answer(question: Known) -> Suites | Outcome:
         return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
 
-    prepare = Prepare(bulk.extras)
+    prepare = Prepare(bulk.extras, collection)
     kinds = (PreparedBook, Refusal, Outcome, Known)
     reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
     try:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import BindParameter, bindparam, select
 
+from app.core.errors import OtherCollection
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.schema import audit
 
@@ -50,6 +51,12 @@ class Actor:
     name: str  # of the key at the time, or of the user of the system
     key_id: UUID | None = None  # of a stored key
     address: str | None = None  # of the client; of a command, the name of the host; None: not known
+    collection: str | None = None  # the only one that it writes to; None: it writes to all
+
+    def require(self, *collections: str | None) -> None:
+        """Raise `OtherCollection` unless it may write to books of these collections."""
+        if self.collection is not None and any(each != self.collection for each in collections):
+            raise OtherCollection(self.collection)
 
 
 @dataclass(frozen=True, slots=True)

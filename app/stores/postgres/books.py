@@ -18,7 +18,7 @@ from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, St
 from app.core.recipe import Suites
 from app.core.signatures.identifier import minhash_bits
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
-from app.stores.postgres.changes import identifier_of_book, insert_book_changes
+from app.stores.postgres.changes import TOLD, identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.contents import (
@@ -39,15 +39,17 @@ from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     IS_DIGEST,
     METADATA_COLUMNS,
+    assignments,
     content_values,
     metadata_values,
+    parameters,
     select_summaries,
     suite_recipes,
     title_words,
     to_book,
     to_summary,
 )
-from app.stores.postgres.schema import assignments, books, parameters, signatures
+from app.stores.postgres.schema import books, signatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class BookFilter:
     external_id: str | None = None
     title: str | None = None  # every word of it occurs in the title
     digest: Digest | None = None
+    collection: str | None = None
 
 
 _RELATED_BY = frozenset({"title", "year", "volume"})
@@ -72,7 +75,7 @@ _INSERT = SQL(f"""
         INSERT INTO books ({", ".join(_WRITTEN)}) SELECT {parameters(books, _WRITTEN)}
         FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
-        RETURNING entry_id, id, version, external_id
+        RETURNING entry_id, {TOLD}
     ),
     recorded AS ({INSERT_RECORD_OF}),
     told AS ({insert_book_changes("book.created", "stored")}),
@@ -86,7 +89,7 @@ _UPDATE_CONTENT = SQL(f"""
             entry_id = nextval('entry_ids'), indexed_at = NULL, version = version + 1, updated_at = now(),
             {assignments(books, CONTENT_COLUMNS)}
         FROM agreed WHERE agreed AND id = $id
-        RETURNING entry_id, id, version, external_id
+        RETURNING entry_id, {TOLD}
     ),
     told AS ({insert_book_changes("book.content_replaced", "stored")}),
     audited AS ({insert_entries("book.content_replaced", "stored")}),
@@ -97,16 +100,16 @@ _UPDATE_METADATA = SQL(f"""
         UPDATE books
         SET version = version + 1, updated_at = now(), {assignments(books, METADATA_COLUMNS)}
         WHERE id = $id
-        RETURNING id, version, external_id
+        RETURNING {TOLD}, $former_collection::text AS former_collection
     ),
     audited AS ({insert_entries("book.changed", "changed")})
-    {insert_book_changes("book.changed", "changed")}
+    {insert_book_changes("book.changed", "changed", "former_collection")}
 """)
 _UPDATE_PAGE_LABELS = SQL(f"""
     WITH changed AS (
         UPDATE books SET page_labels = $page_labels::text[], version = version + 1, updated_at = now()
         WHERE id = $book_id AND page_labels IS DISTINCT FROM $page_labels::text[]
-        RETURNING id, version, external_id
+        RETURNING {TOLD}
     ),
     audited AS ({insert_entries("book.changed", "changed")})
     {insert_book_changes("book.changed", "changed")}
@@ -119,7 +122,7 @@ _DELETE_CONTENT = SQL("""
 """)
 _INSERT_TOMBSTONE = SQL("INSERT INTO tombstones (entry_id) VALUES ($entry_id)")
 _DELETE = SQL(f"""
-    WITH deleted AS (DELETE FROM books WHERE id = $book_id RETURNING id, version, external_id),
+    WITH deleted AS (DELETE FROM books WHERE id = $book_id RETURNING {TOLD}),
     audited AS ({insert_entries("book.deleted", "deleted")})
     {insert_book_changes("book.deleted", "deleted")}
 """)
@@ -153,6 +156,7 @@ _LIST = ConditionalSQL(
         "identifiers": books.c.identifiers.contains(bindparam("identifiers")),
         "iscc": _WITH_ISCC | books.c.identifiers.contains(bindparam("isccs")),
         "external_id": books.c.external_id == bindparam("external_id"),
+        "collection": books.c.collection == bindparam("collection"),
         "words": books.c.title_words.contains(bindparam("words")),
         "digest": books.c.entry_id == any_(func.array(_WITH_DIGEST.scalar_subquery())),
     },
@@ -215,6 +219,7 @@ class BookStore:
                 raise SuitesChanged
             row = await _read_locked(connection, book_id, if_version)
             old = to_book(row)
+            actor.require(old.metadata.collection)
             replaced = await _read_versions(connection, book_id, content.suites)
             if row["content_key"] == content.key:
                 await rows(
@@ -243,10 +248,13 @@ class BookStore:
         record = cast(CatalogRecord | None, named.pop("record", None))
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             if changes:
                 metadata = replace(book.metadata, **named)
+                actor.require(metadata.collection)
                 values = await asyncio.to_thread(metadata_values, metadata)
                 values |= {"identifier": identifier_of_book(book)} | actor_values(actor)
+                values["former_collection"] = book.metadata.collection
                 await _update(connection, _UPDATE_METADATA, book_id, **values, content_key=None)
             if "record" in changes:
                 await update_record(connection, book_id, record)
@@ -262,6 +270,7 @@ class BookStore:
         async with self._database.transaction() as connection:
             suites = await read_locked_suites(connection)
             book = to_book(await _read_locked(connection, book_id, if_version))
+            actor.require(book.metadata.collection)
             versions = await _read_versions(connection, book_id, suites)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)
@@ -285,6 +294,7 @@ class BookStore:
         values: dict[str, object] = {
             "after": after or UUID(int=0),
             "external_id": wanted.external_id,
+            "collection": wanted.collection,
             "words": words,
             "limit": limit,
         }

@@ -22,11 +22,12 @@ from app.stores.postgres.rows import (
     CONTENT_COLUMNS,
     METADATA_COLUMNS,
     SIGNATURE_COLUMNS,
+    columns,
     content_signature_values,
     content_values,
     metadata_values,
 )
-from app.stores.postgres.schema import columns, marc_records
+from app.stores.postgres.schema import marc_records
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""
@@ -275,9 +276,10 @@ def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
     return tuple(values[column] for column in _BOOK_COLUMNS)
 
 
-def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None]]:
-    sketch = book.content.sketch
-    return book.id, (book.metadata.external_id, identifier_of(sketch.fingerprint, sketch.word_count))
+def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None, str | None]]:
+    sketch, metadata = book.content.sketch, book.metadata
+    identifier = identifier_of(sketch.fingerprint, sketch.word_count)
+    return book.id, (metadata.external_id, metadata.collection, identifier)
 
 
 def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:

@@ -45,6 +45,9 @@ class Change:
 WINDOW = 10_000
 """Positions that are looked through at once for changes of certain types."""
 
+_WINDOW_OF_COLLECTION = 1_000
+"""The same where the books of each change are looked up."""
+
 _AT_ONCE = 10_000
 """Changes that are numbered or deleted in one transaction."""
 
@@ -80,6 +83,17 @@ _BOUNDS = """
         EXISTS (SELECT FROM unnumbered_changes) AS unnumbered
 """
 _READ_BOUNDS = SQL(_BOUNDS)
+# What a book was, when it changed; for pairs and clusters, what their books are now.
+_CONCERNS = """
+    CASE WHEN type LIKE 'book.%' THEN $collection IN (data ->> 'collection', data ->> 'former_collection')
+    ELSE EXISTS (
+        SELECT FROM books WHERE collection = $collection AND id = ANY(
+            ARRAY[book_id, other_id] || CASE WHEN type = 'cluster.changed' THEN ARRAY(
+                SELECT jsonb_array_elements_text((data -> 'joined') || (data -> 'left'))::uuid
+            ) END
+        )
+    ) END
+"""
 _READ = SQL(f"""
     WITH kept AS ({_BOUNDS})
     SELECT kept.*, change.*
@@ -87,6 +101,7 @@ _READ = SQL(f"""
         SELECT position, at, type, book_id, other_id, data FROM changes
         WHERE position > coalesce($after, oldest - 1) AND position <= coalesce($after, oldest - 1) + $window
             AND ($types::text[] IS NULL OR type = ANY($types::text[]))
+            AND ($collection::text IS NULL OR {_CONCERNS})
         ORDER BY position LIMIT $limit
     ) AS change ON true
     ORDER BY change.position
@@ -135,11 +150,24 @@ class ChangeFeed:
             await rows(connection, _NUMBER, limit=_AT_ONCE)
 
     async def read(
-        self, after: int | None, limit: int, types: Collection[ChangeType] | None = None
+        self,
+        after: int | None,
+        limit: int,
+        types: Collection[ChangeType] | None = None,
+        collection: str | None = None,
     ) -> FeedPage:
-        """Up to `limit` changes of these types behind a position (None: from the oldest that is kept)."""
+        """Up to `limit` changes of these types behind a position (None: from the oldest that is kept).
+
+        With a `collection` those that concern its books.
+        """
+        window = WINDOW if collection is None else _WINDOW_OF_COLLECTION
         found = await self._database.rows(
-            _READ, after=after, window=WINDOW, limit=limit, types=None if types is None else list(types)
+            _READ,
+            after=after,
+            window=window,
+            limit=limit,
+            types=None if types is None else list(types),
+            collection=collection,
         )
         bounds = _bounds(found[0])
         changes = [
@@ -148,7 +176,7 @@ class ChangeFeed:
             if row["position"] is not None
         ]
         start = bounds.oldest - 1 if after is None else after
-        reached = changes[-1].position if len(changes) == limit else min(bounds.newest, start + WINDOW)
+        reached = changes[-1].position if len(changes) == limit else min(bounds.newest, start + window)
         return FeedPage(changes, reached, bounds)
 
     async def read_bounds(self) -> FeedBounds:
@@ -215,10 +243,10 @@ def _parts(joined: list[UUID], left: list[UUID]) -> Iterable[Mapping[str, list[U
 _INSERT_CREATED = SQL("""
     INSERT INTO unnumbered_changes (type, book_id, data)
     SELECT 'book.created', id, jsonb_build_object(
-        'version', 1, 'external_id', external_id, 'identifier', identifier
+        'version', 1, 'external_id', external_id, 'collection', collection, 'identifier', identifier
     )
-    FROM unnest($ids::uuid[], $external_ids::text[], $identifiers::text[])
-        AS created (id, external_id, identifier)
+    FROM unnest($ids::uuid[], $external_ids::text[], $collections::text[], $identifiers::text[])
+        AS created (id, external_id, collection, identifier)
 """)
 _INSERT_CLUSTERS = SQL("""
     INSERT INTO unnumbered_changes (type, book_id, data)
@@ -227,27 +255,32 @@ _INSERT_CLUSTERS = SQL("""
 """)
 
 
-def insert_book_changes(kind: ChangeType, books: str) -> str:
-    """SQL that writes a change of each row of a table with the columns id, version and external_id.
+TOLD = "id, version, external_id, collection"
+"""The columns of a book that `insert_book_changes` asks for."""
+
+
+def insert_book_changes(kind: ChangeType, books: str, *more: str) -> str:
+    """SQL that writes a change of each row of a table with the columns `TOLD`; `more` are others to tell.
 
     For use within the statement that changes the books, which has a parameter `identifier`.
     """
+    named = _named("version", "external_id", "collection", *more)
     return f"""
         INSERT INTO unnumbered_changes (type, book_id, data)
-        SELECT '{kind}', id, jsonb_build_object(
-            'version', version, 'external_id', external_id, 'identifier', $identifier::text
-        )
-        FROM {books}
+        SELECT '{kind}', id, jsonb_build_object({named}, 'identifier', $identifier::text) FROM {books}
     """
 
 
 def insert_pair_changes(kind: ChangeType, pairs: str, *data: str) -> str:
     """SQL that writes a change of each pair in a table; `data` are the columns of it to tell."""
-    named = ", ".join(f"'{column}', {column}" for column in data)
     return f"""
         INSERT INTO unnumbered_changes (type, book_id, other_id, data)
-        SELECT '{kind}', left_id, right_id, jsonb_build_object({named}) FROM {pairs}
+        SELECT '{kind}', left_id, right_id, jsonb_build_object({_named(*data)}) FROM {pairs}
     """
+
+
+def _named(*columns: str) -> str:
+    return ", ".join(f"'{column}', {column}" for column in columns)
 
 
 def insert_withdrawals(pairs: str) -> str:
@@ -271,15 +304,13 @@ def identifier_of_book(book: Book) -> str | None:
     return identifier_of(book.fingerprint, book.word_count)
 
 
-async def insert_created(connection: Connection, books: Mapping[UUID, tuple[str | None, str | None]]) -> None:
-    """Write that these books were created, in their order: id, and external id and identifier."""
-    await rows(
-        connection,
-        _INSERT_CREATED,
-        ids=list(books),
-        external_ids=[external_id for external_id, _ in books.values()],
-        identifiers=[each for _, each in books.values()],
-    )
+async def insert_created(
+    connection: Connection, books: Mapping[UUID, tuple[str | None, str | None, str | None]]
+) -> None:
+    """Write that these books were created, in their order: id, and external id, collection and identifier."""
+    external_ids, collections, identifiers = zip(*books.values(), strict=True)
+    values = {"external_ids": external_ids, "collections": collections, "identifiers": identifiers}
+    await rows(connection, _INSERT_CREATED, ids=list(books), **values)
 
 
 async def insert_cluster_changes(

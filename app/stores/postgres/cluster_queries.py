@@ -43,7 +43,7 @@ _MEMBERS = """
 _LIST_COPIES = SQL(f"SELECT id AS book_id, {', '.join(KNOWN)} FROM {_MEMBERS}")
 _LIST_MEMBERS = SQL(f"""
     SELECT id AS book_id, b.external_id, b.title, b.volume, b.year, b.page_count, b.word_count FROM {_MEMBERS}
-    WHERE id > $after ORDER BY id LIMIT $limit
+    WHERE id > $after AND ($collection::text IS NULL OR b.collection = $collection) ORDER BY id LIMIT $limit
 """)
 _READ_AGREEMENT = SQL("""
     SELECT own.book_id, avg((r.signals ->> 'page_similarity')::float8) AS agreement
@@ -109,11 +109,12 @@ class Snapshot:
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
 
-    async def list_members(self, by: By, founder: UUID, after: UUID | None, limit: int) -> list[Member]:
-        """Up to `limit` members of a cluster behind `after`, oldest first."""
-        members = await rows(
-            self._connection, _LIST_MEMBERS, by=by, founder=founder, after=after or _FIRST, limit=limit
-        )
+    async def list_members(
+        self, by: By, founder: UUID, after: UUID | None, limit: int, collection: str | None = None
+    ) -> list[Member]:
+        """Up to `limit` members of a cluster (of a collection) behind `after`, oldest first."""
+        page = {"after": after or _FIRST, "limit": limit, "collection": collection}
+        members = await rows(self._connection, _LIST_MEMBERS, by=by, founder=founder, **page)
         return [Member(**row) for row in members]
 
     async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:

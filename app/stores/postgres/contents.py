@@ -21,11 +21,12 @@ from app.stores.postgres.jobs import insert_relate_jobs_of
 from app.stores.postgres.rows import (
     SELECT_BOOKS,
     SIGNATURE_COLUMNS,
+    array_parameters,
     content_signature_values,
     content_values,
     to_book,
 )
-from app.stores.postgres.schema import array_parameters, signatures
+from app.stores.postgres.schema import signatures
 
 SERVING, BUILDING = "serving", "building"
 """The states of a suite."""

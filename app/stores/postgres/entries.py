@@ -39,18 +39,45 @@ _READ_QUERY_BOOK = {
 }
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
 _WITH_QUERY = "WHERE left_id = least($book_id, shown.id) AND right_id = greatest($book_id, shown.id) LIMIT 1"
-_READ_CURRENT_HITS = SQL(f"""
-    SELECT state.deleted, shown.*, relation.*, decision.*, shown.id > $book_id AS is_left
-    FROM (
-        SELECT ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
-    ) AS state
-    LEFT JOIN ({select_summaries()} {_WITH_IDS}) AS shown ON true
+_READ_HITS = f"""
+    SELECT state.*, shown.*, relation.*, decision.*, shown.id > $book_id AS is_left
+    FROM {{state}} LEFT JOIN ({select_summaries()} {{shown}}) AS shown ON true
     LEFT JOIN LATERAL (
         SELECT kind, direction, confidence FROM relations {_WITH_QUERY}
     ) AS relation ON true
     LEFT JOIN LATERAL (
         SELECT verdict, kind AS decided_kind FROM decisions {_WITH_QUERY}
     ) AS decision ON true
+"""
+_READ_CURRENT_HITS = SQL(
+    _READ_HITS.format(
+        state="""(
+            SELECT ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
+        ) AS state""",
+        shown=_WITH_IDS,
+    )
+)
+# The hits come nearest first, so what is shown are the first of those that the collection has. Each is looked
+# up for itself, as the signatures above are.
+_READ_HITS_OF_COLLECTION = SQL(
+    """
+    WITH members AS MATERIALIZED (
+        SELECT entry_id, place FROM unnest($hits::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
+        JOIN LATERAL (
+            SELECT collection FROM books WHERE books.entry_id = hit.entry_id LIMIT 1
+        ) AS book ON book.collection = $collection
+    )
+    """
+    + _READ_HITS.format(
+        state="(SELECT ARRAY(SELECT entry_id FROM members) AS members) AS state",
+        shown="""WHERE books.entry_id = ANY(ARRAY(
+            SELECT entry_id FROM members WHERE place > $start ORDER BY place LIMIT $limit
+        ))""",
+    )
+)
+_READ_MEMBERS = SQL("""
+    SELECT string_agg(int8send(entry_id), '') AS members
+    FROM (SELECT entry_id FROM books WHERE collection = $collection LIMIT $limit) AS members
 """)
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_id")
@@ -78,7 +105,7 @@ class CurrentHits:
 
     summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
     relations: dict[UUID, RelationSummary]  # of the query book with these, by their ids
-    deleted: NDArray[np.uint64]  # (n,), the hits that have a tombstone, perhaps with other entries
+    deleted: NDArray[np.uint64]  # (n,), the hits that do not count any more, perhaps with other entries
 
 
 class EntryStore:
@@ -128,20 +155,46 @@ class EntryStore:
         `book_id` is that of the query, if it is a stored book.
         """
         many = hits.size > _MANY_HITS
-        rows = await self._database.rows(
+        found = await self._database.rows(
             _READ_CURRENT_HITS,
             book_id=book_id,
             hits=[] if many else hits.tolist(),
             entry_ids=list(shown),
             **suite_recipes(suite),
         )
-        [state] = await self._database.rows(_READ_TOMBSTONES) if many else rows[:1]
-        current = [row for row in rows if row["entry_id"]]
-        return CurrentHits(
-            summaries={row["entry_id"]: to_summary(row, suite) for row in current},
-            relations={row["id"]: found for row in current if (found := effective_relation_in(row))},
-            deleted=np.array(state["deleted"], dtype=np.uint64),
+        [state] = await self._database.rows(_READ_TOMBSTONES) if many else found[:1]
+        return _current_hits(found, suite, np.array(state["deleted"], dtype=np.uint64))
+
+    async def read_hits_of_collection(
+        self,
+        collection: str,
+        hits: NDArray[np.uint64],
+        start: int,
+        limit: int,
+        suite: Suite,
+        book_id: UUID | None = None,
+    ) -> CurrentHits:
+        """Those of the hits that are current and in a collection, with the summaries of a page of them.
+
+        That page are the first `limit` of them behind the first `start` of all hits; `deleted` are the hits
+        that are not in the collection.
+        """
+        found = await self._database.rows(
+            _READ_HITS_OF_COLLECTION,
+            collection=collection,
+            hits=hits.tolist(),
+            start=start,
+            limit=limit,
+            book_id=book_id,
+            **suite_recipes(suite),
         )
+        members = np.array(found[0]["members"], dtype=np.uint64)
+        return _current_hits(found, suite, np.setdiff1d(hits, members, assume_unique=True))
+
+    async def read_members(self, collection: str, limit: int | None = None) -> NDArray[np.uint64]:
+        """The entries of a collection, ascending; where they are more than `limit`, so many of them."""
+        [row] = await self._database.rows(_READ_MEMBERS, collection=collection, limit=limit)
+        return np.sort(_numbers(row["members"])).astype(np.uint64)
 
     async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of the entries that are current, under a suite, in no order."""
@@ -174,6 +227,16 @@ class EntryStore:
     async def delete_tombstones(self, older_than: float) -> None:
         """Delete tombstones that are more than `older_than` seconds old; the index has lost their entries."""
         await self._database.rows(_DELETE_TOMBSTONES, seconds=older_than)
+
+
+def _current_hits(found: Sequence[Row], suite: Suite, deleted: NDArray[np.uint64]) -> CurrentHits:
+    current = [row for row in found if row["entry_id"]]
+    relations = {row["id"]: effective_relation_in(row) for row in current}
+    return CurrentHits(
+        summaries={row["entry_id"]: to_summary(row, suite) for row in current},
+        relations={book_id: relation for book_id, relation in relations.items() if relation},
+        deleted=deleted,
+    )
 
 
 _READ_AT_ONCE = 20_000

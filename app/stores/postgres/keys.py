@@ -11,7 +11,8 @@ import asyncpg
 
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
-from app.stores.postgres.schema import columns, keys, parameters
+from app.stores.postgres.rows import columns, parameters
+from app.stores.postgres.schema import keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Caller:
     name: str
     scopes: tuple[Scope, ...]
     limits: KeyLimits = NO_LIMITS  # those of the settings, too
+    collection: str | None = None  # the only one that it writes to; None: it writes to all
 
     def may(self, scope: Scope) -> bool:
         """Whether one of the scopes is this one or includes it."""
@@ -74,6 +76,7 @@ class Key:
     name: str
     scopes: tuple[Scope, ...]
     limits: KeyLimits  # of its own; where it has none those of the settings count
+    collection: str | None  # the only one that it writes to; None: it writes to all
     created_at: datetime
     expires_at: datetime | None  # None: never
     revoked_at: datetime | None
@@ -101,7 +104,9 @@ _INSERT = SQL(f"""
     SELECT {_COLUMNS} FROM made
 """)
 _LIST = SQL(f"SELECT {_COLUMNS} FROM keys ORDER BY created_at, id")
-_READ_CALLERS = SQL(f"SELECT id, name, scopes, {', '.join(_LIMITS)}, hash FROM keys WHERE {_VALID}")
+_READ_CALLERS = SQL(
+    f"SELECT id, name, scopes, {', '.join(_LIMITS)}, collection, hash FROM keys WHERE {_VALID}"
+)
 _READ_ANY_VALID = SQL(f"SELECT id FROM keys WHERE {_VALID} LIMIT 1")
 _UPDATE_REVOKED = SQL(f"""
     WITH revoked AS (
@@ -130,6 +135,7 @@ class NewKey:
     hash: bytes
     expires_at: datetime | None
     limits: KeyLimits
+    collection: str | None
 
 
 class KeyStore:
@@ -147,6 +153,7 @@ class KeyStore:
             hash=key.hash,
             expires_at=key.expires_at,
             **asdict(key.limits),
+            collection=key.collection,
             **actor_values(actor),
         )
         return _key(row)
@@ -158,7 +165,9 @@ class KeyStore:
     async def read_callers(self) -> dict[bytes, Caller]:
         """Whose each valid key is, by the hash of the key."""
         return {
-            bytes(row["hash"]): Caller(row["id"], row["name"], tuple(row["scopes"]), _limits(row))
+            bytes(row["hash"]): Caller(
+                row["id"], row["name"], tuple(row["scopes"]), _limits(row), row["collection"]
+            )
             for row in await self._database.rows(_READ_CALLERS)
         }
 

@@ -47,6 +47,7 @@ def _select_related(pairs: str, more: str) -> str:
             one.id = $book_id AS is_left,
             CASE WHEN one.id = $book_id THEN other.id ELSE one.id END AS book_id,
             CASE WHEN one.id = $book_id THEN other.title ELSE one.title END AS title,
+            CASE WHEN one.id = $book_id THEN other.collection ELSE one.collection END AS collection,
             relations.kind, relations.direction, relations.confidence, relations.classifier,
             relations.left_because, relations.right_because, relations.confidences, relations.revised,
             decisions.verdict, decisions.kind AS decided_kind, decisions.decided_at,
@@ -62,7 +63,10 @@ def _select_related(pairs: str, more: str) -> str:
     """
 
 
-_LIST_DIRECT = SQL(_select_related(_PAIRS_OF_BOOK, "relations.signals"))
+_LIST_DIRECT = SQL(f"""
+    SELECT * FROM ({_select_related(_PAIRS_OF_BOOK, "relations.signals")}) AS related
+    WHERE $collection::text IS NULL OR collection = $collection
+""")
 _READ_PAIR = SQL(
     _select_related(
         "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
@@ -125,6 +129,7 @@ _LIST_INDIRECT = SQL(f"""
     JOIN cluster_members ON cluster_members.founder_id = bridges.founder_id AND by = 'same_text'
     JOIN books ON books.id = cluster_members.book_id
     WHERE books.id <> $book_id AND books.id > $after
+        AND ($collection::text IS NULL OR books.collection = $collection)
         AND NOT EXISTS (SELECT FROM direct WHERE direct.id = books.id)
     ORDER BY books.id LIMIT $limit
 """)
@@ -145,14 +150,17 @@ class RelationQueries:
             return RelationProgress(**row)
         return None
 
-    async def list_direct(self, book_id: UUID) -> list[RelatedBook]:
-        """Every book that this one was compared with, or decided upon with, in no order."""
-        return [_related(row) for row in await self._database.rows(_LIST_DIRECT, book_id=book_id)]
+    async def list_direct(self, book_id: UUID, collection: str | None = None) -> list[RelatedBook]:
+        """Every book (of a collection) that this one was compared or decided upon with, in no order."""
+        rows = await self._database.rows(_LIST_DIRECT, book_id=book_id, collection=collection)
+        return [_related(row) for row in rows]
 
-    async def list_indirect(self, book_id: UUID, after: UUID | None, limit: int) -> list[IndirectRelation]:
+    async def list_indirect(
+        self, book_id: UUID, after: UUID | None, limit: int, collection: str | None = None
+    ) -> list[IndirectRelation]:
         """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
         rows = await self._database.rows(
-            _LIST_INDIRECT, book_id=book_id, after=after or UUID(int=0), limit=limit
+            _LIST_INDIRECT, book_id=book_id, after=after or UUID(int=0), limit=limit, collection=collection
         )
         return [IndirectRelation(**row) for row in rows]
 

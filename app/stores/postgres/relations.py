@@ -21,7 +21,8 @@ from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows, to_json
 from app.stores.postgres.jobs import insert_relate_jobs
-from app.stores.postgres.schema import array_parameters, columns, is_json, relations
+from app.stores.postgres.rows import array_parameters, columns, is_json
+from app.stores.postgres.schema import relations
 
 _COLUMNS = columns(relations, without=["related_at"])
 
@@ -208,7 +209,7 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
 
 
 _READ_ENTRIES = SQL(
-    "SELECT id, entry_id FROM books WHERE id IN ($left_id, $right_id) ORDER BY id FOR KEY SHARE"
+    "SELECT id, entry_id, collection FROM books WHERE id IN ($left_id, $right_id) ORDER BY id FOR KEY SHARE"
 )
 _READ_KIND = SQL("SELECT kind FROM relations WHERE left_id = $left_id AND right_id = $right_id")
 _INSERT_DECISION = SQL(f"""
@@ -249,7 +250,7 @@ class DecisionStore:
         """
         pair = _pair(book_id, other_id)
         async with self._database.transaction() as connection:
-            entry_ids = await _entries(connection, pair)
+            entry_ids = await _entries(connection, pair, actor)
             relations = await rows(connection, _READ_KIND, **pair)
             if verdict == "confirmed":
                 if not relations:
@@ -262,9 +263,10 @@ class DecisionStore:
             await update_clusters(connection, [(pair["left_id"], pair["right_id"])])
 
     async def delete(self, book_id: UUID, other_id: UUID, *, actor: Actor) -> bool:
-        """Delete the decision on two books; False: there is none."""
+        """Delete the decision on two books; False: there is none. Raises `UnknownBook`."""
         pair = _pair(book_id, other_id)
         async with self._database.transaction() as connection:
+            await _entries(connection, pair, actor)
             deleted = await rows(connection, _DELETE_DECISION, **pair, **actor_values(actor))
             if deleted:
                 await update_clusters(connection, [(pair["left_id"], pair["right_id"])])
@@ -275,10 +277,15 @@ def _pair(book_id: UUID, other_id: UUID) -> dict[str, UUID]:
     return {"left_id": min(book_id, other_id), "right_id": max(book_id, other_id)}
 
 
-async def _entries(connection: Connection, pair: dict[str, UUID]) -> dict[str, int]:
-    """The present entries of two books, which stay so until the transaction ends."""
-    entry_ids = {row["id"]: row["entry_id"] for row in await rows(connection, _READ_ENTRIES, **pair)}
+async def _entries(connection: Connection, pair: dict[str, UUID], actor: Actor) -> dict[str, int]:
+    """The present entries of two books, which stay so until the transaction ends.
+
+    Raises `UnknownBook`, and `OtherCollection` unless the actor may write to both.
+    """
+    books = await rows(connection, _READ_ENTRIES, **pair)
+    entry_ids = {row["id"]: row["entry_id"] for row in books}
     for book_id in pair.values():
         if book_id not in entry_ids:
             raise UnknownBook(book_id)
+    actor.require(*(row["collection"] for row in books))
     return {"left_entry": entry_ids[pair["left_id"]], "right_entry": entry_ids[pair["right_id"]]}

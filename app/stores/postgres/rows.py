@@ -1,9 +1,11 @@
-"""From rows to Bookprint's nouns and back."""
+"""From rows to Bookprint's nouns and back, and lists of columns for statements."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import literal_column, select, text
+from sqlalchemy import Table, Text, literal_column, select, text
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.core.model import (
     Book,
@@ -24,7 +26,39 @@ from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, folded_words, name_keys
 from app.stores.postgres.connections import SQL, Row
-from app.stores.postgres.schema import books, columns, signatures, suites
+from app.stores.postgres.schema import DIALECT, books, signatures, suites
+
+
+def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
+    """The names of a table's columns, in order."""
+    return tuple(name for name in table.columns.keys() if name not in without)  # noqa: SIM118 - not a mapping
+
+
+def parameters(table: Table, names: Iterable[str]) -> str:
+    """A parameter for each of the columns, of its name and type."""
+    return ", ".join(f"${name}::{_type_of(table, name)}" for name in names)
+
+
+def array_parameters(table: Table, names: Iterable[str]) -> str:
+    """An array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
+    types = {name: "text" if is_json(table, name) else _type_of(table, name) for name in names}
+    return ", ".join(f"${name}::{kind}[]" for name, kind in types.items())
+
+
+def assignments(table: Table, names: Iterable[str]) -> str:
+    """Each of the columns set to the parameter of its name."""
+    return ", ".join(f"{name} = ${name}::{_type_of(table, name)}" for name in names)
+
+
+def is_json(table: Table, name: str) -> bool:
+    """Whether a column holds JSON."""
+    return isinstance(table.columns[name].type, JSONB)
+
+
+def _type_of(table: Table, name: str) -> str:
+    kind = table.columns[name].type
+    return "text" if isinstance(kind, Text) else kind.compile(DIALECT).lower()
+
 
 CONTENT_COLUMNS = (
     *("content_key", "page_count", "page_labels", "word_count", "character_count", "single_words", "iscc"),

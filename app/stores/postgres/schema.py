@@ -1,9 +1,7 @@
-"""The tables of the catalogue, and lists of their columns for statements.
+"""The tables of the catalogue.
 
 Migrations build the tables; a test holds the two against each other.
 """
-
-from collections.abc import Collection, Iterable
 
 from sqlalchemy import (
     BigInteger,
@@ -60,6 +58,7 @@ books = Table(
     Column("year", Integer),
     Column("volume", Text),
     Column("identifiers", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("collection", Text),
     Column("name_keys", ARRAY(Integer), nullable=False, server_default="{}"),  # of title, authors and year
     Column("page_count", Integer),
     Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
@@ -83,6 +82,13 @@ Index(
     books.c.name_keys,
     postgresql_using="gin",
     postgresql_with={"gin_pending_list_limit": 256},  # kilobytes, which every search reads
+)
+Index(
+    "ix_books_collection",
+    books.c.collection,
+    books.c.id,
+    postgresql_include=["entry_id"],
+    postgresql_where=books.c.collection.is_not(None),
 )
 Index("ix_books_pending", books.c.entry_id, postgresql_where=books.c.indexed_at.is_(None))
 
@@ -324,6 +330,7 @@ keys = Table(
     Column("lookups_per_minute", Integer),
     Column("bytes_per_minute", BigInteger),
     Column("uploads_at_once", Integer),
+    Column("collection", Text),  # the only one that it writes to; null: it writes to all
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", TIMESTAMP(timezone=True)),  # null: never
     Column("revoked_at", TIMESTAMP(timezone=True)),
@@ -353,34 +360,3 @@ Index(
 Index("ix_audit_object_id", audit.c.object_id)
 Index("ix_audit_key_id", audit.c.key_id, postgresql_where=audit.c.key_id.is_not(None))
 Index("ix_audit_other_id", audit.c.other_id, postgresql_where=audit.c.other_id.is_not(None))
-
-
-def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
-    """The names of a table's columns, in order."""
-    return tuple(name for name in table.columns.keys() if name not in without)  # noqa: SIM118 - not a mapping
-
-
-def parameters(table: Table, names: Iterable[str]) -> str:
-    """A parameter for each of the columns, of its name and type."""
-    return ", ".join(f"${name}::{_type_of(table, name)}" for name in names)
-
-
-def array_parameters(table: Table, names: Iterable[str]) -> str:
-    """An array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
-    types = {name: "text" if is_json(table, name) else _type_of(table, name) for name in names}
-    return ", ".join(f"${name}::{kind}[]" for name, kind in types.items())
-
-
-def assignments(table: Table, names: Iterable[str]) -> str:
-    """Each of the columns set to the parameter of its name."""
-    return ", ".join(f"{name} = ${name}::{_type_of(table, name)}" for name in names)
-
-
-def is_json(table: Table, name: str) -> bool:
-    """Whether a column holds JSON."""
-    return isinstance(table.columns[name].type, JSONB)
-
-
-def _type_of(table: Table, name: str) -> str:
-    kind = table.columns[name].type
-    return "text" if isinstance(kind, Text) else kind.compile(DIALECT).lower()

@@ -13,7 +13,8 @@ from uuid import UUID
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.connections import SQL, Database, Row
-from app.stores.postgres.schema import columns, webhooks
+from app.stores.postgres.rows import columns
+from app.stores.postgres.schema import webhooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def told(items: list[Json]) -> list[tuple[str, str, str | None]]:
 
 
 async def test_every_change_of_a_book_is_told_in_order(client: AsyncClient) -> None:
-    book = await post(client, text=TEXT, external_id="one")
+    book = await post(client, text=TEXT, external_id="one", collection="A library")
     path = book["links"]["self"]
     await client.post("/v1/books", json={"text": TEXT, "external_id": "one"})  # found, so nothing changes
     await client.patch(path, json={"year": 1813})
@@ -53,7 +53,8 @@ async def test_every_change_of_a_book_is_told_in_order(client: AsyncClient) -> N
     versions = [1, 2, 3, 3]
     identifiers = [book["identifier"]] * 2 + [replaced["identifier"]] * 2
     assert [item["data"] for item in items] == [
-        {"version": version, "external_id": "one", "identifier": identifier}
+        {"version": version, "external_id": "one", "collection": "A library", "identifier": identifier}
+        | ({"former_collection": "A library"} if version == 2 else {})
         for version, identifier in zip(versions, identifiers, strict=True)
     ]
     moments = [datetime.fromisoformat(item["at"]) for item in items]

@@ -21,6 +21,7 @@ OF_ALL = {
     "entries._COUNT_ROUGHLY",
     "entries._DELETE_TOMBSTONES",
     "entries._READ_ENTRIES",
+    "entries._READ_MEMBERS",
     "entries._READ_PARTS",
     "relation_queries._COUNT",
 }

@@ -1,0 +1,165 @@
+"""Lookups among the books of a collection, against brute force, however few or many it has."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+import pytest_asyncio
+from fastapi import FastAPI
+from httpx import AsyncClient
+
+from app.services import lookups
+from app.settings import Settings
+from app.stores.redis.indexes import Indexes
+from tests.api.conftest import asking, started, taking_turns
+from tests.api.library import prose, scanned
+from tests.api.posting import Json, distance, look_up, near, post, signatures
+from tests.api.test_bad_input import assert_problem
+from tests.factories import flipped
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MANY, FEW = "many of them", "few, far away"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(module_application: FastAPI, module_settings: Settings) -> AsyncIterator[AsyncClient]:
+    """A client of two processes, of which now one answers and now the other."""
+    async with started(module_settings) as other, asking(taking_turns(module_application, other)) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def books(client: AsyncClient) -> list[Json]:
+    """300 books ever farther from the first; every third of `MANY`, the five last ones of `FEW`."""
+    rng = np.random.default_rng(5)
+    centre, books = rng.bytes(16), []
+    for number in range(300):
+        bits = flipped(centre, *rng.choice(128, number // 3, replace=False).tolist())
+        collection = FEW if number >= 295 else MANY if number % 3 == 0 else None
+        books.append(await post(client, signatures=signatures(bits, rng), collection=collection))
+    return books
+
+
+def expected(books: list[Json], query: Json, collection: str) -> list[tuple[int, str]]:
+    others = (book for book in books if book["id"] != query["id"] and book["collection"] == collection)
+    return sorted((distance(query, book), book["id"]) for book in others)
+
+
+def found(answer: Json) -> list[tuple[int, str]]:
+    return sorted((item["distance"], item["id"]) for item in answer["items"])
+
+
+@pytest.fixture(params=["few hits at once", "as in use"])
+def _bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds that this small library crosses."""
+    if request.param == "few hits at once":
+        monkeypatch.setattr(lookups, "_MOST_READ", 3)
+
+
+@pytest.mark.usefixtures("_bounds")
+@pytest.mark.parametrize("collection", [MANY, FEW, "of nobody"])
+@pytest.mark.parametrize("d", [0, 7, 23, 60, 128])
+async def test_all_books_of_the_collection_within_d_are_found(
+    client: AsyncClient, books: list[Json], collection: str, d: int
+) -> None:
+    for query in books[::97]:
+        answer = await near(client, query, d=d, collection=collection, limit=1000)
+        wanted = [each for each in expected(books, query, collection) if each[0] <= d]
+        assert found(answer) == wanted
+        assert (answer["exact"], answer["total"]) == (True, len(wanted))
+
+
+@pytest.mark.usefixtures("_bounds")
+@pytest.mark.parametrize("collection", [MANY, FEW, "of nobody"])
+@pytest.mark.parametrize("k", [1, 3, 60, 1000])
+async def test_the_k_nearest_are_those_of_the_collection(
+    client: AsyncClient, books: list[Json], collection: str, k: int
+) -> None:
+    for query in books[::97]:
+        answer = await near(client, query, k=k, collection=collection, limit=1000)
+        wanted = expected(books, query, collection)[:k]
+        assert [each for each, _ in found(answer)] == [each for each, _ in wanted]
+        assert set(found(answer)) <= set(expected(books, query, collection))
+        assert (answer["exact"], answer["total"]) == (True, len(wanted))
+
+
+@pytest.mark.usefixtures("_bounds")
+@pytest.mark.parametrize("parameters", [{"d": 60}, {"k": 50}])
+async def test_pages_show_every_book_of_the_collection_once(
+    client: AsyncClient, books: list[Json], parameters: Json
+) -> None:
+    parameters = parameters | {"collection": MANY}
+    whole = await near(client, books[0], **parameters, limit=1000)
+    items: list[Json] = []
+    cursor: Json = {}
+    while cursor is not None:
+        page = await near(client, books[0], **parameters, **cursor, limit=7)
+        items += page["items"]
+        assert page["total"] == whole["total"]
+        cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None  # type: ignore[assignment]
+    assert items == whole["items"]
+    assert len(items) == 50 or "d" in parameters
+
+
+async def test_a_cursor_belongs_to_its_collection(client: AsyncClient, books: list[Json]) -> None:
+    cursor = (await near(client, books[0], d=60, collection=MANY, limit=1))["next_cursor"]
+    for more in ({}, {"collection": FEW}):
+        params: Any = {"d": 60, "limit": 1, "cursor": cursor} | more
+        assert_problem(await client.get(books[0]["links"]["near_duplicates"], params=params), 422)
+
+
+async def test_texts_and_identifiers_are_looked_up_in_a_collection(client: AsyncClient) -> None:
+    text = prose(77)
+    in_one = await post(client, text=scanned(text, 1), collection="one", identifiers=["isbn:9780141439600"])
+    in_other = await post(client, text=scanned(text, 2), collection="other", external_id="b")
+    moved = await post(client, text=scanned(text, 3), collection="other", external_id="c")
+    changed = await client.patch(moved["links"]["self"], json={"collection": "one"})
+    assert changed.json()["collection"] == "one"
+    composite = f"{in_other['identifier']}.9780141439600"
+
+    async def ids(body: Json, collection: str | None, **parameters: Any) -> set[str]:
+        asked = {"collection": collection} if collection else {}
+        return {item["id"] for item in (await look_up(client, body, **asked, **parameters))["items"]}
+
+    for body in ({"text": text}, {"identifier": in_other["long_identifier"]}, {"identifier": composite}):
+        assert await ids(body, None) == {in_one["id"], in_other["id"], moved["id"]}
+        assert await ids(body, "one") == {in_one["id"], moved["id"]}
+        assert await ids(body, " other ") == {in_other["id"]}
+        assert await ids(body, "third") == set()
+    assert await ids({"identifier": in_other["identifier"]}, "one", k=1) < {in_one["id"], moved["id"]}
+    answer = await client.post("/v1/lookups", files={"file": ("a.txt", text)}, params={"collection": "other"})
+    assert [item["id"] for item in answer.json()["items"]] == [in_other["id"]]
+
+
+async def test_pending_books_are_found_in_their_collection(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    bits = rng.bytes(16)
+    query = await post(client, signatures=signatures(bits, rng))
+
+    async def fails(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(Indexes, "insert", fails)
+    pending = [
+        await post(client, signatures=signatures(flipped(bits, 5), rng), collection=name)
+        for name in ("waiting", "waiting too")
+    ]
+    assert {book["status"] for book in pending} == {"pending"}
+    for parameters in ({"d": 3}, {"k": 1}):
+        for book in pending:
+            answer = await near(client, query, **parameters, collection=book["collection"])
+            assert [item["id"] for item in answer["items"]] == [book["id"]]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\0b"])
+async def test_what_is_no_collection_is_refused(client: AsyncClient, name: str) -> None:
+    body = {"text": prose(1, 50), "collection": name}
+    for path in ("/v1/books", "/v1/lookups"):
+        answer = await client.post(path, json=body)
+        assert_problem(answer, 422)
+        assert [error["field"] for error in answer.json()["errors"]] == ["collection"]
+    assert_problem(await client.get("/v1/books", params={"collection": name}), 422)
