@@ -161,12 +161,12 @@ def made_rows(shelf: Sequence[HeldBook], count: int, seed: int) -> list[Row]:
     for number in range(count):
         kind, books = makers[number % len(makers)]
         one = books[int(rng.integers(len(books)))]
-        other = absent[int(rng.integers(len(absent)))]
-        rows.append(_made(kind, one, other, rng))
+        others = [absent[at] for at in rng.permutation(len(absent))]
+        rows.append(_made(kind, one, others, rng))
     return rows
 
 
-def _made(kind: str, one: HeldBook, other: HeldBook, rng: np.random.Generator) -> Row:
+def _made(kind: str, one: HeldBook, others: Sequence[HeldBook], rng: np.random.Generator) -> Row:
     book, meant = one.book, one.book.id if one.is_held else None
     have: CheckVerdict = "have" if one.is_held else "no"
     match kind:
@@ -211,9 +211,11 @@ def _made(kind: str, one: HeldBook, other: HeldBook, rng: np.random.Generator) -
                 part = misread_pages(part, ERRORS, rng.integers(0, 1 << 30, 2).tolist())
             return Row(kind, {"pages": part}, "part_of", meant)
         case "volumes":
-            more = list(other.book.pages or _reflowed(other.book.text, rng))
-            room = max(len(pages) // 2, 30)
-            return Row(kind, {"pages": more[: 2 * room] + pages}, "contains", meant)
+            more: list[str] = []
+            for other in others:
+                if len(more) < len(pages):
+                    more += _reflowed(other.book.text, rng)
+            return Row(kind, {"pages": more + pages}, "contains", meant)
         case _:
             half = len(book.text) // 2
             return Row(kind, {"text": book.text[half:]}, "no", None)

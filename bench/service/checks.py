@@ -125,9 +125,12 @@ def _checked(client: httpx.Client, size: int, count: int) -> list[Table]:
         list(score.rows()),
         f"Verdicts in a library of {size:,} books",
     )
+    recalls: list[list[Cell]] = [
+        [f"recall of `have` by {by}", score.found[by] / wanted] for by, wanted in score.wanted.items()
+    ]
     totals: list[list[Cell]] = [
         ["precision of `have`", score.right_haves / max(score.haves, 1)],
-        *([f"recall of `have` by {by}", score.found[by] / count] for by, count in score.wanted.items()),
+        *recalls,
         ["rows a second by identifier", _rate(client, [row.body for row in rows if row.kind in _BY_NUMBER])],
         ["rows a second by text", _rate(client, [row.body for row in rows if row.kind in _BY_TEXT])],
         ["lookups a second of the same texts", _lookups_rate(client, rows)],
