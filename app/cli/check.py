@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from app.cli.environment import DEFAULT_URL, AsJson, KeyOption, Url, service_at
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.ingest import ColumnOptions, Processes, column_options
 from app.cli.output import Reporter, UserError, notices, results, show, stacked, write_csv
 from app.kernel_cache import keep_kernels
@@ -86,6 +86,7 @@ def export(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help=".parquet, .csv or .jsonl.", dir_okay=False)
     ] = Path("holdings.parquet"),
+    collection: CollectionOption = None,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
@@ -100,7 +101,7 @@ def export(
         raise UserError("Say what to export: --identifiers.", 2)
     with Reporter("Exporting", "books") as reporter, service_at(url, key) as service:
         try:
-            count = holdings.write(out, _holdings(service, reporter))
+            count = holdings.write(out, _holdings(service, collection, reporter))
         except InvalidInput as exc:
             raise UserError(str(exc), 2) from exc
         except OSError as exc:
@@ -108,9 +109,9 @@ def export(
     results().print(f"{count:,} written")
 
 
-def _holdings(service: Client, reporter: Reporter) -> Iterator[Mapping[str, Any]]:
+def _holdings(service: Client, collection: str | None, reporter: Reporter) -> Iterator[Mapping[str, Any]]:
     read = 0
-    for page in service.pages(calls.list_books(limit=_BOOKS_AT_ONCE)):
+    for page in service.pages(calls.list_books(collection=collection, limit=_BOOKS_AT_ONCE)):
         read += len(page["items"])
         reporter.advance(read, 0.0)
         for book in page["items"]:
