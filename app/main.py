@@ -17,6 +17,7 @@ from app.api import (
     books,
     bulk,
     changes,
+    checks,
     completeness,
     conflicts,
     decisions,
@@ -49,7 +50,7 @@ from app.wiring import Services, open_services
 ROUTERS = [
     module.router
     for module in (
-        *(books, bulk, lookups, similar, relations, evidence, decisions, clusters),
+        *(books, bulk, lookups, checks, similar, relations, evidence, decisions, clusters),
         *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
     )
 ]

@@ -13,6 +13,7 @@ from app.services.access.limits import Limits
 from app.services.books import Backlog, Books, Ingest
 from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
+from app.services.checks import Checks
 from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
@@ -83,6 +84,7 @@ class Services:
     clusters: Clusters
     master_copies: MasterCopies
     completeness: Completeness
+    checks: Checks
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
@@ -155,6 +157,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
     read_books = Books(books, entries)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
+    names = NameQueries(database)
+    reconciliation = Reconciliation(names, lookup, identifier_lookup, related)
     relations = Relations(related, TextStore(database))
 
     def loading(load: "Load") -> "Loading":
@@ -177,7 +181,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         missing_digests=missing_digests(missing),
         missing_vectors=missing_vectors(missing),
         relate=Relate(
-            entries, indexes, suites, upkeep, candidates, RelationStore(database), SelectionLimits()
+            entries, indexes, suites, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()
         ),
         relations=relations,
         decisions=Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database)),
@@ -185,9 +189,10 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related),
+        checks=Checks(lookup, identifier_lookup, candidates, books, names, reconciliation),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
-        reconciliation=Reconciliation(NameQueries(database), lookup, identifier_lookup, related),
+        reconciliation=reconciliation,
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=Keys(

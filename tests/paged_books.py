@@ -26,6 +26,7 @@ def with_limits(services: OpenServices, nearest: int, representatives: int) -> R
         services.upkeep,
         own._candidates,
         own._relations,
+        services.lookup,
         limits,
     )
 

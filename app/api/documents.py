@@ -90,10 +90,13 @@ class OneOfBody(Body):
     one_of: ClassVar[dict[str, str]]
     """JSON type of each of these fields."""
 
+    may_lack_all: ClassVar[bool] = False
+    """Whether none of them has to be sent."""
+
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         sent = [name for name in self.one_of if getattr(self, name) is not None]
-        if len(sent) != 1:
+        if len(sent) != 1 and (sent or not self.may_lack_all):
             *others, last = self.one_of
             names = f"{', '.join(others)} and {last}"
             reason = f"Sent together: {', '.join(sent)}" if sent else f"None of {names} was sent"
@@ -106,6 +109,8 @@ class OneOfBody(Body):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         described = handler(schema)
+        if cls.may_lack_all:
+            return described
         choices = [
             {"required": [name], "properties": {name: {"type": kind}}} for name, kind in cls.one_of.items()
         ]

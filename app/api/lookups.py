@@ -43,18 +43,9 @@ class LookupBody(BookBody):
 
     model_config = shown({"identifier": examples.IDENTIFIER})
 
-    one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"identifier": "string", "fingerprint": "object"}
+    one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"fingerprint": "object"}
 
-    identifier: str | None = Field(
-        default=None,
-        max_length=1_000,
-        description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it.",
-    )
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
-
-    def to_identifier(self) -> Identifier | None:
-        """What the identifier that was sent says; None where none was."""
-        return None if self.identifier is None else identifier.decode(self.identifier)
 
     def to_fingerprint(self) -> Fingerprint | None:
         """The fingerprint that was sent alone; None where it was not."""

@@ -25,6 +25,8 @@ from app.core import book_rules
 from app.core.book_rules import LONGEST_LABEL, checked_labels
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
+from app.core.signatures import identifier
+from app.core.signatures.identifier import Identifier, known_by
 from app.core.text.content import content_from_pages, content_from_text
 
 MOST_VALUES = 50_000
@@ -253,11 +255,26 @@ class ContentBody(OneOfBody):
 
 
 class BookBody(ContentBody, MetadataBody):
-    """A book: exactly one of text, pages and signatures, and its metadata."""
+    """A book: exactly one of text, pages, signatures and identifier, and its metadata."""
 
     model_config = shown({"text": examples.TEXT} | examples.METADATA)
 
+    one_of: ClassVar[dict[str, str]] = ContentBody.one_of | {"identifier": "string"}
+
+    identifier: str | None = Field(
+        default=None,
+        max_length=1_000,
+        description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it: of a book whose "
+        "text is elsewhere.",
+    )
+
+    def to_identifier(self) -> Identifier | None:
+        """What the identifier that was sent says; None where none was."""
+        return None if self.identifier is None else identifier.decode(self.identifier)
+
     def to_submission(self) -> Submission:
-        return Submission(
-            self.to_metadata(), self.to_content(), self.to_sketch(), self.to_page_labels(), self.to_record()
-        )
+        """The book as the services know it."""
+        metadata, labels, record = self.to_metadata(), self.to_page_labels(), self.to_record()
+        if (sent := self.to_identifier()) is not None:
+            return replace(known_by(sent, metadata), page_labels=labels, record=record)
+        return Submission(metadata, self.to_content(), self.to_sketch(), labels, record)

@@ -89,6 +89,21 @@ def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
     )
 
 
+def nearest_isbns(identifier: str) -> list[str]:
+    """The valid ISBNs, in normal form, that differ from a wrong one in a digit or in the order of two.
+
+    >>> "isbn:9780141439600" in nearest_isbns("isbn:0141439603"), nearest_isbns("oclc:1234")
+    (True, [])
+    """
+    scheme, value = _parts(identifier)
+    number = _without_separators(value)
+    if scheme != "isbn" or not re.fullmatch(r"[0-9]{9}[0-9X]|[0-9]{13}", number):
+        return []
+    near = [number[:at] + digit + number[at + 1 :] for at in range(len(number)) for digit in "0123456789X"]
+    near += [number[:at] + number[at + 1] + number[at] + number[at + 2 :] for at in range(len(number) - 1)]
+    return list(dict.fromkeys(f"isbn:{found}" for each in near if (found := _isbn(each)) is not None))
+
+
 def _parts(identifier: str) -> tuple[str, str]:
     """Scheme in lower case (RFC 3986, 3.1) and value."""
     scheme, _, value = identifier.partition(":")

@@ -8,6 +8,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from app.cli.changes import audit, changes
+from app.cli.check import check, export
 from app.cli.clusters import clusters
 from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
@@ -45,8 +46,8 @@ def run() -> None:
     )
     for command in (
         *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(relation, reviews, decide, decisions, clusters, completeness, sign, reindex, verify, audit),
-        master_copy,
+        *(check, relation, reviews, decide, decisions, clusters, completeness, export, sign, reindex),
+        *(verify, audit, master_copy),
     ):
         app.command()(_with_plain_errors(command))
     for unread in (corpus, dedupe):

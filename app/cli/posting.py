@@ -9,6 +9,7 @@ from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.core.errors import OtherCollection, Refusal
 from app.core.model import PAGE_BREAK, Submission
+from app.core.signatures.identifier import of_signatures, written
 from app.core.signatures.json_codec import encode
 from app.readers.unread import Unread
 from app.services.bulk.storing import IngestRun, Outcome
@@ -124,6 +125,10 @@ def book_body(book: Submission) -> dict[str, Any]:
         body["pages"] = book.content.text.split(PAGE_BREAK)
     elif book.content is not None:
         body["text"] = book.content.text
+    elif (sketch := book.sketch) is not None and sketch.identified is not None:
+        identifier = of_signatures(sketch, sketch.word_count)
+        assert identifier is not None  # it is all that is known of the book
+        body["identifier"] = written(identifier)
     elif book.sketch is not None:
         body["signatures"] = encode(book.sketch)
     if book.page_labels:

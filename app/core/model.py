@@ -80,6 +80,19 @@ class MinHashBits:
     shingle_count: int  # distinct shingles of the book; within 0.4 % in an identifier
 
 
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What an identifier says beside the fingerprint of a book that is known by it alone."""
+
+    word_count: int  # within 4 %
+    minhash: MinHashBits | None  # None: a short identifier
+
+    @property
+    def length(self) -> int:
+        """Distinct shingles, or words where those are not known: by it the band index knows its length."""
+        return self.word_count if self.minhash is None else self.minhash.shingle_count
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FracMinHash:
     """All hashes of a book below a limit; two samples are compared below the lower of their limits."""
@@ -140,14 +153,15 @@ class Sketch:
     minhash: MinHashSignature | None  # None: shorter than one shingle
     pages: PageSignatures | None  # None: left out by the sender
     word_count: int
-    character_count: int  # of the normalised text
+    character_count: int  # of the normalised text; of an identifier as many as words
     page_count: int | None
     sample: FracMinHash | None = None  # None: the sender's signatures have none
     digests: tuple[Digest, ...] = ()  # of the text, where they were asked for
     single_words: int | None = None  # words that occur once; None: the sender's signatures do not say
+    identified: Identified | None = None  # None: it is more than an identifier
 
     def to_entry(self, entry_id: int) -> "Entry":
-        return Entry(entry_id, self.fingerprint, self.minhash, self.sample)
+        return Entry(entry_id, self.fingerprint, self.minhash, self.sample, self.word_count, self.identified)
 
 
 RecordFormat = Literal["marc", "marcxml", "marc-json"]
@@ -203,6 +217,8 @@ class Entry:
     fingerprint: Fingerprint | None
     minhash: MinHashSignature | None
     sample: FracMinHash | None = None
+    word_count: int = 0  # 0: not known
+    identified: Identified | None = None  # None: it is more than an identifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -154,6 +154,9 @@ MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
 """The recipes of digests, which have no sizes or seeds to choose."""
 
+IDENTIFIER = "identifier-v1"
+"""The recipe of what an identifier says beside the fingerprint, where a book came as one alone."""
+
 VECTORS = "tfidf-simhash1024-v1"
 """The recipe of vectors; its learnt weights lie in a file of that name."""
 

@@ -21,7 +21,7 @@ from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source, gunzipped
 from app.readers.syntax.xml import root_name
-from app.readers.table import Columns, find_columns, metadata_of
+from app.readers.table import COLUMNS, Columns, find_columns, metadata_of
 from app.readers.unread import (
     Unread,
     Unreadable,
@@ -45,9 +45,13 @@ _PAGE_NAME = re.compile(r"(?:p|pg|page|seq|leaf|img|image|scan|folio)?[-_. ]?0*(
 _FIRST_PAGES = 20
 """A folder of pages begins with one of these numbers, and at least every second number is there."""
 
-_MANIFEST_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+TABLE_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+"""The names of tables as text."""
+
 _COLUMN_NAME = re.compile(r"[\w .:-]{1,60}")
 _PATH_COLUMN = "path"
+_KEY_COLUMNS = {_PATH_COLUMN, *COLUMNS["identifier"]}
+"""The columns one of which makes a CSV file a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class _Finding:
     def add_file(self, path: str) -> None:
         """Add one file, and note what it names if it is a manifest."""
         self.sizes[path] = os.stat(path).st_size
-        if _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+        if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
             self.named.update(os.path.realpath(target) for target in manifest.targets())
 
 
@@ -120,7 +124,7 @@ def is_one_book(folder: str, names: Sequence[str]) -> bool:
     suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
     """
     if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
-        root_name(_head(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
+        root_name(head_of(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
     ):
         return True
     pages = [os.path.splitext(name) for name in names if not BESIDE.fullmatch(name)]
@@ -204,10 +208,10 @@ def _books_in(
     path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
 ) -> Iterator[Unread]:
     """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
-    head = _head(path)
+    head = head_of(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, size, columns)
-    elif _is_json_lines(path, head):
+    elif is_json_lines(path, head):
         for line in jsonl.lines(Path(path)):
             where = (path, f"line {line.number}", before + line.position)
             if not isinstance(line.data, bytes):
@@ -216,7 +220,7 @@ def _books_in(
                 yield UnreadSpan(*where, line.start, len(line.data))
             else:
                 yield UnreadLine(*where, line.data)
-    elif _MANIFEST_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+    elif TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
         yield from manifest.books(before, frozenset(named))
         named.update(map(os.path.realpath, manifest.targets()))
     else:
@@ -240,14 +244,15 @@ def _rows(
         yield Unreadable(path, f"row {number + 1}" if number else "", before + size, exc)
 
 
-def _is_json_lines(path: str, head: bytes) -> bool:
+def is_json_lines(path: str, head: bytes) -> bool:
+    """Whether a file with this head holds a book a line, as JSON."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
     # A first line that is damaged spoils no other.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
 
 
-def _head(path: str) -> bytes:
+def head_of(path: str) -> bytes:
     """The first bytes of a file, of one compressed with gzip those that it expands to."""
     with open(path, "rb") as stream:
         try:
@@ -259,7 +264,10 @@ def _head(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A CSV or TSV file with a column `path`, which names a book's file from the manifest's folder."""
+    """A CSV or TSV file of books, each of which its column `path` or `identifier` names.
+
+    A path is that of the book's file from the manifest's folder. Of a text elsewhere the identifier is known.
+    """
 
     path: str
     dialect: type[csv.Dialect]
@@ -268,10 +276,10 @@ class _Manifest:
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
         """The manifest in a file; None where it is none."""
-        first, _, rest = _head(path).decode("utf-8-sig", "replace").partition("\n")
+        first, _, rest = head_of(path).decode("utf-8-sig", "replace").partition("\n")
         dialect = csv.excel_tab if first.count("\t") > first.count(",") else csv.excel
         header = tuple(name.strip() for name in next(csv.reader([first], dialect), []))
-        if _PATH_COLUMN not in map(str.casefold, header) or not rest.strip():
+        if _KEY_COLUMNS.isdisjoint(map(str.casefold, header)) or not rest.strip():
             return None
         return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
 
@@ -285,8 +293,11 @@ class _Manifest:
         columns = find_columns((name for name in self.header if name.casefold() != _PATH_COLUMN), {})
         for number, position, cells in self._rows():
             target, where = self._target(cells), f"row {number}"
+            if target is None and columns.identifier is not None and cells.get(columns.identifier):
+                yield UnreadRow(self.path, where, before + position, cells, columns)
+                continue
             if target is None:
-                empty = InvalidInput("The row names no path.")
+                empty = InvalidInput("The row names no path and no identifier.")
                 yield Unreadable(self.path, where, before + position, empty)
                 continue
             if os.path.realpath(target) in named:

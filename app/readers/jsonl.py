@@ -2,8 +2,8 @@
 
 Fields: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
 `identifiers`, `collection` (where it is a string), `page_labels`, and one of `pages` (list of page texts),
-`text` and `signatures`, the first that is not null. A line with signatures alone, as `bookprint sign` prints
-it, is a book without its text. Other fields are ignored.
+`text`, `signatures` and `identifier` (bp1:… or bp2:…), the first that is not null. A line with signatures
+alone, as `bookprint sign` prints it, is a book without its text. Other fields are ignored.
 """
 
 import gzip
@@ -19,12 +19,14 @@ from app.core.book_rules import checked_labels
 from app.core.errors import BrokenFile, InvalidInput, InvalidText
 from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
+from app.core.signatures.identifier import decode, known_by
 from app.core.text.content import content_from_pages, content_from_text
 from app.readers.source import gunzipped
 
 LONGEST_LINE = 1 << 29
 """Bytes; a longer line is not one book."""
 
+_CONTENTS = ("pages", "text", "signatures")
 _SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}
 
 
@@ -48,6 +50,9 @@ def submission(line: bytes) -> Submission:
         raise InvalidInput("Not a JSON object: a line holds one book as {…}.")
     if fields.keys() >= _SIGNATURE_FIELDS:
         return Submission(sketch=json_codec.decode(fields))
+    identifier = _string(fields, "identifier")
+    if identifier is not None and not any(fields.get(name) is not None for name in _CONTENTS):
+        return known_by(decode(identifier), _metadata(fields))
     content, sketch = _content_or_sketch(fields)
     return Submission(_metadata(fields), content, sketch, _page_labels(fields, content or sketch))
 
@@ -108,7 +113,9 @@ def _content_or_sketch(fields: Mapping[str, object]) -> tuple[Content | None, Sk
     if isinstance(signatures, dict):
         return None, json_codec.decode(signatures)
     if signatures is None:
-        raise InvalidInput("A book needs `text` or `pages`, or `signatures` instead.", "text")
+        raise InvalidInput(
+            "A book needs `text` or `pages`, or `signatures` or its `identifier` instead.", "text"
+        )
     raise InvalidInput(f"`signatures` must be an object or null, not {_kind(signatures)}.", "signatures")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.core.errors import InvalidInput, NoText
 from app.core.model import Submission
+from app.core.signatures.identifier import decode, known_by
 from app.corpus.parquet import damage_named, require_pyarrow
 from app.readers.extraction import Extraction, to_content
 from app.readers.table import COLUMNS, Columns, find_columns, listed, metadata_of
@@ -82,10 +83,11 @@ def opened(path: Path) -> Iterator[Table]:
 def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
     """The columns of a table that books are read from.
 
-    Raises InvalidInput where neither text nor pages are among them, with the names that are looked for.
+    Raises InvalidInput where none of text, pages and identifier is among them, with the names that are
+    looked for.
     """
     columns = find_columns(table.names, named)
-    if columns.text is None and columns.pages is None:
+    if columns.text is None and columns.pages is None and columns.identifier is None:
         wanted = ", ".join((*COLUMNS["text"], *COLUMNS["pages"]))
         raise InvalidInput(
             f"The table has no column with the text. It has: {listed(table.names)}. Looked for: {wanted}. "
@@ -96,8 +98,17 @@ def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
 
 
 def submission(row: Mapping[str, object], columns: Columns) -> Submission:
-    """The book in a row; raises InvalidInput."""
-    return Submission(metadata_of(row, columns), to_content(_extraction(row, columns)))
+    """The book in a row, which is its identifier where there is no text; raises InvalidInput."""
+    metadata = metadata_of(row, columns)
+    texts = (columns.pages, columns.second_pages, columns.text)
+    identifier = None if columns.identifier is None else row.get(columns.identifier)
+    if (
+        isinstance(identifier, str)
+        and identifier
+        and not any(row.get(column) for column in texts if column is not None)
+    ):
+        return known_by(decode(identifier.strip()), metadata)
+    return Submission(metadata, to_content(_extraction(row, columns)))
 
 
 def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
@@ -111,7 +122,7 @@ def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
             return Extraction(NAME, value.split("\f"), paginated="\f" in value)
     value = None if columns.text is None else row.get(columns.text)
     if value is None:
-        empty = [column for column in (columns.pages, columns.text) if column is not None]
+        empty = [column for column in (columns.pages, columns.text, columns.identifier) if column is not None]
         raise NoText(f"The row has nothing in {' and '.join(empty)}.")
     if isinstance(value, list):
         return Extraction(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.core.book_rules import checked
-from app.core.errors import BrokenFile, FileTooLarge, InvalidInput, Refusal, SeveralBooks
+from app.core.errors import BrokenFile, FileTooLarge, InvalidInput, NoText, Refusal, SeveralBooks
 from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.signatures.digests import digests
 from app.core.signatures.sketch import sketch
@@ -70,6 +70,8 @@ class Sign:
             if content is None:
                 assert submission.sketch is not None
                 computed = submission.sketch
+                if computed.identified is not None:
+                    raise NoText("It is an identifier alone, which cannot be signed. Ingest it as it is.")
             else:
                 computed = replace(sketch(content, self.recipe), digests=digests(content.text))
             return SignedBook(submission.metadata, computed, submission.page_labels)

@@ -22,6 +22,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "year": ("year", "date1_src", "publication_year", "pub_year", "publication_date", "date"),
     "volume": ("volume", "enumcron", "enumeration_chronology"),
     "identifiers": ("identifiers", "identifiers_src"),
+    "identifier": ("identifier", "bp2", "bp1", "composite", "long_identifier"),
 }
 """What a column can hold, and the names by which it is found, the first that there is before the others.
 
@@ -54,13 +55,14 @@ class Columns:
     year: str | None = None
     volume: str | None = None
     identifiers: str | None = None
+    identifier: str | None = None  # bp1:… or bp2:…, instead of a text
     schemes: tuple[tuple[str, str], ...] = ()  # columns that hold identifiers of one scheme, with it
 
     @property
     def names(self) -> list[str]:
         single = (
             *(self.pages, self.second_pages, self.text, self.id, self.title, self.authors),
-            *(self.language, self.year, self.volume, self.identifiers),
+            *(self.language, self.year, self.volume, self.identifiers, self.identifier),
         )
         return list(dict.fromkeys([*filter(None, single), *(column for column, _ in self.schemes)]))
 

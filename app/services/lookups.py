@@ -5,7 +5,8 @@ current, and cuts out a page. Pending books are compared straight from Postgres.
 index, and the current ones after it. So a book that changes its state in between is met at least once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -13,20 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
+from app.core.index.flat_index import FlatIndex
 from app.core.index.records import Hits
 from app.core.matching.search import (
     LAST_DISTANCE,
     Plan,
+    by_identifiers,
+    evidence_of_same,
     near,
     near_duplicates,
     plan_candidates,
     plan_range,
     proposed,
+    within_reach,
 )
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
 from app.core.recipe import Suite
 from app.core.relations.related import RelationSummary
+from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.sketch import sketch_under
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
@@ -100,6 +106,9 @@ class _IndexAnswer:
     hits: Hits  # nearest first
     accepts: Callable[[Evidence], bool]
     exact: bool = True
+    flat: FlatIndex | None = (
+        None  # in which to look for books that identifiers are compared of; None: of none
+    )
 
 
 class Lookup:
@@ -163,7 +172,13 @@ class Lookup:
         book_id: UUID | None = None,
         collection: str | None = None,
     ) -> Answer:
-        others = _matches(query, [book for book in pending if book.entry.entry_id != query.entry_id])
+        compared = [
+            book
+            for book in pending
+            if book.entry.entry_id != query.entry_id
+            and not (isinstance(question, Verified) and by_identifiers(query, book.entry))
+        ]
+        others = _matches(query, compared)
         index, spare, members = self._indexes.of(suite), _SPARE, None
         if isinstance(question, Nearest) and collection in self._few:
             members = await self._read_few(collection)
@@ -173,10 +188,13 @@ class Lookup:
             except IndexRebuilding:
                 await self._require_serving(suite)
                 raise
+            same = await self.related_by_identifiers(query, suite, result.flat, pending)
             waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
+            waiting += map(position_of, same.values())
             hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
-            answer = await self._page(suite, query, hits, others, after, limit, most, book_id, collection)
+            found = others | same
+            answer = await self._page(suite, query, hits, found, after, limit, most, book_id, collection)
             answer = replace(answer, exact=result.exact)
             if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
@@ -235,6 +253,40 @@ class Lookup:
         last = position_of(matches[-1]) if more else None
         return Answer(True, hits.size, matches, last, current.relations)
 
+    async def related_by_identifiers(
+        self, query: Entry, suite: Suite, flat: FlatIndex | None, pending: Sequence[BookSummary]
+    ) -> dict[int, Match]:
+        """The books that are the same by their identifiers where one of the two is an identifier alone."""
+        alone = query.identified is None
+        waiting = [book for book in pending if by_identifiers(query, book.entry)]
+        if flat is None or (alone and not waiting and not flat.has_identified):
+            return {}
+        identifier = of_signatures(query, query.word_count) if query.word_count else None
+        if identifier is None:
+            return {}
+        found = within_reach(identifier, flat, identified=alone)
+        return await self.same_by_identifiers(identifier, suite, set(found) - {query.entry_id}, waiting)
+
+    async def same_by_identifiers(
+        self,
+        query: Identifier,
+        suite: Suite,
+        entry_ids: set[int],
+        pending: Sequence[BookSummary],
+        holders: Set[int] = frozenset(),
+        collection: str | None = None,
+    ) -> dict[int, Match]:
+        """Those of these books that are the same as an identifier; `holders` have its ISBN."""
+        books = {book.entry.entry_id: book for book in pending}
+        if collection is not None:
+            wanted = np.array(list(entry_ids.union(books)), dtype=np.uint64)
+            read = self._entries.read_hits_of_collection(collection, wanted, 0, wanted.size, suite)
+            books = (await read).summaries
+        elif entry_ids:
+            none = Hits.none().entry_ids
+            books |= (await self._entries.read_current_hits(list(entry_ids), none, suite)).summaries
+        return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
+
     async def suite_of(self, query: Entry, suite: Suite | None = None) -> Suite:
         """The suite in which these signatures are looked up: the given one, or the one that serves.
 
@@ -271,8 +323,9 @@ async def find(
     match question:
         case Verified():
             plan = plan_candidates(query, index.suite, index.flat_index.latest)
-            proposals = proposed(query, index.suite, plan, await index.read(plan))
-            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False)
+            read = await index.read(plan)
+            proposals = proposed(query, index.suite, plan, read)
+            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False, flat=read.flat)
         case _ if fingerprint is None:
             return _IndexAnswer(Hits.none(), lambda _: False)
         case Within(d):
@@ -292,6 +345,17 @@ async def find(
 
 def _is_within(evidence: Evidence, d: int) -> bool:
     return evidence.distance is not None and evidence.distance <= d
+
+
+def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
+    """Those of the books that are the same by their identifiers, by entry; `holders` have the ISBN."""
+    found = {}
+    for book in books:
+        isbn = query.isbn if book.entry.entry_id in holders else None
+        evidence = evidence_of_same(query, of_signatures(book.entry, book.word_count, isbn))
+        if evidence is not None:
+            found[book.entry.entry_id] = Match(book, evidence)
+    return found
 
 
 def position_of(match: Match) -> Position:

@@ -7,21 +7,21 @@ posted at once at least one sees the other. All can be repeated: compared pairs 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
-from app.core.matching.search import plan_candidates, proposed, related_entries
-from app.core.model import Entry
+from app.core.matching.search import by_identifiers, plan_candidates, proposed, related_entries
+from app.core.model import Content, Entry
 from app.core.recipe import DEFAULT_PAGES, Suite
-from app.core.relations.alignment import Alignment
-from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
+from app.core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
+from app.services.lookups import Lookup
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.relation_queries import CandidateStore, StoredSignatures
@@ -57,6 +57,22 @@ class _Outcome:
     failures: dict[UUID, Exception] = field(default_factory=dict)
 
 
+async def related(
+    left: ComparedBook, right: ComparedBook, contents: Callable[[], Awaitable[Sequence[Content | None]]]
+) -> Relation:
+    """The relation of two books; `contents` reads their texts, which tell copies from issues of one form."""
+    comparison = await asyncio.to_thread(compare, left, right)
+    relation = relation_of(comparison, left.metadata, right.metadata)
+    alignment, kind = relation.alignment, relation.classification.kind
+    if kind != "SAME_PAGINATION" or alignment is None or is_one_issue(left.metadata, right.metadata):
+        return relation
+    this, other = await contents()
+    if this is None or other is None:
+        return relation
+    revised = await asyncio.to_thread(changed_lines, this, other, alignment)
+    return relation_of(comparison, left.metadata, right.metadata, revised)
+
+
 class Relate:
     """Finds the relations of entries."""
 
@@ -68,6 +84,7 @@ class Relate:
         upkeep: IndexUpkeep,
         candidates: CandidateStore,
         relations: RelationStore,
+        lookup: Lookup,
         limits: SelectionLimits,
     ) -> None:
         self._entries = entries
@@ -76,6 +93,7 @@ class Relate:
         self._upkeep = upkeep
         self._candidates = candidates
         self._relations = relations
+        self._lookup = lookup
         self._limits = limits
 
     async def warm_up(self) -> None:
@@ -107,12 +125,15 @@ class Relate:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry, suite: Suite) -> list[int]:
-        """Entries that may be related, nearest first."""
+        """Entries that may be related, nearest first; last, those that are the same by identifiers alone."""
         pending = await self._entries.read_pending(suite)
         index = self._indexes.of(suite)
         plan = plan_candidates(entry, suite, index.flat_index.latest)
-        proposals = proposed(entry, suite, plan, await index.read(plan))
-        return related_entries(entry, suite, proposals, [book.entry for book in pending])
+        read = await index.read(plan)
+        proposals = proposed(entry, suite, plan, read)
+        compared = [book.entry for book in pending if not by_identifiers(entry, book.entry)]
+        same = await self._lookup.related_by_identifiers(entry, suite, read.flat, pending)
+        return [*related_entries(entry, suite, proposals, compared), *same]
 
     async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
         outcome = _Outcome()
@@ -146,26 +167,13 @@ class Relate:
             sides.reverse()
         versions = [BookVersion(stored.book_id, stored.entry_id) for stored, _ in sides]
         left, right = (compared for _, compared in sides)
-        comparison = await asyncio.to_thread(compare, left, right)
-        relation = relation_of(comparison, left.metadata, right.metadata)
-        if relation.classification.kind == "SAME_PAGINATION" and not is_one_issue(
-            left.metadata, right.metadata
-        ):
-            revised = await self._changed_lines([stored for stored, _ in sides], relation.alignment)
-            relation = relation_of(comparison, left.metadata, right.metadata, revised)
-        return ComparedPair(versions[0], versions[1], relation)
 
-    async def _changed_lines(
-        self, books: Sequence[StoredSignatures], alignment: Alignment | None
-    ) -> float | None:
-        """The share of lines that differ in more than letters; None where a text is not kept."""
-        if alignment is None or not all(book.has_text for book in books):
-            return None
-        texts = [await self._candidates.read_content(book.entry_id) for book in books]
-        left, right = texts
-        if left is None or right is None:
-            return None
-        return await asyncio.to_thread(changed_lines, left, right, alignment)
+        async def contents() -> list[Content | None]:
+            if not all(stored.has_text for stored, _ in sides):
+                return [None, None]
+            return [await self._candidates.read_content(stored.entry_id) for stored, _ in sides]
+
+        return ComparedPair(versions[0], versions[1], await related(left, right, contents))
 
     async def _candidate(self, stored: StoredSignatures, suite: Suite) -> ComparedBook:
         """The book as it is compared; page signatures that it lacks are computed from its text and kept."""

@@ -39,7 +39,7 @@ class Checkout:
     def environment(self) -> dict[str, str]:
         """The environment of its processes: its own sources first, and no servers of others."""
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
-        return kept | {"PYTHONPATH": str(self.folder)}
+        return kept | {"PYTHONPATH": os.pathsep.join(map(str, (self.folder, self.folder / "client")))}
 
     @contextmanager
     def started(

@@ -71,6 +71,29 @@ class BulkLine(TypedDict, total=False):
     warnings: list[str]
 
 
+class CheckedItem(TypedDict):
+    """A book that a row of a list may mean."""
+
+    book_id: str
+    title: str | None
+    verdict: str
+    link: str
+    evidence: dict[str, Any]
+
+
+class CheckLine(TypedDict, total=False):
+    """The answer to one row of a list."""
+
+    line: int
+    verdict: str
+    by: str
+    because: str | None
+    items: list[CheckedItem]
+    status: int
+    problem: dict[str, Any]
+    retry_after: float
+
+
 def post_book(book: Mapping[str, Any]) -> Call[answers.PostedBook]:
     """Post a book: `text`, `pages` or `signatures`, and its metadata."""
     return Call("POST", "/v1/books", content=_json(book))
@@ -91,14 +114,17 @@ def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLin
 
     A request is bounded because answers come while it is sent, and nobody reads them meanwhile.
     """
-    lines: list[bytes] = []
-    for book in books:
-        lines.append(_json(book))
-        if len(lines) >= _BOOKS_AT_ONCE or sum(map(len, lines)) >= _BYTES_AT_ONCE:
-            yield _post_lines(lines)
-            lines = []
-    if lines:
-        yield _post_lines(lines)
+    for lines in _in_parts(books):
+        yield Call("POST", "/v1/books:bulk", content=lines, content_type=LINES)
+
+
+def check_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[CheckLine]]]:
+    """Ask for each row of a list whether the library has the book, in requests as those of `post_books`.
+
+    A row has a `text`, `pages`, `signatures`, an `identifier`, an `isbn` or `identifiers`, or names.
+    """
+    for lines in _in_parts(rows):
+        yield Call("POST", "/v1/checks", content=lines, content_type=LINES)
 
 
 def read_book(book_id: Id) -> Call[answers.BookAnswer]:
@@ -369,8 +395,16 @@ def read_job(job_id: int) -> Call[answers.JobAnswer]:
     return Call("GET", _path("jobs", job_id))
 
 
-def _post_lines(lines: list[bytes]) -> Call[list[BulkLine]]:
-    return Call("POST", "/v1/books:bulk", content=b"\n".join(lines), content_type=LINES)
+def _in_parts(documents: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Documents as lines, as many together as fit into a request."""
+    lines: list[bytes] = []
+    for document in documents:
+        lines.append(_json(document))
+        if len(lines) >= _BOOKS_AT_ONCE or sum(map(len, lines)) >= _BYTES_AT_ONCE:
+            yield b"\n".join(lines)
+            lines = []
+    if lines:
+        yield b"\n".join(lines)
 
 
 def _upload(

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.bulk import Line, in_order, lines_of
+from app.api.http.lines import Line, in_order, lines_of
 from app.main import create_app
 from app.settings import Settings
 from app.wiring import open_services

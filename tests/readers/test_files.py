@@ -8,10 +8,14 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from app.core.errors import BrokenFile, InvalidInput
-from app.core.model import Submission
+from app.core.model import Fingerprint, MinHashBits, Submission
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from app.core.signatures.identifier import encode_long, of_signatures, written
 from app.readers import files
 from app.readers.unread import Unread, UnreadFile, title_of
 
@@ -243,3 +247,31 @@ def test_a_book_is_called_as_its_file_is_where_it_says_no_title(tmp_path: Path) 
     assert silent.content is not None
     assert (silent.metadata.title, silent.content.page_count) == ("a book", 2)
     assert speaking.metadata.title == "Emma"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_table_of_identifiers_gives_books_without_texts(tmp_path: Path, kind: str) -> None:
+    """What a partner sends of its holdings: the ISBN behind an identifier is one of the book's."""
+    bits = MinHashBits(DEFAULT_MINHASH, bytes(16), 900)
+    long = encode_long(Fingerprint(DEFAULT_FINGERPRINT, bytes(16)), bits, 1024)
+    rows = [
+        {"identifier": f"{long}.9780141439600", "title": "Emma"},
+        {"identifier": "bp1:damaged", "title": ""},
+    ]
+    table = tmp_path / f"holdings.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), table)
+    elif kind == "jsonl":
+        table.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        lines = [",".join(cells) for cells in (rows[0], *(row.values() for row in rows))]
+        table.write_text("\n".join(lines))
+    book, damaged = unread(table)
+    found = book.read()
+    assert (found.metadata.title, found.metadata.identifiers) == ("Emma", ("isbn:9780141439600",))
+    assert found.content is None
+    assert found.sketch is not None
+    identifier = of_signatures(found.sketch, found.sketch.word_count)
+    assert identifier is not None
+    assert written(identifier) == long
+    assert "base32" in reason(damaged)

@@ -75,11 +75,18 @@ async def pass_within_limits(
         await app(scope, receive, _telling(send, usage_headers(usages)))
 
 
-async def count_lookups(scope: Scope, lookups: int) -> None:
-    """Count lookups that a request asks for together; raises LimitReached."""
-    usages = await _limits(scope).take(_caller(scope), lookups=lookups)
-    if any(usage.is_refusal for usage in usages):
-        raise LimitReached(usages)
+async def count_lookups(scope: Scope, lookups: int, waits: bool = False) -> None:
+    """Count lookups that a request asks for together.
+
+    Beyond the limit it raises LimitReached or, where it `waits`, returns when there is room.
+    """
+    while usages := await _limits(scope).take(_caller(scope), lookups=lookups):
+        refusals = [usage for usage in usages if usage.is_refusal]
+        if not refusals:
+            return
+        if not waits:
+            raise LimitReached(usages)
+        await asyncio.sleep(refusals[0].wait or 0.0)
 
 
 async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False) -> AsyncIterator[bytes]:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS, NO_DISTANCE, Words, distances, rows_within, words
-from app.core.index.records import FLAT_RECORD, LIST_BITS, Hits
+from app.core.index.records import FLAT_RECORD, IDENTIFIED, LIST_BITS, Hits
 
 _SAMPLED = 4096
 
@@ -26,7 +26,7 @@ class FlatIndex:
         self._high, self._low = words(records["bits"])
         self._shingle_counts = records["shingle_count"].copy()
         self._levels = records["level"].copy()
-        self._signed = records["signed"].astype(np.bool_)
+        self._signed = records["signed"].copy()
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
         """The entries in each bucket of each band, (8, 65536)."""
         self._count(self._signed.nonzero()[0], 1)
@@ -35,6 +35,11 @@ class FlatIndex:
     def size(self) -> int:
         """Rows that a scan reads."""
         return self._size
+
+    @property
+    def has_identified(self) -> bool:
+        """Whether any entry is an identifier alone."""
+        return bool((self._signed[: self._size] == IDENTIFIED).any())
 
     @property
     def posting_lists(self) -> int:
@@ -53,7 +58,7 @@ class FlatIndex:
         self._high[at], self._low[at] = np.frombuffer(record["bits"].tobytes(), dtype=np.uint64)
         self._shingle_counts[at] = record["shingle_count"]
         self._levels[at] = record["level"]
-        self._signed[at] = bool(record["signed"])
+        self._signed[at] = record["signed"]
         if self._signed[at]:
             self._count(np.array([at]), 1)
 
@@ -67,10 +72,16 @@ class FlatIndex:
     def within(self, bits: bytes, d: int) -> Hits:
         """All entries at Hamming distance at most d."""
         rows, near = rows_within(bits, self._words(), d)
-        signed = self._signed[rows]
+        signed = self._signed[rows] > 0
         rows, near = rows[signed], near[signed]
         order = np.argsort(near, kind="stable")
         return Hits(self._entry_ids[rows[order]], near[order])
+
+    def identified_within(self, bits: bytes, d: int) -> Hits:
+        """The entries at Hamming distance at most d that are identifiers alone."""
+        rows = np.flatnonzero(self._signed[: self._size] == IDENTIFIED)
+        near = distances(bits, self._words(rows))
+        return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
     def among(self, entry_ids: NDArray[np.uint64], bits: bytes, d: int) -> Hits:
         """Those of these entries, which ascend, that lie at Hamming distance at most d."""
@@ -98,7 +109,7 @@ class FlatIndex:
         inside = at < self._size
         at = at[inside]
         at = at[self._entry_ids[at] == entry_ids[inside]]
-        known = self._signed[at] | (self._shingle_counts[at] > 0)
+        known = (self._signed[at] > 0) | (self._shingle_counts[at] > 0)
         return np.asarray(at[known], dtype=np.intp)
 
     def entry_ids(self, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
@@ -108,11 +119,15 @@ class FlatIndex:
         """The distances of these rows, (n,); 255 where either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, NO_DISTANCE, dtype=np.uint8)
-        return np.where(self._signed[rows], distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
+        return np.where(self._signed[rows] > 0, distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
 
     def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
         """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""
         return self._shingle_counts[rows]
+
+    def identified(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether each of these rows is an identifier alone, (n,)."""
+        return np.asarray(self._signed[rows] == IDENTIFIED)
 
     def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """The levels of the FracMinHashes in these rows, (n,); 255 where there is none."""

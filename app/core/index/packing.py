@@ -12,6 +12,7 @@ from app.core.index.fingerprints import BAND_BITS
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
+    IDENTIFIED,
     NO_SAMPLE,
     pack_bands,
 )
@@ -26,6 +27,7 @@ class EntryColumns:
     signed: NDArray[np.bool_]  # (n,), whether there is a fingerprint
     shingle_counts: NDArray[np.uint32]  # (n,), 0 where there is no MinHash
     levels: NDArray[np.uint8]  # (n,), 255 where there is no FracMinHash
+    identified: NDArray[np.bool_]  # (n,), whether it is an identifier alone
 
     @classmethod
     def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
@@ -36,6 +38,7 @@ class EntryColumns:
             np.zeros(n, dtype=np.bool_),
             np.zeros(n, dtype=np.uint32),
             np.full(n, NO_SAMPLE, dtype=np.uint8),
+            np.zeros(n, dtype=np.bool_),
         )
 
 
@@ -65,6 +68,7 @@ def flat_segments(columns: EntryColumns) -> PackedBuckets:
     records = np.zeros(columns.entry_ids.size, dtype=FLAT_RECORD)
     records["entry_id"] = columns.entry_ids
     records["bits"], records["signed"] = columns.bits, columns.signed
+    records["signed"][columns.identified] = IDENTIFIED
     records["shingle_count"], records["level"] = columns.shingle_counts, columns.levels
     return packed_buckets((columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).astype(np.uint32), records)
 

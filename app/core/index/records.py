@@ -27,6 +27,9 @@ FLAT_RECORD = np.dtype(
 )
 """One entry of the flat index: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
 
+SIGNED, IDENTIFIED = 1, 2
+"""What `signed` says of an entry with a fingerprint: the second, that it is an identifier alone."""
+
 POSTING_BYTES = 4
 """One entry of a posting bucket, little-endian: 8 bits of tag above the low 24 bits of the entry id."""
 
@@ -132,8 +135,11 @@ def pack_flat(entry: Entry) -> bytes:
     record["entry_id"] = entry.entry_id
     if entry.fingerprint is not None:
         record["bits"] = np.frombuffer(entry.fingerprint.bits, dtype=np.uint8)
-        record["signed"] = 1
-    record["shingle_count"] = 0 if entry.minhash is None else entry.minhash.shingle_count
+        record["signed"] = SIGNED if entry.identified is None else IDENTIFIED
+    if entry.identified is not None:
+        record["shingle_count"] = entry.identified.length
+    elif entry.minhash is not None:
+        record["shingle_count"] = entry.minhash.shingle_count
     record["level"] = NO_SAMPLE if entry.sample is None else entry.sample.level
     return record.tobytes()
 

@@ -21,9 +21,11 @@ from app.core.index.records import (
     entries_sharing,
     sample_posting,
 )
+from app.core.matching.identifier_comparison import compare, reach
 from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
+    Evidence,
     Sizes,
     compared,
     evidence_of_each,
@@ -33,11 +35,15 @@ from app.core.matching.verification import (
 )
 from app.core.model import Entry, Fingerprint, require_same_recipe
 from app.core.recipe import Suite, sample_recipe
+from app.core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
 """Orders hits: the distance of an entry that was found without one, behind all others."""
 
 _LAST_RANK = 1 << 30
+
+_FEWEST = 0.95
+"""A book's words by its length code are at least this share of its shingles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +109,10 @@ def near(plan: Plan, read: IndexRead) -> Hits:
 
 
 def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Proposed:
-    """The near-duplicates of the query, and other entries that share enough hashes with it."""
+    """The near-duplicates of the query, and other entries that share enough hashes with it.
+
+    Of two books one of which is an identifier alone, `within_reach` proposes.
+    """
     sampled = entries_sharing(read.sample, plan.sample.tags)
     found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
     rows = read.flat.rows(found)
@@ -114,7 +123,43 @@ def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Propose
         shingle_counts=read.flat.shingle_counts(rows),
         levels=read.flat.levels(rows),
     )
-    return Proposed(entry_ids, candidates, verified(Sizes.of(query), candidates, sample_recipe(suite.sample)))
+    near_duplicate = verified(Sizes.of(query), candidates, sample_recipe(suite.sample))
+    if query.identified is not None:
+        near_duplicate[:] = False
+    return Proposed(entry_ids, candidates, near_duplicate & ~read.flat.identified(rows))
+
+
+def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> list[int]:
+    """The entries, or those of them that are identifiers alone, that may be the same by their identifiers.
+
+    The index knows no word counts. A book has as many words as shingles or more, and the reach falls with
+    their number, so none is missed.
+    """
+    with_minhash = query.minhash is not None
+    [longest] = reach(np.ones(1, dtype=np.int64), with_minhash=with_minhash).tolist()
+    bits = query.fingerprint.bits
+    hits = flat.identified_within(bits, longest) if identified else flat.within(bits, longest)
+    counts = flat.shingle_counts(flat.rows(hits.entry_ids)) * _FEWEST
+    words = np.minimum(query.word_count, counts.astype(np.int64))
+    entry_ids: list[int] = hits.entry_ids[hits.distances <= reach(words, with_minhash=with_minhash)].tolist()
+    return entry_ids
+
+
+def by_identifiers(query: Entry, other: Entry) -> bool:
+    """Whether two books are compared by their identifiers, since one is known by it alone."""
+    return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
+
+
+def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | None:
+    """The evidence of two books that are the same by their identifiers; None where they are not."""
+    if other is None:
+        return None
+    comparison = compare(query, other)
+    if comparison.verdict != "same":
+        return None
+    shares = (comparison.jaccard, comparison.this_in_other, comparison.other_in_this)
+    jaccard, inside, around = (None if share is None else share.estimate for share in shares)
+    return Evidence(comparison.distance, None, jaccard, inside, around)
 
 
 def near_duplicates(proposals: Proposed) -> Hits:

@@ -65,7 +65,9 @@ def relate(left: ComparedBook, right: ComparedBook) -> Relation:
 def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
     if left.pages is None or right.pages is None:
-        missing = "The page signatures of at least one book are missing."
+        missing = (
+            "The page signatures of at least one book are missing, as of a book known by its identifier."
+        )
         return TextComparison(None, None, Sides(0, 0), missing)
     alignment = align(left.pages, right.pages)
     similarity = 0.0

@@ -26,7 +26,16 @@ from math import log2
 import numpy as np
 
 from app.core.errors import InvalidIdentifier, InvalidInput
-from app.core.model import Entry, Fingerprint, MinHashBits, Sketch, require_same_recipe
+from app.core.model import (
+    Entry,
+    Fingerprint,
+    Identified,
+    Metadata,
+    MinHashBits,
+    Sketch,
+    Submission,
+    require_same_recipe,
+)
 from app.core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES, fingerprint_recipe
 from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.simhash import hamming
@@ -138,11 +147,48 @@ def decode(text: str) -> Identifier:
 
 def of_signatures(signatures: Sketch | Entry, word_count: int, isbn: str | None = None) -> Identifier | None:
     """What the longest identifier of a book with these signatures says; None without a fingerprint."""
-    fingerprint, minhash = signatures.fingerprint, signatures.minhash
-    if fingerprint is None:
+    if signatures.fingerprint is None:
         return None
     words = decoded_length(length_code(word_count))
-    return Identifier(fingerprint, words, None if minhash is None else lowest_bits(minhash), isbn)
+    return Identifier(signatures.fingerprint, words, minhash_bits(signatures), isbn)
+
+
+def minhash_bits(signatures: Sketch | Entry) -> MinHashBits | None:
+    """A bit of each MinHash value of a book, which may be all that is known of them."""
+    if signatures.identified is not None:
+        return signatures.identified.minhash
+    return None if signatures.minhash is None else lowest_bits(signatures.minhash)
+
+
+def identified(text: str) -> Identified:
+    """What an identifier says beside the fingerprint; raises InvalidIdentifier."""
+    identifier = decode(text)
+    return Identified(identifier.word_count, identifier.minhash)
+
+
+def known_by(identifier: Identifier, metadata: Metadata) -> Submission:
+    """A book that is known by its identifier alone; the ISBN behind it is one of its identifiers."""
+    words = identifier.word_count
+    sketch = Sketch(
+        fingerprint=identifier.fingerprint,
+        minhash=None,
+        pages=None,
+        word_count=words,
+        character_count=words,
+        page_count=None,
+        identified=Identified(words, identifier.minhash),
+    )
+    if identifier.isbn is not None:
+        identifiers = dict.fromkeys((*metadata.identifiers, f"isbn:{identifier.isbn}"))
+        metadata = replace(metadata, identifiers=tuple(identifiers))
+    return Submission(metadata, sketch=sketch)
+
+
+def written(identifier: Identifier) -> str:
+    """The identifier as one string, without its ISBN; the reverse of `decode`."""
+    if identifier.minhash is None:
+        return encode(identifier.fingerprint, identifier.word_count)
+    return encode_long(identifier.fingerprint, identifier.minhash, identifier.word_count)
 
 
 def distance(a: str, b: str) -> int:

@@ -9,7 +9,8 @@
            "values": "<base64 of 130 bytes for each>"} | null,
  "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out where there is none
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null,
- "single_words": 4123}  words that occur once, left out where they were not counted
+ "single_words": 4123,  words that occur once, left out where they were not counted
+ "identifier": "bp2:…"}  where it is all that is known of the book
 """
 
 import binascii
@@ -23,6 +24,7 @@ from app.core.model import Digest, Fingerprint, FracMinHash, MinHashSignature, P
 from app.core.recipe import DIGESTS, fingerprint_recipe, minhash_recipe, page_recipe, sample_recipe
 from app.core.signatures.digests import decode_digest
 from app.core.signatures.fracminhash import limit_of
+from app.core.signatures.identifier import identified, of_signatures, written
 from app.core.signatures.page_minhash import from_records, record_bytes, to_records
 
 _BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("pages", "values"))
@@ -70,6 +72,8 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
         document["digests"] = {digest.recipe: digest.value for digest in sketch.digests}
     if sketch.single_words is not None:
         document["single_words"] = sketch.single_words
+    if sketch.identified is not None and (identifier := of_signatures(sketch, sketch.word_count)) is not None:
+        document["identifier"] = written(identifier)
     return document
 
 
@@ -79,7 +83,9 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
     Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
     counts = ("word_count", "character_count", "page_count", "single_words")
-    _require_names(document, field, "fingerprint", "minhash", "sample", "pages", "digests", *counts)
+    parts = ("fingerprint", "minhash", "sample", "pages", "digests", "identifier")
+    _require_names(document, field, *parts, *counts)
+    identifier = document.get("identifier")
     page_count, single_words = document.get("page_count"), document.get("single_words")
     sketch = Sketch(
         fingerprint=_part(document, "fingerprint", field, decode_fingerprint, "recipe", "hex"),
@@ -91,6 +97,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
         sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
         digests=_part(document, "digests", field, _digests, *DIGESTS) or (),
         single_words=None if single_words is None else _count(single_words, f"{field}.single_words", 0),
+        identified=None if identifier is None else identified(_text(identifier, f"{field}.identifier")),
     )
     _check(sketch, field)
     return sketch

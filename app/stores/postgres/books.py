@@ -16,7 +16,7 @@ from sqlalchemy import any_, bindparam, func, select, text
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
-from app.core.signatures.minhash import lowest_bits
+from app.core.signatures.identifier import minhash_bits
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import TOLD, identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
@@ -320,7 +320,7 @@ def _new_book(book_id: UUID, entry_id: int, metadata: Metadata, content: NewCont
         page_count=sketch.page_count,
         word_count=sketch.word_count,
         fingerprint=sketch.fingerprint,
-        minhash=None if sketch.minhash is None else lowest_bits(sketch.minhash),
+        minhash=minhash_bits(sketch),
         iscc=content.iscc,
         digests=sketch.digests,
         has_vector=content.vector is not None,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.core.errors import Unavailable, UnknownBook
 from app.core.index.packing import EntryColumns
 from app.core.model import BookSummary, Entry
-from app.core.recipe import Suite
+from app.core.recipe import IDENTIFIER, Suite
 from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.pairs.relation_queries import effective_relation_in
@@ -297,6 +297,9 @@ class SignatureQueries:
             columns.signed[part.rows] = True
         async for part in self._read_parts(entry_ids, suite.minhash, 1, 0):
             columns.shingle_counts[part.rows] = part.shingle_counts
+        async for part in self._read_parts(entry_ids, IDENTIFIER, 1, 0):
+            columns.shingle_counts[part.rows] = part.shingle_counts
+            columns.identified[part.rows] = True
         async for part in self._read_parts(entry_ids, suite.sample, 1, 1):
             columns.levels[part.rows] = part.data
         return columns

@@ -14,12 +14,14 @@ from app.core.model import (
     Entry,
     Fingerprint,
     FracMinHash,
+    Identified,
     Metadata,
+    MinHashBits,
     MinHashSignature,
     NewContent,
     Sketch,
 )
-from app.core.recipe import DEFAULT_MINHASH, DIGESTS, VECTORS, Suite
+from app.core.recipe import DEFAULT_MINHASH, DIGESTS, IDENTIFIER, VECTORS, Suite
 from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, folded_words, name_keys
@@ -77,6 +79,9 @@ SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
 
 _NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
 
+_BITS = 16
+"""Bytes of one bit for each MinHash value, where a book came as an identifier alone."""
+
 _LONGEST_WORD = 200
 """Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
 
@@ -119,7 +124,7 @@ BOOKS = (
     .outerjoin(
         _minhash,
         (_minhash.c.entry_id == books.c.entry_id)
-        & (_minhash.c.recipe == literal_column(f"'{DEFAULT_MINHASH}'")),
+        & (_minhash.c.recipe.in_([literal_column(f"'{each}'") for each in (DEFAULT_MINHASH, IDENTIFIER)])),
     )
 )
 """Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
@@ -144,12 +149,13 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
 
 
 def _signature(kind: str) -> str:
+    recipes = f"(${kind}, '{IDENTIFIER}')" if kind == "minhash" else f"(${kind})"
     # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
     # kept when they have grown. Postgres cannot make a join of what has a limit.
     return f"""
         LEFT JOIN LATERAL (
             SELECT data, shingle_count FROM signatures
-            WHERE entry_id = books.entry_id AND recipe = ${kind} LIMIT 1
+            WHERE entry_id = books.entry_id AND recipe IN {recipes} LIMIT 1
         ) AS {kind} ON true
     """
 
@@ -169,15 +175,27 @@ def to_book(row: Row) -> Book:
         page_count=row["page_count"],
         word_count=row["word_count"],
         fingerprint=None if row["bits"] is None else Fingerprint(row["recipe"], row["bits"]),
-        minhash=None
-        if row["minhash"] is None
-        else lowest_bits(MinHashSignature.from_bytes(DEFAULT_MINHASH, row["minhash"], row["shingle_count"])),
+        minhash=_minhash_bits(row),
         iscc=row["iscc"],
         digests=tuple(Digest(*digest) for digest in row["digests"]),
         has_vector=row["has_vector"],
         indexed=row["indexed"],
         founder_id=row["founder_id"],
     )
+
+
+def _minhash_bits(row: Row) -> MinHashBits | None:
+    if row["minhash"] is None:
+        return None
+    if len(row["minhash"]) <= _BITS:
+        return _identified(row, DEFAULT_MINHASH).minhash
+    return lowest_bits(MinHashSignature.from_bytes(DEFAULT_MINHASH, row["minhash"], row["shingle_count"]))
+
+
+def _identified(row: Row, recipe: str) -> Identified:
+    """What the row of an identifier alone says: its MinHash bits, of a short identifier no bytes."""
+    bits = MinHashBits(recipe, row["minhash"], row["shingle_count"]) if row["minhash"] else None
+    return Identified(row["word_count"], bits)
 
 
 def to_metadata(row: Row) -> Metadata:
@@ -190,6 +208,9 @@ def to_metadata(row: Row) -> Metadata:
 def to_summary(row: Row, suite: Suite) -> BookSummary:
     """A row of `select_summaries` with the recipes of this suite."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
+    identified = None
+    if minhash is not None and len(minhash) <= _BITS:
+        minhash, identified = None, _identified(row, suite.minhash)
     return BookSummary(
         book_id=row["id"],
         title=row["title"],
@@ -202,6 +223,8 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
             if minhash is None
             else MinHashSignature.from_bytes(suite.minhash, minhash, row["shingle_count"]),
             sample=None if sample is None else FracMinHash.unpacked(suite.sample, sample),
+            word_count=row["word_count"],
+            identified=identified,
         ),
     )
 
@@ -260,6 +283,9 @@ def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
                 "shingle_count": sketch.minhash.shingle_count,
             }
         )
+    if (identified := sketch.identified) is not None:
+        data = b"" if identified.minhash is None else identified.minhash.bits
+        rows.append({"recipe": IDENTIFIER, "data": data, "shingle_count": identified.length})
     if sketch.sample is not None:
         rows.append({"recipe": sketch.sample.recipe, "data": sketch.sample.packed()})
     if sketch.pages is not None:

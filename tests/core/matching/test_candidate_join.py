@@ -53,6 +53,7 @@ def block(entries: list[Entry]) -> SignatureBlock:
         np.array([e.fingerprint is not None for e in entries]),
         np.array([0 if e.minhash is None else e.minhash.shingle_count for e in entries], dtype=np.uint32),
         np.array([NO_SAMPLE if e.sample is None else e.sample.level for e in entries], dtype=np.uint8),
+        np.zeros(len(entries), dtype=np.bool_),
     )
     hashes = [np.zeros(0, np.uint64) if e.sample is None else e.sample.hashes for e in entries]
     return SignatureBlock(

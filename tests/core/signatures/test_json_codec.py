@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.core.errors import InvalidInput, UnknownRecipe
+from app.core.model import Fingerprint, Metadata, MinHashBits
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.digests import digests
+from app.core.signatures.identifier import Identifier, known_by
 from app.core.signatures.json_codec import decode, encode
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_from_pages, content_from_text
@@ -148,3 +151,11 @@ def test_any_json_is_taken_or_refused(name: str, value: Any) -> None:
     changed[name] = value
     with suppress(InvalidInput):
         decode(changed)
+
+
+def test_an_identifier_alone_comes_back_as_it_was() -> None:
+    fingerprint = Fingerprint(DEFAULT_FINGERPRINT, bytes(range(16)))
+    for minhash in (None, MinHashBits(DEFAULT_MINHASH, bytes(range(16)), 898)):
+        known = known_by(Identifier(fingerprint, 1024, minhash), Metadata()).sketch
+        assert known is not None
+        assert decode(encode(known)).identified == known.identified

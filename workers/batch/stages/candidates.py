@@ -106,6 +106,7 @@ def read_block(out: str, block: int) -> SignatureBlock:
         signed,
         pc.fill_null(columns["shingle_count"], 0).to_numpy().astype(np.uint32),
         pc.fill_null(columns["sample_level"], NO_SAMPLE).to_numpy().astype(np.uint8),
+        np.zeros(table.num_rows, dtype=np.bool_),
     )
     lengths = pc.fill_null(pc.binary_length(columns["sample"]), 0).to_numpy().astype(np.int64)
     hashes = np.frombuffer(_bytes(columns["sample"]), dtype="<u8")

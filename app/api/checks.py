@@ -1,0 +1,98 @@
+"""Checks: the rows of a list, and whether the library has their books."""
+
+import asyncio
+from dataclasses import asdict, replace
+from typing import Annotated, Any, ClassVar, Self
+
+from fastapi import Request
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from app.api import examples
+from app.api.books import book_path
+from app.api.documents import shown
+from app.api.http.bodies import parsed, validated
+from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
+from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines
+from app.api.http.routes import SubjectRouter
+from app.api.submissions import BookBody
+from app.core.book_rules import LONGEST_IDENTIFIER
+from app.core.model import Metadata
+from app.services.checks import CheckRow
+from app.services.lookups import Verified
+
+
+class CheckBody(BookBody):
+    """What a list says of a book: a text, pages, signatures or an identifier, or numbers and names."""
+
+    model_config = shown({"isbn": "0-14-143960-2", "title": examples.TITLE})
+
+    may_lack_all: ClassVar[bool] = True
+
+    isbn: Annotated[str, Field(max_length=LONGEST_IDENTIFIER)] | None = Field(
+        default=None, description="An ISBN of 10 or 13 digits, as isbn:… among the identifiers."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        names = (*self.one_of, "isbn", "identifiers", "external_id", "title", "authors", "marc")
+        if not any(getattr(self, name) for name in names):
+            raise PydanticCustomError(
+                "nothing_to_check", "None of {names} was sent", {"names": ", ".join(names), "field": "title"}
+            )
+        return self
+
+    def to_metadata(self) -> Metadata:
+        """The metadata, with the ISBN among the identifiers."""
+        metadata = super().to_metadata()
+        if self.isbn is None:
+            return metadata
+        return replace(metadata, identifiers=(*metadata.identifiers, f"isbn:{self.isbn}"))
+
+    def to_row(self) -> CheckRow:
+        """The row as the services know it."""
+        return CheckRow(self.to_submission(), self.to_identifier())
+
+
+router = SubjectRouter(
+    "/v1/checks", tag="checks", description="Tell for each book of a list whether the library has it."
+)
+
+_ROWS = [{"isbn": "0-14-143960-2"}, {"title": examples.TITLE, "authors": ["E. M. Harbour"], "year": 1913}]
+
+
+@router.post(
+    "",
+    summary="Check a list",
+    response_class=DuplexResponse,
+    responses=described_answers([examples.CHECK, examples.LINE_PROBLEM]),
+    scope="read",
+    openapi_extra={"requestBody": {"required": True, "content": described_lines(_ROWS)}},
+)
+async def check_rows(
+    request: Request, services: ServicesDep, metrics: MetricsDep, permit: PermitDep
+) -> DuplexResponse:
+    """Takes one JSON object a line, and answers each with one line, in their order, while they still come.
+
+    A row is a book as `POST /v1/books` takes it, or its `identifier`, `isbn` or `identifiers`, or a `title`
+    with `authors` and `year`. The strongest that it has decides: its text, else `identifier`, else numbers
+    in catalogues, else names; `by` says which. `verdict` is `have` (the same text, and the same pages where
+    they are known), `other_edition`, `part_of` or `contains` (the row is a part of a book, or has one),
+    `perhaps` or `no`. Names alone say `perhaps` at most, and so does a number where title, volume or check
+    digit speak against it. `items` are the books, each with a verdict and `evidence` of its own. A row that
+    cannot be answered has `status` and `problem` instead, and spoils no other; one with status 503 can be
+    sent again after `retry_after` seconds. Each row counts as a lookup of the key, and waits for its limit.
+    """
+
+    async def answer(line: bytes) -> dict[str, Any]:
+        row = await asyncio.to_thread(_row, line)
+        metrics.count_lookup(Verified())
+        found = await services.checks.check(row)
+        items = [asdict(item) | {"link": book_path(item.book_id)} for item in found.items]
+        return {"verdict": found.verdict, "by": found.by, "because": found.because, "items": items}
+
+    return answered_lines(request, permit, answer, are_lookups=True)
+
+
+def _row(line: bytes) -> CheckRow:
+    return validated(CheckBody, parsed(line)).to_row()

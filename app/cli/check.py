@@ -1,0 +1,223 @@
+"""`bookprint check` and `export`: whether a library has the books of a list, and a list of its own books."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
+from app.cli.ingest import ColumnOptions, Processes, column_options
+from app.cli.output import Reporter, UserError, notices, results, show, stacked, write_csv
+from app.kernel_cache import keep_kernels
+from app.secrets import forget_secrets
+from bookprint_client import Client, calls
+from bookprint_client.calls import CheckLine
+
+if TYPE_CHECKING:
+    from app.core.errors import Refusal
+    from app.core.model import Submission
+
+_COLUMNS = ("place", "verdict", "by", "book_id", "title", "because", "link", "others", "problem")
+_ROWS_AT_ONCE = 200
+_BOOKS_AT_ONCE = 1_000
+_CHARACTERS_AT_ONCE = 16 << 20
+_PATIENCE = 60.0
+"""Seconds for which rows are sent again that the service could not answer."""
+
+_AWAY = 503
+_STDIN = "-"
+
+_Row = dict[str, Any]
+"""The answer to a row, and its place in the list."""
+
+
+def check(
+    book_list: Annotated[
+        str,
+        typer.Argument(
+            metavar="LIST",
+            help="A table (CSV, Parquet), MARC records, JSON lines, or a file or folder of books; - for a "
+            "text on standard input.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE.csv", help="Write the answers to a table.", dir_okay=False),
+    ] = None,
+    column: ColumnOptions = None,
+    processes: Processes = None,
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+    json: AsJson = False,
+) -> None:
+    """Tell for each book of a list whether the library has it.
+
+    have: the same text, and the same pages where they are known; other_edition, part_of and contains: of a
+    book, by its text; perhaps: by its name alone, or a number that something speaks against. A row's text
+    decides before its identifier, that before numbers of catalogues, and those before names. Nothing is
+    stored. Exit status: 0 all rows are answered, 1 some are not, each with its reason, 2 it could not run.
+    """
+    if json and out is not None:
+        raise UserError("Give --json or --out, not both.", 2)
+    keep_kernels()
+    forget_secrets()  # files of strangers are read by processes that would inherit them
+    counts: dict[str, int] = {}
+    columns = column_options(column)
+    with Reporter("Checking", "rows") as reporter, service_at(url, key) as service:
+        rows = _counted(_answers(service, _read(book_list, columns, processes)), counts, reporter)
+        if out is not None:
+            write_csv(out, _COLUMNS, map(_cells, rows))
+        else:
+            show(rows, _COLUMNS, _cells, json=json, drawn=_drawn, wide="book")
+    told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "no rows"
+    (notices() if out is None else results()).print(told)
+    if counts.get("not answered"):
+        raise typer.Exit(1)
+
+
+def export(
+    identifiers: Annotated[
+        bool, typer.Option("--identifiers", help="The identifier of each book, and what is said of it.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help=".parquet, .csv or .jsonl.", dir_okay=False)
+    ] = Path("holdings.parquet"),
+    collection: CollectionOption = None,
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+) -> None:
+    """Write the holdings of a library for a partner, who takes them with `ingest` or `check`.
+
+    No text can be made of an identifier. Books without one, which are very short, are left out.
+    """
+    from app.core.errors import InvalidInput
+    from app.corpus import holdings
+
+    if not identifiers:
+        raise UserError("Say what to export: --identifiers.", 2)
+    with Reporter("Exporting", "books") as reporter, service_at(url, key) as service:
+        try:
+            count = holdings.write(out, _holdings(service, collection, reporter))
+        except InvalidInput as exc:
+            raise UserError(str(exc), 2) from exc
+        except OSError as exc:
+            raise UserError(f"{out} cannot be written: {exc.strerror}.", 2) from exc
+    results().print(f"{count:,} written")
+
+
+def _holdings(service: Client, collection: str | None, reporter: Reporter) -> Iterator[Mapping[str, Any]]:
+    read = 0
+    for page in service.pages(calls.list_books(collection=collection, limit=_BOOKS_AT_ONCE)):
+        read += len(page["items"])
+        reporter.advance(read, 0.0)
+        for book in page["items"]:
+            if (identifier := book["long_identifier"] or book["identifier"]) is not None:
+                yield {**book, "identifier": identifier}
+
+
+def _read(
+    book_list: str, columns: Mapping[str, str], processes: int | None
+) -> "Iterator[tuple[str, float, Submission | Refusal]]":
+    """The rows: where each stands, how much of the list is read, and what it says."""
+    from app.core.errors import InvalidInput, Refusal
+    from app.core.model import Submission
+    from app.core.text.content import content_from_text
+    from app.readers.processes import ReadingProcesses, cores
+    from app.readers.reading import read_book, results_of
+    from app.services.bulk.lists import listed_books
+
+    try:
+        if book_list == _STDIN:
+            yield "standard input", 1.0, Submission(content=content_from_text(sys.stdin.read()))
+            return
+        path = Path(book_list)
+        size = sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
+        with ReadingProcesses(processes or cores(), read_book, (Submission, Refusal)) as reading:
+            for book, result in results_of(reading, listed_books(path, columns)):
+                yield book.place, book.position / max(size, 1), result
+    except InvalidInput as exc:
+        raise UserError(f"{book_list}: {exc}", 2) from exc
+    except OSError as exc:
+        raise UserError(f"{book_list} cannot be read: {exc.strerror}.", 2) from exc
+
+
+def _answers(
+    service: Client, rows: "Iterable[tuple[str, float, Submission | Refusal]]"
+) -> Iterator[tuple[_Row, float]]:
+    """The answer to each row, in order, some hundred at a time."""
+    from app.cli.posting import book_body
+    from app.core.errors import Refusal
+
+    held: list[tuple[str, float, dict[str, Any] | Refusal]] = []
+    characters = 0
+    for place, share, book in rows:
+        body = book if isinstance(book, Refusal) else book_body(book)
+        held.append((place, share, body))
+        content = None if isinstance(book, Refusal) else book.content
+        characters += 0 if content is None else len(content.text)
+        if len(held) >= _ROWS_AT_ONCE or characters >= _CHARACTERS_AT_ONCE:
+            yield from _answered(service, held)
+            held, characters = [], 0
+    yield from _answered(service, held)
+
+
+def _answered(
+    service: Client, rows: "Sequence[tuple[str, float, dict[str, Any] | Refusal]]"
+) -> Iterator[tuple[_Row, float]]:
+    sent = [body for _, _, body in rows if isinstance(body, dict)]
+    answers = iter(_patiently(service, sent))
+    for place, share, body in rows:
+        answer: _Row = {"place": place}
+        answer |= next(answers) if isinstance(body, dict) else {"problem": {"detail": body.reason}}
+        answer.pop("line", None)
+        yield answer, share
+
+
+def _patiently(service: Client, bodies: Sequence[dict[str, Any]]) -> list[CheckLine]:
+    """The answers; rows are sent again for a while where the service cannot answer them now."""
+    deadline = time.monotonic() + _PATIENCE
+    answers: dict[int, CheckLine] = {}
+    waiting = list(range(len(bodies)))
+    while waiting:
+        lines = (
+            line for call in calls.check_rows(bodies[at] for at in waiting) for line in service.send(call)
+        )
+        answers |= dict(zip(waiting, lines, strict=True))
+        waiting = [at for at in waiting if answers[at].get("status") == _AWAY]
+        if waiting:
+            wait = max(float(answers[at].get("retry_after") or 1) for at in waiting)
+            if time.monotonic() + wait > deadline:
+                break
+            time.sleep(wait)
+    return [answers[at] for at in range(len(bodies))]
+
+
+def _counted(
+    answers: Iterable[tuple[_Row, float]], counts: dict[str, int], reporter: Reporter
+) -> Iterator[_Row]:
+    for answer, share in answers:
+        verdict = answer.get("verdict", "not answered")
+        counts[verdict] = counts.get(verdict, 0) + 1
+        reporter.advance(sum(counts.values()), share)
+        yield answer
+
+
+def _cells(row: _Row) -> list[str]:
+    items = row.get("items") or [{}]
+    first = items[0]
+    because = first.get("evidence", {}).get("because") or row.get("because") or ""
+    return [
+        *(row["place"], row.get("verdict", ""), row.get("by", "")),
+        *(first.get("book_id", ""), first.get("title") or "", because, first.get("link", "")),
+        *(" ".join(item["book_id"] for item in items[1:]), row.get("problem", {}).get("detail", "")),
+    ]
+
+
+def _drawn(row: _Row) -> dict[str, RenderableType]:
+    cells = dict(zip(_COLUMNS, _cells(row), strict=True))
+    told = stacked(cells["title"] or cells["problem"] or "–", cells["book_id"], cells["because"])
+    return {"place": cells["place"], "verdict": cells["verdict"] or "–", "by": cells["by"], "book": told}

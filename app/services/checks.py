@@ -1,0 +1,299 @@
+"""Checks: whether a library has the books of a list, by their texts, identifiers or names.
+
+The strongest that a row gives decides: its text, else the identifier of its text, else its numbers in
+catalogues, else its name. A name alone never says that a book is there.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+from uuid import UUID
+
+from app.catalog.identifiers import all_normalised, is_valid, isbns, nearest_isbns
+from app.catalog.reconciliation import BookDescription
+from app.catalog.scoring import Candidate
+from app.catalog.similarity import title_similarity, volume_similarity
+from app.core.errors import BookprintError
+from app.core.matching.verification import VERIFICATION
+from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.recipe import DEFAULT_PAGES, Suite
+from app.core.relations.classification import Direction, Kind
+from app.core.relations.relation import ComparedBook, Relation
+from app.core.signatures.identifier import Identifier
+from app.core.signatures.sketch import sketch_under
+from app.services.identifier_lookup import IdentifierLookup
+from app.services.lookups import Lookup, Match, Verified
+from app.services.reconciliation import Reconciliation
+from app.services.relate import related
+from app.services.signing import require_recipes
+from app.stores.postgres.books import BookFilter, BookStore
+from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
+from app.stores.postgres.pairs.relation_queries import CandidateStore, StoredSignatures
+
+CheckVerdict = Literal["have", "other_edition", "part_of", "contains", "perhaps", "no"]
+DecidedBy = Literal["text", "identifier", "name"]
+
+VERDICTS: tuple[CheckVerdict, ...] = ("have", "other_edition", "part_of", "contains", "perhaps", "no")
+"""From the best answer to the worst."""
+
+MOST_BOOKS = 10
+"""Books that are compared with one row, and that its answer names."""
+
+_ONE_LENGTH = 0.8
+"""The words of the shorter of two books of one text by those of the longer, at least."""
+
+_MOSTLY = 0.5
+"""Share of both books from which on their common text makes one another edition of the other."""
+
+_LEAST_SCORE = 80.0
+"""Of a book that may be meant by a name."""
+
+_OTHER_TITLE, _OTHER_VOLUME = 0.4, 0.5
+"""Similarities below which titles and volumes name different books."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """What a list says of one book."""
+
+    book: Submission
+    identifier: Identifier | None = None  # of a text
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEvidence:
+    """Why a book is named; None of what it does not rest on."""
+
+    because: str
+    kind: Kind | None = None  # of the relation of the two texts
+    confidence: float | None = None  # of that, 0 to 1
+    distance: int | None = None  # bits of the fingerprints
+    identifier: str | None = None  # that both have
+    score: float | None = None  # of names, 0 to 100
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBook:
+    """A book of the library that a row may mean."""
+
+    book_id: UUID
+    title: str | None
+    verdict: CheckVerdict
+    evidence: CheckEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAnswer:
+    """The answer to a row: the best of what its books say, and the kind of evidence that decided."""
+
+    verdict: CheckVerdict
+    by: DecidedBy
+    because: str | None = None  # what is wrong with the row, or why no book is named
+    items: Sequence[CheckedBook] = field(default_factory=list)
+
+
+class Checks:
+    """Answers whether the library has a book."""
+
+    def __init__(
+        self,
+        lookup: Lookup,
+        identifier_lookup: IdentifierLookup,
+        candidates: CandidateStore,
+        books: BookStore,
+        names: NameQueries,
+        reconciliation: Reconciliation,
+    ) -> None:
+        self._lookup = lookup
+        self._identifier_lookup = identifier_lookup
+        self._candidates = candidates
+        self._books = books
+        self._names = names
+        self._reconciliation = reconciliation
+
+    async def check(self, row: CheckRow) -> CheckAnswer:
+        """The answer to one row; raises InvalidInput, RecipeNotIndexed and Unavailable."""
+        if row.identifier is not None:
+            return await self._by_content_identifier(row.identifier, row.book.metadata)
+        if row.book.content is not None or row.book.sketch is not None:
+            return await self._by_text(row.book)
+        metadata = row.book.metadata
+        answer = None
+        if metadata.identifiers or metadata.external_id is not None:
+            answer = await self._by_catalogue_identifiers(metadata)
+            if answer.items or not (metadata.title or metadata.authors):
+                return answer
+        named = await self._by_name(metadata)
+        return answer if answer is not None and not named.items else named
+
+    async def _by_text(self, book: Submission) -> CheckAnswer:
+        suite = await self._lookup.serving()
+        sketch = await asyncio.to_thread(_sketch, book, suite)
+        answer = await self._lookup.look_up(sketch.to_entry(0), Verified(), None, MOST_BOOKS, suite)
+        if not answer.matches:
+            return CheckAnswer("no", "text", "No book has this text or a part of it.")
+        entry_ids = [match.book.entry.entry_id for match in answer.matches]
+        stored = {
+            each.entry_id: each
+            for each in await self._candidates.read_signatures(entry_ids, suite.minhash, DEFAULT_PAGES)
+        }
+        known = await self._known(match.book.book_id for match in answer.matches)
+        items = []
+        for match in answer.matches:
+            signatures, other = stored.get(match.book.entry.entry_id), known.get(match.book.book_id)
+            if other is None or signatures is None:
+                continue  # gone since
+            candidate = signatures.candidate(suite.minhash, DEFAULT_PAGES)
+            if sketch.pages is None or candidate.pages is None:
+                items.append(_by_length(match, sketch.word_count, book.metadata, other.metadata))
+                continue
+            this = ComparedBook(sketch.pages, sketch.minhash, book.metadata)
+            relation = await self._related(book, this, signatures, candidate)
+            items.append(_by_relation(match, relation, book.metadata, other.metadata))
+        return _answer(items, "text", "Books share text with it, but too little to be copies or parts.")
+
+    async def _related(
+        self, book: Submission, this: ComparedBook, stored: StoredSignatures, other: ComparedBook
+    ) -> Relation:
+        async def contents() -> list[Content | None]:
+            return [book.content, book.content and await self._candidates.read_content(stored.entry_id)]
+
+        return await related(this, other, contents)
+
+    async def _by_content_identifier(self, identifier: Identifier, metadata: Metadata) -> CheckAnswer:
+        answer = await self._identifier_lookup.look_up(identifier, Verified(), None, MOST_BOOKS)
+        known = await self._known(match.book.book_id for match in answer.matches)
+        items = [
+            _by_length(match, identifier.word_count, metadata, other.metadata)
+            for match in answer.matches
+            if (other := known.get(match.book.book_id)) is not None
+        ]
+        return _answer(items, "identifier", "No book is the same by its identifier.")
+
+    async def _by_catalogue_identifiers(self, metadata: Metadata) -> CheckAnswer:
+        wanted = all_normalised(metadata.identifiers)
+        valid = [each for each in wanted if is_valid(each)]
+        near = {other: wrong for wrong in wanted if not is_valid(wrong) for other in nearest_isbns(wrong)}
+        searches = [CandidateSearch(identifiers=[*wanted]), CandidateSearch(identifiers=[*near])]
+        found, meant = await self._names.list_candidates(searches)
+        items = [_by_number(each, _first(wanted, each.metadata.identifiers), metadata) for each in found]
+        if metadata.external_id is not None:
+            own = BookFilter(external_id=metadata.external_id)
+            for book in await self._books.list_books(own, None, 1):
+                described = DescribedBook(book.id, book.metadata, book.page_count)
+                items.append(_by_number(described, metadata.external_id, metadata))
+        if not items:
+            for each in meant:
+                number = _first(near, each.metadata.identifiers)
+                because = f"{near[number]} breaks the rules of its scheme; {number} differs in one place."
+                evidence = CheckEvidence(because, identifier=number)
+                items.append(CheckedBook(each.id, each.metadata.title, "perhaps", evidence))
+        wrong = sorted({*wanted} - {*valid})
+        reason = f"{', '.join(wrong)}: the check digit or the form is wrong." if wrong else None
+        answer = _answer(items, "identifier", reason or "No book has any of these identifiers.")
+        return replace(answer, because=reason or answer.because)
+
+    async def _by_name(self, metadata: Metadata) -> CheckAnswer:
+        description = BookDescription(
+            titles=() if metadata.title is None else (metadata.title,),
+            authors=metadata.authors[:MOST_BOOKS],
+            years=() if metadata.year is None else (metadata.year,),
+            volumes=() if metadata.volume is None else (metadata.volume,),
+        )
+        [found] = await self._reconciliation.candidates([description])
+        if isinstance(found, BookprintError):
+            raise found
+        items = [_by_score(each) for each in found if each.score >= _LEAST_SCORE and metadata.title]
+        return _answer(items, "name", "No book is called so.")
+
+    async def _known(self, book_ids: Iterable[UUID]) -> Mapping[UUID, DescribedBook]:
+        return {book.id: book for book in await self._names.list_by_id(list(book_ids))}
+
+
+def _sketch(book: Submission, suite: Suite) -> Sketch:
+    if book.content is not None:
+        return sketch_under(suite, book.content)
+    assert book.sketch is not None
+    require_recipes(book.sketch, suite)
+    return book.sketch
+
+
+def _answer(items: Sequence[CheckedBook], by: DecidedBy, nothing: str) -> CheckAnswer:
+    """The answer that the best of these books makes; `nothing` says why there is none."""
+    in_order = sorted(items, key=lambda item: VERDICTS.index(item.verdict))[:MOST_BOOKS]
+    if not in_order or in_order[0].verdict == "no":
+        return CheckAnswer("no", by, nothing, in_order)
+    return CheckAnswer(in_order[0].verdict, by, None, in_order)
+
+
+def _by_relation(match: Match, relation: Relation, row: Metadata, book: Metadata) -> CheckedBook:
+    found = relation.classification
+    shared = 0.0 if relation.signals is None else relation.signals.text_shared.least
+    verdict = _verdict_of(found.kind, found.direction, shared)
+    because = found.because
+    if found.kind == "SAME_TEXT" and (other := _other_printing(row, book)):
+        verdict, because = "other_edition", f"{because} {other}"
+    evidence = CheckEvidence(because, found.kind, found.confidence, match.evidence.distance)
+    return CheckedBook(match.book.book_id, match.book.title, verdict, evidence)
+
+
+def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> CheckVerdict:
+    """What a relation says of having a book; `shared` is the share of text that each has of the other."""
+    if kind in ("SAME_PAGINATION", "SAME_TEXT"):
+        return "have"
+    if direction is not None:
+        return "part_of" if direction == "contained_in" else "contains"
+    if kind == "DIFFERENT_PAGINATION" or (kind == "OVERLAPPING_TEXT" and shared >= _MOSTLY):
+        return "other_edition"
+    return "no"
+
+
+def _by_length(match: Match, words: int, row: Metadata, book: Metadata) -> CheckedBook:
+    """What signatures alone say of two books that are near: one text where they are as long, else a part."""
+    ratio, evidence = words / max(match.book.word_count, 1), match.evidence
+    near = evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled
+    inside = max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0)
+    because = f"{evidence.distance} of 128 fingerprint bits differ; it has {ratio:.0%} of the other's words."
+    verdict: CheckVerdict = "no"
+    if evidence.shared is None or near or inside >= _MOSTLY:
+        verdict = (
+            "have" if _ONE_LENGTH <= ratio <= 1 / _ONE_LENGTH else "part_of" if ratio < 1 else "contains"
+        )
+    if verdict == "have" and (other := _other_printing(row, book)):
+        verdict, because = "other_edition", f"{because} {other}"
+    found = CheckEvidence(because, distance=evidence.distance)
+    return CheckedBook(match.book.book_id, match.book.title, verdict, found)
+
+
+def _other_printing(row: Metadata, book: Metadata) -> str | None:
+    """Why two books of one text are of two printings, by what is said of them; None: nothing says so."""
+    if row.year is not None and book.year is not None and row.year != book.year:
+        return f"It is of {row.year}, the other of {book.year}."
+    these, those = set(isbns(row.identifiers)), set(isbns(book.identifiers))
+    return "Their ISBNs differ." if these and those and these.isdisjoint(those) else None
+
+
+def _by_number(book: DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
+    """A book with an identifier of the row; it only may be meant where the names contradict that."""
+    verdict: CheckVerdict = "have"
+    because = f"It has {identifier}."
+    for what, this, that, least, similarity in (
+        ("title", row.title, book.metadata.title, _OTHER_TITLE, title_similarity),
+        ("volume", row.volume, book.metadata.volume, _OTHER_VOLUME, volume_similarity),
+    ):
+        if this and that and similarity(this, that) < least:
+            because, verdict = f"It has {identifier}, but another {what}: {that}.", "perhaps"
+    return CheckedBook(book.id, book.metadata.title, verdict, CheckEvidence(because, identifier=identifier))
+
+
+def _by_score(candidate: Candidate) -> CheckedBook:
+    names = ", ".join(f"{name} {value:.2f}" for name, value in candidate.features.items())
+    evidence = CheckEvidence(f"Likeness of names, 1 at most: {names}.", score=candidate.score)
+    return CheckedBook(candidate.id, candidate.metadata.title, "perhaps", evidence)
+
+
+def _first(wanted: Iterable[str], held: Iterable[str]) -> str:
+    """The first wanted identifier that a book has."""
+    known = set(held)
+    return next(each for each in wanted if each in known)
