@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bench.service.open_loop_driver import Stream, drive, get, post, with_key
+from bench.load.open_loop_driver import Stream, drive, get, post, with_key
 
 
 class _Service(BaseHTTPRequestHandler):

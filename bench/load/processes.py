@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import Lookups, Meter, lookups, served, server_processes
+from bench.load.loaded_service import Lookups, Meter, lookups, served, server_processes
 
 _BOOKS, _ROUNDS, _SECONDS, _WARM_UP = 4_000, 5, 4.0, 1.5
 _QUERIES = {"d = 7": "?d=7", "verified": ""}

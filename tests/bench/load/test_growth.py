@@ -3,7 +3,7 @@
 import pytest
 
 from bench.data.simulated_books import BATCH
-from bench.service.growth import fitting
+from bench.load.growth import fitting
 
 GIGABYTE = 10**9
 

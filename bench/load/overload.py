@@ -24,8 +24,8 @@ import psutil
 from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import Cell, Section, Table
-from bench.service.loaded_service import lookups, served, server_processes
-from bench.service.open_loop_driver import Outcome, Request, Stream, drive, post
+from bench.load.loaded_service import lookups, served, server_processes
+from bench.load.open_loop_driver import Outcome, Request, Stream, drive, post
 from bench.service.service_process import Service, await_jobs, processor_seconds
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 2.0

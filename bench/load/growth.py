@@ -26,7 +26,7 @@ from bench.data.library_servers import Library, client_of, reconcile
 from bench.data.simulated_books import BATCH
 from bench.harness.redis_memory import empty_redis, used
 from bench.harness.report import Section, Table
-from bench.service.loaded_service import Meter, lookups, served
+from bench.load.loaded_service import Meter, lookups, served
 
 _FIRST = 10_000
 _USUAL = 1_000_000

@@ -27,9 +27,9 @@ from bench.data.simulated_books import simulate
 from bench.data.strangers import strangers_per_lookup
 from bench.harness.redis_memory import empty_redis, used, weighed
 from bench.harness.report import CannotMeasure, Section, kept_json, machine
-from bench.service import scale_report
-from bench.service.loaded_service import Meter, lookups, medians, served, server_processes
-from bench.service.open_loop_driver import Stream, delete, drive, get, post
+from bench.load import scale_report
+from bench.load.loaded_service import Meter, lookups, medians, served, server_processes
+from bench.load.open_loop_driver import Stream, delete, drive, get, post
 
 LIBRARIES = (
     Library(75_000, texts=True),

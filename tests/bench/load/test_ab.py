@@ -6,7 +6,7 @@ import pytest
 
 from bench.harness.checkout import this_checkout
 from bench.harness.report import Section
-from bench.service.ab import Figures, Options, Side, over_http, section, signing
+from bench.load.ab import Figures, Options, Side, over_http, section, signing
 
 
 @pytest.mark.slow

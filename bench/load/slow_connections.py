@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.processes import processes
 from bench.harness.report import CannotMeasure, Section
-from bench.service.loaded_service import Lookups, Meter, beside_table, lookups, served
+from bench.load.loaded_service import Lookups, Meter, beside_table, lookups, served
 from bench.service.service_process import Address
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 10.0

@@ -28,9 +28,9 @@ from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.checkout import this_checkout
 from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.service.loaded_service import lookups, served
-from bench.service.open_loop_driver import Loss, Outcome, Stream, drive, post
-from bench.service.overload import lost
+from bench.load.loaded_service import lookups, served
+from bench.load.open_loop_driver import Loss, Outcome, Stream, drive, post
+from bench.load.overload import lost
 from bench.service.service_process import Service
 
 _BOOKS, _REPLACED, _SECONDS = 1_000, 1_000, 3_600.0

@@ -1,4 +1,4 @@
-"""The report of `bench.service.scale`: tables of the figures that lie in the results folder."""
+"""The report of `bench.load.scale`: tables of the figures that lie in the results folder."""
 
 import json
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ from app.embedded import Servers
 from bench.data.bulk_load import book_id
 from bench.data.library_servers import Library
 from bench.harness.report import CannotMeasure, Cell, Table
-from bench.service.open_loop_driver import Outcome, Stream, drive, get
+from bench.load.open_loop_driver import Outcome, Stream, drive, get
 from bench.service.service_process import Address, Service, processor_seconds, running
 
 _REST_SECONDS = 180.0

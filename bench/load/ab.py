@@ -26,7 +26,7 @@ from app.synthesis.library import synthetic_library
 from bench.data.library_servers import Library
 from bench.harness.checkout import Checkout, other_checkout, this_checkout
 from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.service.loaded_service import Lookups, Meter, lookups
+from bench.load.loaded_service import Lookups, Meter, lookups
 from bench.service.service_process import Service, await_jobs, post, processor_seconds, running
 
 _QUERIES = {"d = 7": "?d=7", "d = 23": "?d=23", "verified": ""}

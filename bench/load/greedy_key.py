@@ -15,8 +15,8 @@ from app.stores.postgres.keys import KeyLimits
 from app.wiring import open_services
 from bench.data.library_servers import Library, opened, reconcile
 from bench.harness.report import CannotMeasure, Section, Table
-from bench.service.loaded_service import Lookups, Meter, beside_table, lookups, served
-from bench.service.open_loop_driver import Stream, with_key
+from bench.load.loaded_service import Lookups, Meter, beside_table, lookups, served
+from bench.load.open_loop_driver import Stream, with_key
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 3, 10.0
 _KEYS = 10
