@@ -17,9 +17,7 @@ from app.services.checks import Checks
 from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
-from app.services.decisions import Decisions
 from app.services.descriptions import Descriptions
-from app.services.evidence import EvidenceOfPairs
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
@@ -27,9 +25,11 @@ from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
 from app.services.lookups import Lookup
+from app.services.pairs.decisions import Decisions
+from app.services.pairs.evidence import EvidenceOfPairs
+from app.services.pairs.relate import Relate
+from app.services.pairs.relations import Relations
 from app.services.reconciliation import Reconciliation
-from app.services.relate import Relate
-from app.services.relations import Relations
 from app.services.signing import Extras
 from app.services.similar import BookMap, SimilarBooks
 from app.services.webhooks import Webhooks

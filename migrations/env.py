@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from app.stores.postgres.schema import metadata
+from app.stores.postgres.pairs.schema import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=True)

@@ -1,7 +1,7 @@
 """Books that are related, and their jobs, for tests without a worker."""
 
 from app.core.matching.candidates import SelectionLimits
-from app.services.relate import Relate
+from app.services.pairs.relate import Relate
 from app.stores.postgres.connections import SQL
 from tests.open_services import OpenServices
 

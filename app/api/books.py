@@ -9,7 +9,6 @@ import orjson
 from fastapi import Body, Depends, Query, Response
 from pydantic import Field
 
-from app.api import examples
 from app.api.clusters.answers import ClusterNameAnswer
 from app.api.documents import (
     CLEAN_PATTERN,
@@ -23,7 +22,7 @@ from app.api.documents import (
     file_fields,
     shown,
 )
-from app.api.http import deps
+from app.api.http import deps, examples
 from app.api.http.deps import (
     JSON_LD,
     MARC,

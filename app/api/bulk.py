@@ -5,8 +5,8 @@ from typing import Any
 
 from fastapi import Request
 
-from app.api import examples
 from app.api.books import BookAnswer
+from app.api.http import examples
 from app.api.http.bodies import parsed, validated
 from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines

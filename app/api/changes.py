@@ -9,8 +9,8 @@ from fastapi import Path, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api import examples
 from app.api.documents import CollectionFilter, Document, shown
+from app.api.http import examples
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

@@ -8,9 +8,9 @@ from fastapi import Request
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api import examples
 from app.api.books import book_path
 from app.api.documents import shown
+from app.api.http import examples
 from app.api.http.bodies import parsed, validated
 from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api import examples
 from app.api.documents import Document, Share, shown
+from app.api.http import examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

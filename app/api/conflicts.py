@@ -6,8 +6,8 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api import examples
 from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, shown
+from app.api.http import examples
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

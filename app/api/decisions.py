@@ -7,7 +7,6 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api import examples
 from app.api.documents import (
     Body,
     Clean,
@@ -20,6 +19,7 @@ from app.api.documents import (
     Share,
     shown,
 )
+from app.api.http import examples
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems import Problem, problem_of
@@ -29,7 +29,7 @@ from app.core.model import Metadata
 from app.core.relations.classification import Direction, Kind
 from app.core.relations.related import DecisionVerdict
 from app.core.relations.reviews import worth_of
-from app.services.decisions import (
+from app.services.pairs.decisions import (
     HistoryFilter,
     NewOpinion,
     Opined,

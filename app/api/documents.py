@@ -31,8 +31,8 @@ from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
 from app.core.model import Submission
 from app.core.signatures.json_codec import MAX_COUNT
-from app.services.decisions import ReviewPlace
 from app.services.lookups import Position
+from app.services.pairs.decisions import ReviewPlace
 
 
 def _plain(text: str) -> str:

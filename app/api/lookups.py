@@ -15,8 +15,8 @@ from pydantic import Field, model_validator, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.api import examples
 from app.api.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields, shown
+from app.api.http import examples
 from app.api.http.bodies import validated
 from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep

@@ -8,8 +8,8 @@ from fastapi import Body, Query, Request, Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api import examples
 from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, shown
+from app.api.http import examples
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
@@ -25,8 +25,8 @@ from app.core.relations.related import (
     StoredDecision,
 )
 from app.core.signatures.exact_overlap import ExactOverlap
-from app.services.decisions import NewOpinion
-from app.services.relations import RelationList, effective_of
+from app.services.pairs.decisions import NewOpinion
+from app.services.pairs.relations import RelationList, effective_of
 
 
 class RelationsQuery(PageQuery):

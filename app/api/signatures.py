@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api import examples
 from app.api.documents import Body, Count, Document, Share, WholeNumber, shown
+from app.api.http import examples
 from app.core.book_rules import MAX_PAGES
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES

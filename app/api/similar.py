@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.api import examples
 from app.api.documents import Cursors, Document, PageQuery, shown
+from app.api.http import examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter

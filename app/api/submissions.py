@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api import examples
 from app.api.documents import (
     CLEAN_PATTERN,
     TEXT_PATTERN,
@@ -17,6 +16,7 @@ from app.api.documents import (
     WholeNumber,
     shown,
 )
+from app.api.http import examples
 from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of

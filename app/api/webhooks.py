@@ -9,8 +9,8 @@ from fastapi import Body as FromBody, Path, Query, Response
 from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
-from app.api import examples
 from app.api.documents import Body, Cursors, Document, PageQuery, shown
+from app.api.http import examples
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
 from app.api.http.routes import SubjectRouter

@@ -14,10 +14,9 @@ from app.cli.completeness import completeness
 from app.cli.conflicts import conflicts
 from app.cli.decisions import decide, decisions, reviews
 from app.cli.demo import demo
-from app.cli.evidence import relation
 from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
-from app.cli.lookup import lookup, master_copy, similar
+from app.cli.lookup import lookup, master_copy, relation, similar
 from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker

@@ -1,7 +1,7 @@
-"""`bookprint lookup`, `similar` and `master-copy`: answers about one book, and how it is named."""
+"""`bookprint lookup`, `similar`, `relation`, `master-copy`: answers about books, and how they are named."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
 import orjson
@@ -22,6 +22,9 @@ from bookprint_client.calls import PagedCall
 if TYPE_CHECKING:
     from app.core.model import Submission
 
+_BookName = Annotated[
+    str, typer.Argument(metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book.")
+]
 _MEASURES = ("distance", "jaccard", "in other", "in this")
 _Question = PagedCall[Any, NearDuplicate]
 
@@ -165,6 +168,28 @@ def _similar_drawn(item: SimilarBookAnswer) -> dict[str, RenderableType]:
     similarity, title, authors, book_id = _similar_cells(item)
     name = f"{title} ({authors})" if authors else title
     return {"similarity": similarity, "book": stacked(name, book_id)}
+
+
+def relation(
+    this: _BookName,
+    other: _BookName,
+    form: Annotated[
+        Literal["json", "annotations", "tei", "csv"],
+        typer.Option("--format", help="JSON; W3C Web Annotations; a TEI standOff; or a row for each run."),
+    ] = "json",
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+) -> None:
+    """Print how two books of the service are related, with the pages that match, as seen from the first."""
+    with service_at(url, key) as service:
+        pair = named_book(service, this), named_book(service, other)
+        if form == "json":
+            print_json(service.send(calls.read_relation(*pair)))
+            return
+        text = service.send(calls.read_evidence(*pair, form))
+    console = results()
+    console.file.write(printable(text) if console.is_terminal else text)
+    console.file.flush()
 
 
 def master_copy(

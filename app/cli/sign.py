@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.catalog.identifiers import isbns
-from app.cli.evidence import write_pair_page
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
 from app.cli.lookup import read_one_book, read_signatures
 from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
@@ -118,7 +117,7 @@ def compare(
     """
     try:
         if html is not None:
-            write_pair_page(html, this, other)
+            _write_pair_page(html, this, other)
         comparison = compared(_identifier(this), _identifier(other))
     except BookprintError as exc:
         raise UserError(str(exc), FAILED) from exc
@@ -130,6 +129,24 @@ def compare(
     status = {"same": 0, "different": DIFFERENT, "unsure": UNSURE}[comparison.verdict]
     if status:
         raise typer.Exit(status)
+
+
+def _write_pair_page(out: Path, this: str, other: str) -> None:
+    """Write the page of two files; raises UserError."""
+    from app.services.pairs.evidence import shown_pair
+    from app.web.pair import self_contained_page
+
+    read = []
+    for name in (this, other):
+        file = Path(name)
+        if not file.exists() or file.suffix.lower() == ".json":
+            raise UserError(f"{name} is no file with a text. --html shows the texts of two files.", 2)
+        book = read_one_book(file)
+        read.append(replace(book, metadata=replace(book.metadata, title=book.metadata.title or file.name)))
+    try:
+        out.write_text(self_contained_page(shown_pair(*read)), encoding="utf-8", errors="replace")
+    except OSError as exc:
+        raise UserError(f"{out} cannot be written: {exc.strerror}.", 2) from exc
 
 
 def _identifier(book: str) -> Identifier:

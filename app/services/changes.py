@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from app.core.errors import BookprintError, InvalidInput
-from app.services.relations import Waiting, nothing
+from app.services.pairs.relations import Waiting, nothing
 from app.stores.postgres.changes import Change, ChangeFeed, ChangeType as ChangeType, FeedBounds, FeedPage
 
 

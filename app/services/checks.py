@@ -24,8 +24,8 @@ from app.core.signatures.identifier import Identifier
 from app.core.signatures.sketch import sketch_under
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Lookup, Match, Verified
+from app.services.pairs.relate import related
 from app.services.reconciliation import Reconciliation
-from app.services.relate import related
 from app.services.signing import require_recipes
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries

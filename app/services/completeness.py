@@ -15,7 +15,7 @@ from app.core.clusters.scanned_book import ScannedBook
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from app.core.model import PAGE_BREAK
 from app.core.signatures.sketch import page_signatures
-from app.services.relations import effective_of
+from app.services.pairs.relations import effective_of
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 

@@ -14,7 +14,7 @@ from app.core.model import Book, CatalogRecord
 from app.core.relations.classification import RELATED
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
-from app.services.relations import effective_of
+from app.services.pairs.relations import effective_of
 from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 

@@ -233,7 +233,7 @@ class Lookup:
         if collection is not None and hits.size > _MOST_SINGLE:
             hits, collection = hits.only(await self._entries.read_members(collection)), None
         while True:
-            page = _cut_out(_first(hits, most), after, limit)
+            page = _cut_out(hits.part(0, most), after, limit)
             wanted = page.entry_ids.tolist()
             if collection is None:
                 current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
@@ -244,10 +244,10 @@ class Lookup:
             shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.deleted]))
-            page = _cut_out(_first(hits, most), after, limit)
+            page = _cut_out(hits.part(0, most), after, limit)
             if shown.keys() >= set(page.entry_ids.tolist()):
                 break
-        hits = _first(hits, most)
+        hits = hits.part(0, most)
         matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
         more = matches and _cut_out(hits, after, limit + 1).size > limit
         last = position_of(matches[-1]) if more else None
@@ -337,7 +337,7 @@ async def find(
             if among is None:
                 hits = flat.nearest(fingerprint.bits, k + spare)
             else:
-                hits = _first(flat.among(among, fingerprint.bits, LAST_DISTANCE - 1), k + spare)
+                hits = flat.among(among, fingerprint.bits, LAST_DISTANCE - 1).part(0, k + spare)
             # Farther out than the last hit, books that were not read could come before a pending one.
             reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
             return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
@@ -377,30 +377,18 @@ def _merged(hits: Hits, positions: Sequence[Position]) -> Hits:
     if not positions:
         return hits
     entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
-    distances = np.array([position.distance for position in positions], dtype=np.uint8)
-    others = hits.without(entry_ids)
-    return Hits(
-        np.concatenate([others.entry_ids, entry_ids]),
-        np.concatenate([others.distances, distances]),
-    ).sorted()
+    return hits.joined(Hits(entry_ids, np.array([each.distance for each in positions], dtype=np.uint8)))
 
 
-def _first(hits: Hits, most: int | None) -> Hits:
-    return Hits(hits.entry_ids[:most], hits.distances[:most])
+def _start(hits: Hits, after: Position | None) -> int:
+    """The number of hits up to `after`."""
+    return 0 if after is None else hits.place(after.distance, after.entry_id)
 
 
 def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
     """Up to `limit` hits behind `after`."""
     start = _start(hits, after)
-    return Hits(hits.entry_ids[start : start + limit], hits.distances[start : start + limit])
-
-
-def _start(hits: Hits, after: Position | None) -> int:
-    """The number of hits up to `after`."""
-    if after is None:
-        return 0
-    near, far = np.searchsorted(hits.distances, [after.distance, after.distance + 1])
-    return int(near + np.searchsorted(hits.entry_ids[near:far], after.entry_id, side="right"))
+    return hits.part(start, start + limit)
 
 
 def query_entry(

@@ -27,7 +27,7 @@ from app.core.relations.classification import RELATED
 from app.core.text.names import folded
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
-from app.services.relations import effective_of
+from app.services.pairs.relations import effective_of
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 

@@ -10,7 +10,7 @@ from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, 
 from app.core.relations.related import MatchedRun
 from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
-from app.services.evidence import LONGEST_SHOWN, PairedBook, ShownPair
+from app.services.pairs.evidence import LONGEST_SHOWN, PairedBook, ShownPair
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from app.api.examples import FINGERPRINT, SIGNATURES
+from app.api.http.examples import FINGERPRINT, SIGNATURES
 from tests.api.library import prose
 
 # The tests share one application: what is refused leaves nothing behind.

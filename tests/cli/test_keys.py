@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.api.examples import SECRET
+from app.api.http.examples import SECRET
 from app.cli.listening import auth_at
 from app.settings import Settings
 from tests.cli.command_line import bookprint, serving

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from app.api import examples
+from app.api.http import examples
 
 ROOT = Path(__file__).parents[2] / "examples"
 KEY = examples.CLUSTER_NAME["key"]

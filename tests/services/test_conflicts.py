@@ -13,7 +13,7 @@ from app.core.matching.conflicts import ConflictBy, MetadataConflict
 from app.core.model import Book, Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services import conflicts
-from app.services.decisions import NewOpinion
+from app.services.pairs.decisions import NewOpinion
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR

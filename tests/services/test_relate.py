@@ -16,7 +16,7 @@ from app.core.relations.related import RelatedBook
 from app.core.relations.relation import CLASSIFIER
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
-from app.services.relate import PairsFailed
+from app.services.pairs.relate import PairsFailed
 from app.settings import Settings
 from app.stores.postgres import relation_queries
 from app.stores.postgres.connections import SQL

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_pages
 from app.services.books import new_book_id
-from app.services.relations import effective_of
+from app.services.pairs.relations import effective_of
 from app.settings import Settings
 from app.stores.postgres.audit import AuditFilter
 from app.stores.postgres.connections import SQL

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api import examples
 from app.api.documents import CollectionFilter, Document, PageQuery, Share, shown
+from app.api.http import examples
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.classification import Kind

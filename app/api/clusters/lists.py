@@ -6,9 +6,9 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api import examples
 from app.api.clusters.answers import ClusterLinks, ClusterNameAnswer, cluster_path
 from app.api.documents import CollectionFilter, Document, PageQuery, Share, shown
+from app.api.http import examples
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.classification import Kind

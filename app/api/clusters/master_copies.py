@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api import examples
 from app.api.clusters.answers import BestCopyAnswer, ClusterNameAnswer, cluster_path
 from app.api.documents import Document, Share, shown
+from app.api.http import examples
 from app.core.book_rules import MAX_PAGES
 from app.core.clusters.clustering import By
 from app.core.relations.alignment import Unit

@@ -5,12 +5,11 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from app.api import examples
 from app.api.clusters.answers import ClusterAnswer, ClusterQuery, MemberQuery, cluster_path
 from app.api.clusters.lists import ClusterList, ClusterListQuery, ListedClusterAnswer
 from app.api.clusters.master_copies import MasterCopyAnswer, MasterCopyQuery
 from app.api.documents import Cursors
-from app.api.http import deps
+from app.api.http import deps, examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
 from app.api.http.routes import SubjectRouter

@@ -11,7 +11,7 @@ import structlog
 from fastapi import Depends, Header, Path, Request
 from pydantic import BeforeValidator
 
-from app.api import examples
+from app.api.http import examples
 from app.api.http.admission import Permit
 from app.api.http.metrics import Metrics
 from app.api.http.problems import RequestRefusal

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookups import Nearest, Question, Verified, Within
-from app.services.relations import Relations
+from app.services.pairs.relations import Relations
 from app.services.webhooks import Webhooks
 from app.wiring import Services
 

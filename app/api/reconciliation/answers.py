@@ -11,8 +11,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
-from app.api import examples
 from app.api.documents import Document, shown
+from app.api.http import examples
 from app.api.http.problems import Problem, problem_of
 from app.api.reconciliation.queries import (
     BATCH_SIZE,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api import examples
 from app.api.documents import Body, shown
+from app.api.http import examples
 from app.catalog.reconciliation import (
     MOST_CANDIDATES,
     RELATIONS,

@@ -10,7 +10,7 @@ import orjson
 from fastapi import HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from app.api import examples
+from app.api.http import examples
 from app.api.http.bodies import UnparsableJson, parsed, validated
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems

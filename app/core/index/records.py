@@ -85,6 +85,22 @@ class Hits:
         kept = np.isin(self.entry_ids, entry_ids)
         return Hits(self.entry_ids[kept], self.distances[kept])
 
+    def part(self, start: int, end: int | None) -> "Hits":
+        return Hits(self.entry_ids[start:end], self.distances[start:end])
+
+    def place(self, distance: int, entry_id: int) -> int:
+        """The number of hits up to an entry at a distance, where they are sorted."""
+        near, far = np.searchsorted(self.distances, [distance, distance + 1])
+        return int(near + np.searchsorted(self.entry_ids[near:far], entry_id, side="right"))
+
+    def joined(self, others: "Hits") -> "Hits":
+        """These and others, nearest first; an entry in both is at the distance of the others."""
+        rest = self.without(others.entry_ids)
+        return Hits(
+            np.concatenate([rest.entry_ids, others.entry_ids]),
+            np.concatenate([rest.distances, others.distances]),
+        ).sorted()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from httpx import AsyncClient
 
-from app.services.decisions import NewOpinion
+from app.services.pairs.decisions import NewOpinion
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.pairs.decisions import DecisionStore, HistoryFilter

@@ -7,7 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
-from app.stores.postgres.schema import metadata
+from app.stores.postgres.pairs.schema import metadata
 
 
 def test_the_migrated_schema_is_the_one_of_the_stores(database_url: str) -> None:

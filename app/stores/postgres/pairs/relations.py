@@ -19,8 +19,8 @@ from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows, to_json
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.reviews import update_reviews
+from app.stores.postgres.pairs.schema import relations
 from app.stores.postgres.rows import array_parameters, columns, is_json
-from app.stores.postgres.schema import relations
 
 _COLUMNS = columns(relations, without=["related_at"])
 

@@ -19,7 +19,7 @@ from app.core.relations.word_differences import Difference, Passage, common_word
 from app.core.signatures.sketch import page_signatures, sketch
 from app.core.text.page_furniture import printed_numbers
 from app.services.books import Books
-from app.services.relations import Relations, effective_of
+from app.services.pairs.relations import Relations, effective_of
 
 MOST_COMPARED = 200
 """Pages of a book whose words are compared with those of the other one, evenly over the book."""
