@@ -147,14 +147,31 @@ async def test_generated_client_can_use_every_operation(
     decision = models.DecisionBody.from_dict({"kind": "OVERLAPPING_TEXT"})
     assert call("relations", "decide", 200, **pair, body=decision).confidence == 1
     call("relations", "withdraw", 204, **pair)
+    assert len(call("decisions", "list_reviews", 200).items) == 1
+    rejected = models.DecisionItem.from_dict(
+        {"left": str(book.id), "right": str(copy.id), "verdict": "rejected"}
+    )
+    [decided] = call("decisions", "decide_many", 200, body=models.DecisionsBody(items=[rejected])).items
+    assert (decided.status, decided.outcome) == (200, "counts")
+    withdrawn = models.DecisionItem.from_dict(
+        {"left": str(book.id), "right": str(copy.id), "verdict": "withdrawn"}
+    )
+    call("decisions", "decide_many", 200, body=models.DecisionsBody(items=[withdrawn]))
+    history = call("decisions", "list_decisions", 200).items
+    assert [each.verdict for each in history] == ["withdrawn", "rejected", "withdrawn", "kind"]
     assert call("completeness", "read_completeness", 409, book_id=book.id).errors[0].field == "id"
 
     cluster = call("clusters", "read_cluster_of_book", 200, book_id=copy.id)
     assert call("clusters", "read_cluster", 200, cluster_id=cluster.key).size == 2
+    assert [each.size for each in call("clusters", "list_clusters", 200).items] == [2]
     master_copy = call("clusters", "read_master_copy", 200, cluster_id=cluster.key, limit=1)
     assert [page.page for page in master_copy.items] == [0]
     [conflict] = call("conflicts", "list_conflicts", 200, by=models.ListConflictsBy.TEXT).items
     assert [each.identifiers for each in conflict.books] == [isbns[1:], isbns[:1]]
+
+    rows = BytesIO(b'{"isbn": "9783161484100"}\n{"title": 1}\n')
+    answered = call("checks", "check_rows", 200, body=file_type(rows)).payload.read()
+    assert [json.loads(line).get("verdict") for line in answered.splitlines()] == ["have", None]
 
     assert call("reconciliation", "manifest", 200).versions == ["0.2"]
     queries = json.dumps(

@@ -18,8 +18,8 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.pairs.relate import PairsFailed
 from app.settings import Settings
-from app.stores.postgres import relation_queries
 from app.stores.postgres.connections import SQL
+from app.stores.postgres.pairs import relation_queries
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned

@@ -33,7 +33,7 @@ def _new_text() -> Json:
     return {"text": prose(next(SEEDS), 60)}
 
 
-def _sent(operation: Operation) -> Json:
+def _sent(operation: Operation, names: Json) -> Json:
     """What makes each operation do what it is there for."""
     lines = {"Content-Type": "application/x-ndjson"}
     bodies: dict[Operation, Json] = {
@@ -42,8 +42,12 @@ def _sent(operation: Operation) -> Json:
         ("PATCH", "/v1/books/{book_id}"): {"json": {"title": "Another"}},
         ("PUT", "/v1/books/{book_id}/content"): {"json": _new_text()},
         ("PUT", "/v1/books/{book_id}/relations/{other_id}/decision"): {"json": {"kind": "SAME_TEXT"}},
+        ("POST", "/v1/decisions"): {
+            "json": {"items": [{"left": names["book_id"], "right": names["other_id"], "verdict": "rejected"}]}
+        },
         ("POST", "/v1/webhooks"): {"json": {"url": "https://93.184.215.14/changes"}},
         ("POST", "/v1/lookups"): {"json": _new_text()},
+        ("POST", "/v1/checks"): {"content": json.dumps(_new_text()), "headers": lines},
         ("POST", "/reconcile"): {"data": {"queries": '{"q0": {"query": "Emma"}}'}},
     }
     return bodies.get(operation, {})
@@ -60,7 +64,9 @@ LEAVES: dict[Operation, str | None] = {
     ("POST", "/v1/webhooks"): "webhook.created",
     ("DELETE", "/v1/webhooks/{webhook_id}"): "webhook.deleted",
     ("POST", "/v1/webhooks/{webhook_id}/rotate"): "webhook.rotated",
+    ("POST", "/v1/decisions"): "decision.made",
     ("POST", "/v1/lookups"): None,
+    ("POST", "/v1/checks"): None,
     ("POST", "/reconcile"): None,
 }
 """The entry of each operation that is no GET."""
@@ -85,7 +91,7 @@ async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
 
 async def _ask(client: AsyncClient, operation: Operation, key: str | None, names: Json) -> Response:
     method, path = operation
-    sent = _sent(operation)
+    sent = _sent(operation, names)
     headers = sent.pop("headers", {}) | ({} if key is None else {"X-API-Key": key})
     return await client.request(method, path.format_map(names), headers=headers, **sent)
 

@@ -26,6 +26,7 @@ OURS, THEIRS = "Harbour Library", "Hill Library"
 SEEDS = count(31_000)
 BOOK, CONTENT = "/v1/books/{book_id}", "/v1/books/{book_id}/content"
 DECISION = "/v1/books/{book_id}/relations/{other_id}/decision"
+DECISIONS = "/v1/decisions"
 
 
 def text() -> Json:
@@ -40,6 +41,7 @@ OUTSIDE: dict[tuple[str, str], list[Json]] = {
     ("DELETE", BOOK): [{}],
     ("PUT", DECISION): [{"json": {"kind": "SAME_TEXT"}}, {"json": "rejected"}],
     ("DELETE", DECISION): [{}],
+    ("POST", DECISIONS): [{"verdict": "rejected"}, {"kind": "SAME_TEXT"}, {"verdict": "withdrawn"}],
 }
 """What each operation that writes is asked outside the collection, but for those of administrators."""
 
@@ -116,7 +118,14 @@ async def test_every_operation_that_writes_is_refused_outside_the_collection(
                 continue
             for pair in [(theirs, others[0]), (theirs, others[1]), (theirs, ours), (nobodys, ours)]:
                 for one, other in (pair, pair[::-1]):
-                    if one is ours and path != DECISION:
+                    if one is ours and path not in {DECISION, DECISIONS}:
+                        continue
+                    if path == DECISIONS:
+                        item = request | {"left": one["id"], "right": other["id"]}
+                        answer = await client.post(path, json={"items": [item]})
+                        assert [each["status"] for each in answer.json()["items"]] == [403], answer.text
+                        alone = {"items": [item], "all_or_none": True}
+                        assert (await client.post(path, json=alone)).status_code == 403
                         continue
                     named = path.format(book_id=one["id"], other_id=other["id"])
                     refused = problem(await client.request(method, named, **request), 403)

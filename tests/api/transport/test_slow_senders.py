@@ -11,8 +11,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from app.api import bulk
-from app.api.http import bodies, connections
+from app.api.http import bodies, connections, lines
 from app.api.http.bodies import BodyTooSlow, paced
 from tests.api.transport.real_server import listening
 
@@ -173,7 +172,7 @@ async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
 async def test_lines_that_come_byte_by_byte_end_the_answer(
     application: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BULK_GRACE_SECONDS", 0.4)
+    monkeypatch.setattr(lines, "BULK_GRACE_SECONDS", 0.4)
     async with listening(application) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
