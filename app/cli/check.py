@@ -132,13 +132,16 @@ def _read(
 
     try:
         if book_list == _STDIN:
-            yield "standard input", 1.0, Submission(content=content_from_text(sys.stdin.read()))
+            text = sys.stdin.buffer.read().decode("utf-8")
+            yield "standard input", 1.0, Submission(content=content_from_text(text))
             return
         path = Path(book_list)
         size = sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
         with ReadingProcesses(processes or cores(), read_book, (Submission, Refusal)) as reading:
             for book, result in results_of(reading, listed_books(path, columns)):
                 yield book.place, book.position / max(size, 1), result
+    except UnicodeDecodeError as exc:
+        raise UserError(f"Standard input is no UTF-8 at byte {exc.start + 1:,}. Send UTF-8.", 2) from exc
     except InvalidInput as exc:
         raise UserError(f"{book_list}: {exc}", 2) from exc
     except OSError as exc:

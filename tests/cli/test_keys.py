@@ -10,6 +10,7 @@ import pytest
 
 from app.api.http.examples import SECRET
 from app.cli.listening import auth_at
+from app.cli.output import UserError
 from app.settings import Settings
 from tests.cli.command_line import bookprint, serving
 from tests.secret_search import ADMIN_KEY, lines_with_secrets
@@ -127,3 +128,9 @@ def test_where_others_log_in_it_says_that_they_need_no_key(
     for auth, host, told in (("auto", "127.0.0.1", said), ("auto", "0.0.0.0", False), ("keys", "::1", False)):
         auth_at(host, Settings(BOOKPRINT_AUTH=auth))
         assert ("every user of this machine" in " ".join(capsys.readouterr().err.split())) == told
+
+
+def test_two_opinions_take_keys() -> None:
+    with pytest.raises(UserError, match="BOOKPRINT_AUTH=keys"):
+        auth_at("127.0.0.1", Settings(BOOKPRINT_AUTH="off", BOOKPRINT_OPINIONS=2))
+    assert auth_at("127.0.0.1", Settings(BOOKPRINT_AUTH="keys", BOOKPRINT_OPINIONS=2)) == "keys"
