@@ -8,6 +8,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api.documents import (
+    CLEAN_PATTERN,
     Body,
     Clean,
     CollectionFilter,
@@ -45,15 +46,16 @@ MOST_DECISIONS = 500
 _LONGEST_NOTE = 1_000  # characters
 _LONGEST_WORD = 100
 
+_Word = Annotated[str, Field(max_length=_LONGEST_WORD, json_schema_extra=CLEAN_PATTERN), Clean]
+_Note = Annotated[str, Field(max_length=_LONGEST_NOTE, json_schema_extra=CLEAN_PATTERN), Clean]
+
 
 class ReviewQuery(PageQuery):
     """The relations to list; of the two books, one has to fit."""
 
     kind: Kind | None = Field(default=None, description="Only of this kind.")
     collection: CollectionFilter = Field(default=None, description="Only with a book of this collection.")
-    language: Annotated[str, Clean] | None = Field(
-        default=None, max_length=_LONGEST_WORD, description="Only with a book in this language."
-    )
+    language: _Word | None = Field(default=None, description="Only with a book in this language.")
     year: int | None = Field(default=None, ge=-9999, le=9999, description="Only with a book of this year.")
 
     def to_filter(self) -> ReviewFilter:
@@ -127,9 +129,7 @@ class DecisionItem(OneOfBody):
         default=None, description="`withdrawn` ends the decision there is, or takes one's own opinion back."
     )
     kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
-    note: Annotated[str, Clean] | None = Field(
-        default=None, max_length=_LONGEST_NOTE, description="For those who read the history."
-    )
+    note: _Note | None = Field(default=None, description="For those who read the history.")
 
     def to_opinion(self) -> NewOpinion:
         return NewOpinion(self.left, self.right, self.verdict or "kind", self.kind, self.note)
@@ -185,9 +185,7 @@ class DecidedList(Document):
 class HistoryQuery(PageQuery):
     """The decisions to list; what is left out counts for any."""
 
-    by: Annotated[str, Clean] | None = Field(
-        default=None, max_length=_LONGEST_WORD, description="Only those of the key with this name."
-    )
+    by: _Word | None = Field(default=None, description="Only those of the key with this name.")
     after: Moment | None = Field(
         default=None, description="Only those made after this time, as 2027-01-31T18:00:00Z."
     )

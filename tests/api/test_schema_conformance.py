@@ -118,9 +118,10 @@ def keep_rules_between_requests(case: schemathesis.Case) -> None:
     case.query.pop("cursor", None)
     case.query.pop("after", None)
     case.headers.pop("If-Match", None)
-    if "d" in case.query:
-        # OpenAPI has no rule for two parameters.
-        case.query.pop("k", None)
+    # OpenAPI has no rule for two parameters.
+    for one, other in (("d", "k"), ("min_size", "max_size")):
+        if one in case.query:
+            case.query.pop(other, None)
 
 
 def is_beyond_schema(kind: str, field: str) -> bool:
