@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.datastructures import State
 from starlette.middleware import Middleware
+from starlette.staticfiles import StaticFiles
 
 from app.api import (
     audit,
@@ -45,6 +46,8 @@ from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
+from app.web import library, sign_in
+from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
 
 ROUTERS = [
@@ -55,6 +58,9 @@ ROUTERS = [
     )
 ]
 """The routers of all subjects, in the order in which they are described."""
+
+PAGES = [module.router for module in (library, sign_in)]
+"""The routers of the pages for people."""
 
 _DESCRIPTION = """
 Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
@@ -77,11 +83,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     metrics = Metrics()
     app = _without_routes(settings, metrics)
     _set_state(app.state, settings, metrics)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *PAGES):
         app.router.routes += router.routes
     add_docs(app)
+    app.mount("/static", StaticFiles(packages=[("app.web", "static")]))
     require_scopes(app.routes)  # of every route there is, so after all of them
-    install_handlers(app)
+    install_handlers(app, page_of_problem)
     return app
 
 

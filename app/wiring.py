@@ -10,6 +10,7 @@ from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
+from app.services.access.sessions import Sessions
 from app.services.books import Backlog, Books, Ingest
 from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
@@ -50,6 +51,7 @@ from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relation_queries import CandidateStore, RelationQueries
 from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.pairs.reviews import ReviewQueries
+from app.stores.postgres.sessions import SessionStore
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.client import open_client
@@ -91,6 +93,7 @@ class Services:
     changes: Changes
     webhooks: Webhooks
     keys: Keys
+    sessions: Sessions
     audit: Audit
     limits: Limits
     jobs: Jobs
@@ -158,6 +161,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     read_books = Books(books, entries)
     bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
     names = NameQueries(database)
+    keys = Keys(
+        KeyStore(database),
+        settings.bootstrap_key,
+        KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
+    )
     reconciliation = Reconciliation(names, lookup, identifier_lookup, related)
     relations = Relations(related, TextStore(database))
 
@@ -195,11 +203,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         reconciliation=reconciliation,
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
-        keys=Keys(
-            KeyStore(database),
-            settings.bootstrap_key,
-            KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
-        ),
+        keys=keys,
+        sessions=Sessions(SessionStore(database), keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
         audit=Audit(AuditStore(database), settings.audit_days),
         jobs=Jobs(jobs),

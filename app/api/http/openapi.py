@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
 from app.api.http import files
@@ -146,12 +146,7 @@ class DescribedApi(FastAPI):
 
 
 def add_docs(app: FastAPI) -> None:
-    """Serve the page at /docs and the files it needs below it; / leads there."""
-
-    @app.get("/", include_in_schema=False)
-    async def root() -> RedirectResponse:
-        # Relative, because a proxy may serve the API below another path.
-        return RedirectResponse("docs", 307)
+    """Serve the page at /docs and the files it needs below it."""
 
     @app.get("/docs", include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:

@@ -3,7 +3,7 @@
 An error carries its own status, title and remedy; here stands what HTTP adds to them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -153,7 +153,10 @@ def problem_of(error: Exception) -> Problem:
 
 def problem_response(error: Exception) -> Response:
     """The problem document for an error; one that is not foreseen here is an internal error."""
-    problem, headers = _answer(error)
+    return _document(*_answer(error))
+
+
+def _document(problem: Problem, headers: Mapping[str, str]) -> Response:
     return Response(problem.model_dump_json(), problem.status, headers=dict(headers), media_type=MEDIA_TYPE)
 
 
@@ -252,15 +255,19 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
 _DENIED = frozenset({401, 403, 429})
 
 
-def install_handlers(app: FastAPI) -> None:
-    """Let the application answer every foreseen error, the router's own included, with a problem."""
+def install_handlers(app: FastAPI, page_of: Callable[[Request, Problem], Response | None]) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem.
+
+    `page_of` shows it to people; None: a program asked.
+    """
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
             error = HTTPException(
                 405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
             )
-        response = problem_response(error)
+        problem, headers = _answer(error)
+        response = page_of(request, problem) or _document(problem, headers)
         if isinstance(error, BookprintError) and response.status_code in _DENIED:
             app.state.metrics.count_denied(error.problem)
         return response

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.http.admission import Admission, brings_body
 from app.api.http.bodies import BodyRequest, media_type, require_json, require_uncompressed
 from app.api.http.usage import caller_of, pass_within_limits
-from app.services.access.keys import ANYONE, NO_LIMITS, SCOPES, Scope as KeyScope, ScopeMissing
+from app.services.access.keys import ANYONE, NO_LIMITS, SCOPES, Caller, Scope as KeyScope, ScopeMissing
 
 NEEDED = "x-scope"
 """Name under which an operation's description has its scope."""
@@ -33,8 +33,8 @@ SCHEMES = {
 
 FORM = "multipart/form-data"
 
-_OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json"})
-"""The description of the API, which holds no secret."""
+_OPEN_PATHS = frozenset({"/docs", "/openapi.json", "/static"})
+"""The description of the API and the files of the pages, which hold no secret."""
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -82,7 +82,7 @@ class ScopedRoute(APIRoute):
         if self._scope is None or scope["method"] not in (self.methods or ()):
             await super().handle(scope, receive, send)
             return
-        caller = await caller_of(scope) if scope["app"].state.asks_for_keys else ANYONE
+        caller = await self.caller(scope) if scope["app"].state.asks_for_keys else ANYONE
         if not caller.may(self._scope):
             raise ScopeMissing(self._scope)
         scope.setdefault("state", {})["caller"] = caller
@@ -90,6 +90,10 @@ class ScopedRoute(APIRoute):
             await self._with_permit(scope, receive, send)
         else:
             await pass_within_limits(self._with_permit, self._is_lookup, scope, receive, send)
+
+    async def caller(self, scope: Scope) -> Caller:
+        """Whose request it is, where keys are asked for; raises as `caller_of` does."""
+        return await caller_of(scope)
 
     async def _with_permit(self, scope: Scope, receive: Receive, send: Send) -> None:
         admission: Admission = scope["app"].state.admission
@@ -136,6 +140,8 @@ class ScopedRoute(APIRoute):
 class SubjectRouter:
     """The routes of one subject, each with the scope that it needs: `@router.get("/x", scope="read")`."""
 
+    route_class = ScopedRoute
+
     def __init__(self, prefix: str = "", *, tag: str, description: str | None = None) -> None:
         self.routes: list[ScopedRoute] = []
         self.subject = {"name": tag, "description": description} if description else None
@@ -160,7 +166,7 @@ class SubjectRouter:
         self, method: str, path: str, scope: KeyScope | None, options: dict[str, Any]
     ) -> Callable[[Endpoint], Endpoint]:
         def add(endpoint: Endpoint) -> Endpoint:
-            route = ScopedRoute(
+            route = self.route_class(
                 self._prefix + path,
                 endpoint,
                 scope=scope,

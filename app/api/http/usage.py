@@ -192,11 +192,17 @@ async def caller_of(scope: Scope) -> Caller:
     known: Keys = scope["app"].state.services.keys
     caller = await known.caller_of(_sent_key(Headers(scope=scope)))
     if caller is None:
-        limits: Limits = scope["app"].state.services.limits
-        address, *_ = scope.get("client") or ("",)
-        attempts = await limits.take_attempt(address)
-        raise LimitReached([attempts]) if attempts is not None and attempts.is_refusal else NoValidKey
+        await count_attempt(scope)
+        raise NoValidKey
     return caller
+
+
+async def count_attempt(scope: Scope) -> None:
+    """Count a request without a valid key; raises `LimitReached` where many came from its address."""
+    address, *_ = scope.get("client") or ("",)
+    attempts = await _limits(scope).take_attempt(address)
+    if attempts is not None and attempts.is_refusal:
+        raise LimitReached([attempts])
 
 
 def _sent_key(headers: Headers) -> str | None:

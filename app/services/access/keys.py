@@ -165,7 +165,10 @@ class Keys:
         All valid keys are held by their hashes, and no others. So the time of a refusal is no hint, and the
         hash of a key that is guessed leads nowhere near that of another.
         """
-        sent = key_hash(text or "")
+        return await self.caller_of_hash(key_hash(text or ""))
+
+    async def caller_of_hash(self, sent: bytes) -> Caller | None:
+        """Whose key has this hash; None as for `caller_of`."""
         if self._admin_hash is not None and hmac.compare_digest(sent, self._admin_hash):
             return ADMINISTRATOR
         caller = (await self._valid_since(_TRUSTED_SECONDS)).get(sent)

@@ -302,6 +302,17 @@ keys = Table(
     Column("revoked_at", TIMESTAMP(timezone=True)),
 )
 
+# Of people who have signed in to the pages.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("hash", LargeBinary, nullable=False, unique=True),  # SHA-256 of the token
+    Column("key_hash", LargeBinary, nullable=False),  # SHA-256 of the key, which the environment may have set
+    Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
+    Column("expires_at", TIMESTAMP(timezone=True), nullable=False),
+)
+
 # No foreign keys: an entry tells of what is gone, too.
 audit = Table(
     "audit",

@@ -64,7 +64,9 @@ async def test_a_run_puts_its_books_in_a_collection(services: OpenServices) -> N
     held = await services.books.search(BookFilter(), None, 10)
 
     # What is there already stays in its collection.
-    assert Counter(book.metadata.collection for book in held) == Counter([None, "Hill Library", "Harbour Library"])
+    assert Counter(book.metadata.collection for book in held) == Counter(
+        [None, "Hill Library", "Harbour Library"]
+    )
 
 
 async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:

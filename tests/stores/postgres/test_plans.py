@@ -38,7 +38,7 @@ IN_TRANSACTIONS = {
 }
 """Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""
 
-BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "vectors", "webhooks"}
+BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "sessions", "vectors", "webhooks"}
 """Modules whose statements read ranges, or tables that stay small; no lookup waits for them."""
 
 SMALL = {"suites"}

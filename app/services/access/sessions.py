@@ -1,0 +1,66 @@
+"""Sessions of people in browsers: a key is sent once, and a random token stands for it from then on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from secrets import token_urlsafe
+from uuid import UUID, uuid4
+
+from app.services.access.keys import Caller, Keys, NoValidKey
+from app.stores.postgres.keys import key_hash
+from app.stores.postgres.sessions import SessionStore
+
+LASTING = timedelta(hours=12)
+"""How long a session lasts at most."""
+
+_TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session whose key is still valid."""
+
+    id: UUID
+    caller: Caller
+    created_at: datetime
+    expires_at: datetime
+
+
+class Sessions:
+    """Who has signed in. A session has the scopes of its key, and ends when the key does."""
+
+    def __init__(self, sessions: SessionStore, keys: Keys) -> None:
+        self._sessions = sessions
+        self._keys = keys
+
+    async def begin(self, key: str) -> str:
+        """Begin a session with a key, and return its token, which is stored nowhere; raises `NoValidKey`."""
+        if await self._keys.caller_of(key) is None:
+            raise NoValidKey
+        token = token_urlsafe(_TOKEN_BYTES)
+        await self._sessions.insert(uuid4(), key_hash(token), key_hash(key), LASTING)
+        return token
+
+    async def find(self, token: str) -> OpenSession | None:
+        """The session of a token; None: it is unknown, has ended or expired, or its key is not valid."""
+        session = await self._sessions.read(key_hash(token))
+        caller = None if session is None else await self._keys.caller_of_hash(session.key_hash)
+        if session is None or caller is None:
+            return None
+        return OpenSession(session.id, caller, session.created_at, session.expires_at)
+
+    async def list_open(self) -> Sequence[OpenSession]:
+        """All sessions whose keys are valid, the newest first."""
+        found = [
+            (session, await self._keys.caller_of_hash(session.key_hash))
+            for session in await self._sessions.list_sessions()
+        ]
+        return [
+            OpenSession(session.id, caller, session.created_at, session.expires_at)
+            for session, caller in found
+            if caller is not None
+        ]
+
+    async def end(self, session_id: UUID) -> bool:
+        """End a session at once; False: there is none of this id."""
+        return await self._sessions.delete(session_id)

@@ -1,0 +1,111 @@
+"""Pages from templates: the frame that all share, what a browser may load with them, and errors as pages."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from babel.dates import format_datetime
+from babel.numbers import format_decimal, format_percent
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+
+from app.api.http.problems import Problem
+from app.services.access.keys import ANYONE, Caller
+from app.web.languages import answer_in, asked_language, current_language, gettext, languages, ngettext
+from app.web.routes import PageRoute
+
+LANGUAGE_COOKIE = "language"
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "private, no-store",
+}
+"""Header fields of every page. It has no code and no style of its own, so no digest is named."""
+
+templates = Environment(
+    loader=PackageLoader("app.web"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=StrictUndefined,
+    extensions=["jinja2.ext.i18n"],
+)
+templates.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """The page of a template in the language of the request; `values` are what the template shows.
+
+    Each template can use `caller` (None: nobody has signed in), `url(path)` for addresses of this service,
+    and the filters `number`, `share` and `moment`.
+    """
+    return HTMLResponse(rendered(request, template, **values), status, HEADERS)
+
+
+def rendered(request: Request, template: str, **values: Any) -> str:
+    """The text of a template, as `page` has it."""
+    answer_in(language_of(request))
+    return templates.get_template(template).render(values | _frame(request))
+
+
+def redirect(request: Request, path: str) -> RedirectResponse:
+    """Send the browser on to a page of this service after a form has been acted on."""
+    return RedirectResponse(_root(request) + path, 303, HEADERS)
+
+
+def language_of(request: Request) -> str:
+    """The language that was chosen, else the one that the browser asks for."""
+    return asked_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", ""))
+
+
+def page_of_problem(request: Request, problem: Problem) -> Response | None:
+    """An error as a page; None where a program asked, which gets the document."""
+    route = request.scope.get("route")
+    if not isinstance(route, PageRoute) and (
+        route is not None or "text/html" not in request.headers.get("accept", "")
+    ):
+        return None
+    if problem.status == 401 and request.method == "GET":
+        query = f"?{request.url.query}" if request.url.query else ""
+        return redirect(request, f"/sign-in?to={quote(request.scope['path'] + query, safe='')}")
+    return page(request, "problem.html", problem.status, problem=problem)
+
+
+def _frame(request: Request) -> dict[str, Any]:
+    """What the frame of every page shows."""
+    state = request.scope.get("state", {})
+    caller: Caller | None = state.get("caller")
+    root = _root(request)
+    return {
+        "caller": caller,
+        "asks_for_keys": request.app.state.asks_for_keys and caller != ANYONE,
+        "language": current_language(),
+        "languages": languages(),
+        "path": request.scope["path"],
+        "address": request.scope["path"] + (f"?{request.url.query}" if request.url.query else ""),
+        "url": lambda path: root + path,
+    }
+
+
+def _root(request: Request) -> str:
+    root: str = request.scope.get("root_path", "")
+    return root.rstrip("/")
+
+
+def _number(value: float) -> str:
+    return format_decimal(value, locale=current_language())
+
+
+def _share(value: float, digits: int = 0) -> str:
+    """A share from 0 to 1 as a percentage."""
+    return format_percent(round(value, digits + 2), locale=current_language(), decimal_quantization=False)
+
+
+def _moment(value: datetime) -> str:
+    return format_datetime(value, "medium", locale=current_language()) + " UTC"
+
+
+templates.filters |= {"number": _number, "share": _share, "moment": _moment}

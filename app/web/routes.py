@@ -1,0 +1,122 @@
+"""Routes of pages: who signed in, forms within bounds, and none that a page of another site sends."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.api.http.admission import SMALL_BODY, brings_body, declared_size
+from app.api.http.bodies import BodyRequest, BodyTooLarge, media_type, require_uncompressed
+from app.api.http.problems import RequestRefusal
+from app.api.http.routes import FORM, ScopedRoute, SubjectRouter
+from app.services.access.keys import Caller, NoValidKey, Scope as KeyScope
+from app.services.access.sessions import OpenSession, Sessions
+
+_SAFE = frozenset({"GET", "HEAD"})
+_LONGEST_SHOWN = 100  # characters
+
+
+class ForeignForm(RequestRefusal):
+    """A form came from another page than those of this service."""
+
+    problem = "foreign-form"
+    status = 403
+    title = "A form of another site"
+    remedy = "Open the page here and send its form from there."
+    field = "Origin"
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"The form was not sent by a page of this service ({origin[:_LONGEST_SHOWN]}).")
+
+
+def cookie_name(scope: Scope) -> str:
+    """The name of the session's cookie; over TLS browsers take it from this host alone, for all paths."""
+    return "__Host-bookprint" if scope["scheme"] == "https" else "bookprint"
+
+
+async def session_of(scope: Scope) -> OpenSession | None:
+    """The session whose token the browser sends; None: nobody has signed in."""
+    cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
+    if not (token := cookies.get(cookie_name(scope))):
+        return None
+    sessions: Sessions = scope["app"].state.services.sessions
+    return await sessions.find(token)
+
+
+class PageRoute(ScopedRoute):
+    """A page, or what a form of one does, for people whose session has the scope.
+
+    With `scope` None it answers anyone.
+    """
+
+    def __init__(
+        self, path: str, endpoint: Callable[..., Any], *, scope: KeyScope | None, **options: Any
+    ) -> None:
+        options = {"response_class": HTMLResponse, "response_model": None} | options
+        self.is_open = scope is None
+        super().__init__(path, endpoint, scope=scope, include_in_schema=False, **options)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as `ScopedRoute` does; raises `ForeignForm`, too."""
+        if scope["method"] not in _SAFE:
+            _require_own_form(scope)
+        await super().handle(scope, receive, send)
+
+    async def caller(self, scope: Scope) -> Caller:
+        """Who has signed in; raises `NoValidKey`."""
+        if (session := await session_of(scope)) is None:
+            raise NoValidKey
+        scope.setdefault("state", {})["session"] = session
+        return session.caller
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, to which a form comes within the bounds of bodies or, with files, of files."""
+        handler = APIRoute.get_route_handler(self)
+
+        async def handle(request: Request) -> Response:
+            if not brings_body(request.scope):
+                return await handler(request)
+            require_uncompressed(request.headers)
+            if self.is_open:
+                size = declared_size(request.scope)
+                if size is None or size > SMALL_BODY:
+                    raise BodyTooLarge(SMALL_BODY)
+                return await handler(request)
+            sent = BodyRequest(request, is_file=media_type(request.headers) == FORM)
+            try:
+                # FastAPI would take what is raised while it reads for a fault of the form.
+                await sent.form()
+                return await handler(sent)
+            finally:
+                await sent.close()
+
+        return handle
+
+
+class PageRouter(SubjectRouter):
+    """The pages of one subject: `@router.get("/x", scope="read")`."""
+
+    route_class = PageRoute
+
+    def __init__(self) -> None:
+        super().__init__(tag="pages")
+
+
+def _require_own_form(scope: Scope) -> None:
+    """Raise `ForeignForm` unless a page of this service sends the request.
+
+    Browsers send Sec-Fetch-Site over TLS and to this machine, and Origin with every form (the Fetch
+    standard).
+    """
+    headers = Headers(scope=scope)
+    origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")
+    host = urlsplit(origin).netloc
+    if site != "same-origin" and not (site is None and host and host == headers.get("host")):
+        raise ForeignForm(origin)

@@ -1,0 +1,82 @@
+"""Signing in with an API key, signing out, and the choice of a language."""
+
+import re
+from typing import Annotated
+
+from fastapi import Form, Request
+from starlette.responses import Response
+
+from app.api.http.deps import ServicesDep
+from app.api.http.usage import count_attempt
+from app.services.access.keys import NoValidKey
+from app.services.access.sessions import LASTING
+from app.web.languages import languages
+from app.web.rendering import LANGUAGE_COOKIE, page, redirect
+from app.web.routes import PageRouter, cookie_name, session_of
+
+router = PageRouter()
+
+_OWN_PATH = re.compile(r"/(?![/\\])[^\x00-\x20]*")
+_LONGEST_PATH = 2_000  # characters
+_YEAR = 365 * 86_400  # seconds
+
+
+@router.get("/sign-in", scope=None)
+async def show_sign_in(request: Request, to: str = "/") -> Response:
+    """The form that takes a key; it leads on where none is asked for."""
+    if not request.app.state.asks_for_keys:
+        return redirect(request, _own_path(to))
+    return page(request, "sign_in.html", to=_own_path(to), refused=False)
+
+
+@router.post("/sign-in", scope=None)
+async def sign_in(
+    request: Request,
+    services: ServicesDep,
+    key: Annotated[str, Form()],
+    to: Annotated[str, Form()] = "/",
+) -> Response:
+    """Begin a session, and lead to the page that was asked for."""
+    try:
+        token = await services.sessions.begin(key.strip())
+    except NoValidKey:
+        await count_attempt(request.scope)
+        return page(request, "sign_in.html", 403, to=_own_path(to), refused=True)
+    answer = redirect(request, _own_path(to))
+    # Without TLS a browser keeps no cookie that is Secure; plain HTTP leads to this machine alone.
+    answer.set_cookie(
+        cookie_name(request.scope),
+        token,
+        max_age=int(LASTING.total_seconds()),
+        secure=request.scope["scheme"] == "https",
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+@router.post("/sign-out", scope=None)
+async def sign_out(request: Request, services: ServicesDep) -> Response:
+    """End the session of this browser."""
+    if (session := await session_of(request.scope)) is not None:
+        await services.sessions.end(session.id)
+    answer = redirect(request, "/sign-in")
+    answer.delete_cookie(cookie_name(request.scope), secure=request.scope["scheme"] == "https", httponly=True)
+    return answer
+
+
+@router.post("/language", scope=None)
+async def choose_language(
+    request: Request, language: Annotated[str, Form()], to: Annotated[str, Form()] = "/"
+) -> Response:
+    """Have this browser's pages in a language from now on."""
+    answer = redirect(request, _own_path(to))
+    if language in languages():
+        secure = request.scope["scheme"] == "https"
+        answer.set_cookie(LANGUAGE_COOKIE, language, max_age=_YEAR, secure=secure, samesite="lax")
+    return answer
+
+
+def _own_path(path: str) -> str:
+    """The path, where it leads to this service; else its first page."""
+    return path if len(path) <= _LONGEST_PATH and _OWN_PATH.fullmatch(path) else "/"
