@@ -205,13 +205,6 @@ async def test_example_of_lines_works(client: AsyncClient) -> None:
     assert [json.loads(line)["status"] for line in response.text.splitlines()] == [201, 201]
 
 
-async def test_root_leads_to_the_page_below_any_path(client: AsyncClient) -> None:
-    response = await client.get("/")
-
-    assert (response.status_code, response.headers["location"]) == (307, "docs")
-    assert (await client.get("/", follow_redirects=True)).headers["content-type"].startswith("text/html")
-
-
 async def test_page_needs_nothing_but_this_service(client: AsyncClient) -> None:
     page = await client.get("/docs")
 
