@@ -1,6 +1,7 @@
-"""The words of the pages in other languages: `python -m tools.translations` brings app/web/translations up to date.
+"""The words of the pages in other languages: `python -m tools.translations` brings them up to date.
 
-It adds what templates and modules say since, as untranslated, and takes out what they say no more.
+It adds what templates and modules say and app/web/translations does not, as untranslated, and takes out what
+they say no more.
 """
 
 import sys

@@ -28,6 +28,7 @@ _ARGUMENTS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--lang=en"),
 )
 _STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_RUN_AXE = "axe.run(document, arguments[0]).then(arguments[1], arguments[1])"
 _HEIGHT = 900
 _PATIENCE = 15.0  # seconds
 _NO_SCRIPTS = {"profile.managed_default_content_settings.javascript": 2}
@@ -78,19 +79,13 @@ class Browser:
         """The first control that is shown whose name begins so."""
 
         def named(_: Chrome) -> WebElement | None:
-            controls = self.find_all(selector)
-            return next(
-                (each for each in controls if each.is_displayed() and each.accessible_name.startswith(name)),
-                None,
-            )
+            return next(iter(self._called(name, selector)), None)
 
         return self.wait().until(named, f"nothing on {self.path} is called {name!r}")
 
     def has(self, name: str, selector: str = "button, a, summary") -> bool:
         """Whether a control of this name is shown now."""
-        return any(
-            each.is_displayed() and each.accessible_name.startswith(name) for each in self.find_all(selector)
-        )
+        return bool(self._called(name, selector))
 
     def leave(self, control: WebElement) -> None:
         """Click, and wait until another page is there."""
@@ -143,18 +138,17 @@ class Browser:
     def barriers(self) -> list[str]:
         """The violations of WCAG 2.2 AA that axe-core finds on the page as it is now."""
         self.driver.execute_script(_axe())
-        options = {
-            "runOnly": _STANDARDS,
-            "rules": {"target-size": {"enabled": True}},
-            "resultTypes": ["violations"],
-        }
-        script = "const done = arguments[1]; axe.run(document, arguments[0]).then(done, error => done({error: '' + error}))"
-        result: dict[str, Any] = self.driver.execute_async_script(script, options)
+        options = {"runOnly": _STANDARDS, "rules": {"target-size": {"enabled": True}}}
+        result: dict[str, Any] = self.driver.execute_async_script(_RUN_AXE, options)
         return [
             f"{violation['id']}: {node['html'][:160]} ({' '.join(node['failureSummary'].split())[:240]})"
             for violation in result["violations"]
             for node in violation["nodes"][:3]
         ]
+
+    def _called(self, name: str, selector: str) -> list[WebElement]:
+        controls = [each for each in self.find_all(selector) if each.is_displayed()]
+        return [each for each in controls if each.accessible_name.startswith(name)]
 
     def _requests(self) -> Iterator[str]:
         for entry in self.driver.get_log("performance"):

@@ -14,9 +14,7 @@ from tests.web.in_browser.site import Site, open_site
 def site(servers: Servers, template_database: str) -> Iterator[Site]:
     """Two services on one library."""
     if TOOLS is None:
-        pytest.skip(
-            "BOOKPRINT_TEST_PAGES is not set: it names the folder where .ci/pages installs what this needs"
-        )
+        pytest.skip("BOOKPRINT_TEST_PAGES is not set: it names the folder that .ci/pages fills")
     with (
         fresh_database(servers.database_url, template_database) as database_url,
         flushed_redis(servers.redis_url) as redis_url,

@@ -17,10 +17,8 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 def paths() -> list[str]:
     """The paths of all routes that show something."""
-    routes = [route for router in PAGES for route in router.routes]
-    return sorted(
-        {route.path for route in routes if isinstance(route, ScopedRoute) and "GET" in route.methods}
-    )
+    routes = [route for router in PAGES for route in router.routes if isinstance(route, ScopedRoute)]
+    return sorted({route.path for route in routes if "GET" in route.methods})
 
 
 def addresses(site: Site) -> Iterator[str]:
