@@ -33,7 +33,26 @@ def session_browser(site: Site) -> Iterator[Browser]:
 @pytest.fixture
 def browser(session_browser: Browser) -> Browser:
     """A wide window without a session, and nothing in the logs."""
-    session_browser.driver.delete_all_cookies()
-    session_browser.resize(1_400)
-    session_browser.faults()
-    return session_browser
+    return begun(session_browser)
+
+
+@pytest.fixture(scope="session")
+def scriptless_browser(site: Site) -> Iterator[Browser]:
+    """One browser in which no script runs."""
+    with open_browser(site.keyed_url, scripts=False) as browser:
+        yield browser
+
+
+@pytest.fixture(params=["with scripts", "without scripts"])
+def any_browser(request: pytest.FixtureRequest) -> Browser:
+    """A wide window without a session, once with scripts and once without."""
+    name = "session_browser" if request.param == "with scripts" else "scriptless_browser"
+    browser: Browser = request.getfixturevalue(name)
+    return begun(browser)
+
+
+def begun(browser: Browser) -> Browser:
+    browser.driver.delete_all_cookies()
+    browser.resize(1_400)
+    browser.faults()
+    return browser
