@@ -164,19 +164,15 @@ class BookAnswer(Document):
     @classmethod
     def of(cls, book: Book, **others: object) -> Self:
         """The document of a book; `others` are the fields that a subclass adds."""
-        fingerprint, minhash, path = book.fingerprint, book.minhash, book_path(book.id)
-        short = long = None
-        if fingerprint is not None:
-            short = identifier.encode(fingerprint, book.word_count)
-            long = minhash and identifier.encode_long(fingerprint, minhash, book.word_count)
-        longest, isbn = long or short, next(iter(isbns(book.metadata.identifiers)), None)
+        fingerprint, path = book.fingerprint, book_path(book.id)
+        written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
         fields = asdict(book.metadata) | {
             "id": book.id,
-            "identifier": short,
-            "long_identifier": long,
+            "identifier": written.short,
+            "long_identifier": written.long,
             "iscc": book.iscc,
             "digests": {digest.recipe: digest.hex for digest in book.digests},
-            "composite": identifier.composite(longest, isbn) if longest and isbn else None,
+            "composite": written.composite,
             "status": "indexed" if book.indexed else "pending",
             "page_count": book.page_count,
             "word_count": book.word_count,

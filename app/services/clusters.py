@@ -27,7 +27,7 @@ from app.stores.postgres.cluster_queries import (
     CopyText,
     ListedCluster as ListedCluster,
     MeasuredCluster,
-    Member,
+    Member as Member,
     Snapshot,
 )
 from app.stores.postgres.pairs.relation_queries import RelationQueries
