@@ -46,7 +46,16 @@ from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
-from app.web import library, pairs, review, sign_in
+from app.web import (
+    books as book_pages,
+    clusters as cluster_pages,
+    completeness as completeness_pages,
+    conflicts as conflict_pages,
+    library,
+    pairs,
+    review,
+    sign_in,
+)
 from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
 
@@ -59,7 +68,12 @@ ROUTERS = [
 ]
 """The routers of all subjects, in the order in which they are described."""
 
-PAGES = [module.router for module in (library, pairs, review, sign_in)]
+PAGES = [
+    module.router
+    for module in (
+        *(library, sign_in, pairs, review, book_pages, cluster_pages, completeness_pages, conflict_pages),
+    )
+]
 """The routers of the pages for people."""
 
 _DESCRIPTION = """

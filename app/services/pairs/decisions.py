@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from app.core.errors import BookprintError
 from app.stores.postgres.audit import Actor
@@ -34,6 +35,8 @@ __all__ = [
     "ReviewProgress",
 ]
 
+MOST_AT_ONCE = 500
+"""Decisions of one request."""
 MOST_COUNTED = 10_000
 """Relations of the queue that are counted."""
 
@@ -78,6 +81,25 @@ class Decisions:
     ) -> list[PastDecision]:
         """Up to `limit` decisions of the history before a number, the newest first."""
         return await self._decisions.list_history(wanted, actor.author, before, limit)
+
+    async def latest(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
+        """What the actor said last of a book and others, in one request."""
+        wanted = HistoryFilter(book_id=book_id, author=actor.author)
+        found = await self._decisions.list_history(wanted, actor.author, None, MOST_AT_ONCE)
+        return [each for each in found if each.at == found[0].at]
+
+    async def take_back(self, past: Sequence[PastDecision], *, actor: Actor) -> None:
+        """Have the decisions count again that did before these; raises `NoDecision` where one is gone."""
+        opinions = [
+            NewOpinion(
+                each.left_id,
+                each.right_id,
+                each.verdict_before or "withdrawn",
+                each.kind_before if each.verdict_before == "kind" else None,
+            )
+            for each in past
+        ]
+        await self._decisions.insert(opinions, actor=actor)
 
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
