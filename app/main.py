@@ -46,7 +46,7 @@ from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
-from app.web import checks as check_pages, library, sign_in
+from app.web import add, checks as check_pages, library, sign_in
 from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
 
@@ -59,7 +59,7 @@ ROUTERS = [
 ]
 """The routers of all subjects, in the order in which they are described."""
 
-PAGES = [module.router for module in (library, check_pages, sign_in)]
+PAGES = [module.router for module in (library, check_pages, add, sign_in)]
 """The routers of the pages for people."""
 
 _DESCRIPTION = """

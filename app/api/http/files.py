@@ -129,7 +129,7 @@ async def sent_file(request: BodyRequest) -> Submission:
     try:
         form = await _form(request)
         _check_parts(form)
-        changes = await _changes(form.get(_METADATA))
+        changes = await stated_changes(form.get(_METADATA))
         upload = cast(UploadFile, form[_FILE])
         descriptor = await asyncio.to_thread(spooled, upload.file)
         reading: FileReading = request.app.state.reading
@@ -172,7 +172,7 @@ def _error(part: str, kind: str, message: str) -> dict[str, Any]:
     return {"type": kind, "loc": ("body", part), "msg": message}
 
 
-async def _changes(part: UploadFile | str | None) -> dict[str, Any]:
+async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
     """The fields of the metadata that were sent, as `Metadata` has them, and the `record` if one was."""
     if part is None:
         return {}
