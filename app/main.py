@@ -47,7 +47,9 @@ from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
 from app.web import (
+    add,
     books as book_pages,
+    checks as check_pages,
     clusters as cluster_pages,
     completeness as completeness_pages,
     conflicts as conflict_pages,
@@ -71,7 +73,8 @@ ROUTERS = [
 PAGES = [
     module.router
     for module in (
-        *(library, sign_in, pairs, review, book_pages, cluster_pages, completeness_pages, conflict_pages),
+        *(library, book_pages, pairs, review, check_pages, add),
+        *(cluster_pages, completeness_pages, conflict_pages, sign_in),
     )
 ]
 """The routers of the pages for people."""
