@@ -15,8 +15,8 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "app" / "web" / "translations"
 
-_SOURCES = [("**.py", "python"), ("**.html", "jinja2")]
-_TEMPLATES = {"**.html": {"trim_blocks": "true", "lstrip_blocks": "true", "newstyle_gettext": "true"}}
+_SOURCES = [("**.py", "python"), ("templates/**", "jinja2")]
+_TEMPLATES = {"templates/**": {"trim_blocks": "true", "lstrip_blocks": "true", "newstyle_gettext": "true"}}
 _KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
 
 
