@@ -14,12 +14,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "/books?collection=%3Cb%3Ex%3C%2Fb%3E",
     ],
     "/books/{book_id}": [f"/books/{{{name}}}" for name in ("original", "hostile", "long", "right_to_left")],
-    "/books/{book_id}.{form}": [f"/books/{{original}}.{form}" for form in ("mrc", "marcxml", "jsonld")],
+    "/books/{book_id}.{form}": [f"/books/{{stranger}}.{form}" for form in ("mrc", "marcxml", "jsonld")],
     "/books/{book_id}/completeness": ["/books/{original}/completeness", "/books/{bad_scan}/completeness"],
     "/clusters": ["/clusters", "/clusters?order=weakest", "/clusters?min_size=100"],
     "/clusters/{cluster_id}": ["/clusters/{cluster}"],
     "/clusters/{cluster_id}/text": ["/clusters/{cluster}/text", "/clusters/{cluster}/text?first=5"],
-    "/conflicts": ["/conflicts", "/conflicts?by=title", "/conflicts?by=authors"],
+    "/conflicts": ["/conflicts", "/conflicts?by=title", "/conflicts?by=text"],
     "/pairs/{book_id}/{other_id}": [
         *(f"/pairs/{{original}}/{{{name}}}" for name in ("copy", "part", "hostile", "long", "right_to_left")),
         *(
