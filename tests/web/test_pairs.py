@@ -4,12 +4,16 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 from lxml import html
 
+from app.core.signatures.json_codec import encode
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages
 from app.services.access.audit import Actor
 from app.services.pairs.decisions import NewOpinion
 from app.wiring import Services
@@ -40,7 +44,7 @@ async def books(browser: AsyncClient, services: Services) -> list[str]:
 
 
 async def read(browser: AsyncClient, path: str, **query: Any) -> html.HtmlElement:
-    response = await browser.get(path, params=query)
+    response = await browser.get(path, params=query or None)
     assert response.status_code == 200, response.text[:2000]
     document = html.document_fromstring(response.text)
     assert len(document.xpath("//h1")) == 1
@@ -59,8 +63,13 @@ async def send(browser: AsyncClient, document: html.HtmlElement, answer: str, **
     return await browser.post(form.get("action"), data=data | more | {"answer": answer})
 
 
+async def api(browser: AsyncClient, path: str) -> Json:
+    answer: Json = (await browser.get(f"/v1{path}", headers={"Accept": "application/json"})).json()
+    return answer
+
+
 async def history(browser: AsyncClient) -> list[tuple[str, str, str | None]]:
-    items = (await browser.get("/v1/decisions")).json()["items"]
+    items = (await api(browser, "/decisions"))["items"]
     return [(item["verdict"], item["outcome"], item["note"]) for item in items]
 
 
@@ -70,10 +79,10 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
     first, moved, _ = books
     path = f"/pairs/{first}/{moved}"
     document = await read(browser, path)
-    relation = (await browser.get(f"/v1/books/{first}/relations/{moved}")).json()
+    relation = await api(browser, f"/books/{first}/relations/{moved}")
     assert document.findtext(".//p[@class='because']") == relation["because"]
     assert document.findtext(".//h1/bdi[2]").startswith("<script>alert(1)</script>\" onload='x' \u202eevil")
-    runs = document.xpath("//table[caption][1]/tbody/tr")
+    runs = document.xpath("(//table[caption])[1]/tbody/tr")
     assert [row.xpath("string(td[last()])") for row in runs] == ["in order", "moved"]
     assert len(document.xpath("//article")) == 1
     shown = document.xpath("//article//div[@class='text']")[0].text_content()
@@ -90,8 +99,8 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
         assert file.status_code == 200
         assert "attachment" in file.headers["content-disposition"]
         if kind == "csv":
-            api = await browser.get(f"/v1/books/{first}/relations/{moved}", headers={"Accept": "text/csv"})
-            assert file.text == api.text
+            same = await browser.get(f"/v1/books/{first}/relations/{moved}", headers={"Accept": "text/csv"})
+            assert file.text == same.text
         if kind == "svg":
             assert "var(" not in file.text
             html.fromstring(file.content)
@@ -108,8 +117,8 @@ async def test_books_without_texts_or_never_compared_have_a_page(
     assert not document.xpath("//button[@value='confirmed']")
     answer = await send(browser, document, "SAME_TEXT")
     assert answer.status_code == 303
-    sketch = (await browser.get(f"/v1/books/{books[0]}/signatures")).json()
-    bare = (await post(browser, signatures=sketch, title="Bare", external_id="bare"))["id"]
+    signed = encode(sketch(content_from_pages([scanned(page, 9, 0.02) for page in PAGES])))
+    bare = (await post(browser, signatures=signed, title="Bare"))["id"]
     await run_jobs(services)
     document = await read(browser, f"/pairs/{books[0]}/{bare}")
     assert "The text of the other book is not kept" in document.text_content()
@@ -121,18 +130,18 @@ async def test_a_decision_is_that_of_the_api_and_is_undone_by_one_click(
 ) -> None:
     first, _, copy = books
     path = f"/pairs/{first}/{copy}"
-    api = f"/v1/books/{first}/relations/{copy}"
-    before = (await browser.get(api)).json()
-    cluster = (await browser.get(f"/v1/books/{first}/cluster?by=same_text")).json()
+    relation = f"/books/{first}/relations/{copy}"
+    before = await api(browser, relation)
+    cluster = await api(browser, f"/books/{first}/cluster?by=same_text")
     asked = await read(browser, path, page=3)
     answer = await send(browser, asked, "rejected", note="another\tauthor")
     assert answer.status_code == 303
     assert answer.headers["location"].startswith(f"{path}?page=3&done=1")
     assert await history(browser) == [("rejected", "counts", "another author")]
-    assert (await browser.get(api)).json()["decision"]["verdict"] == "rejected"
-    feed = (await browser.get("/v1/changes?limit=1000")).json()["items"]
+    assert (await api(browser, relation))["decision"]["verdict"] == "rejected"
+    feed = (await api(browser, "/changes?limit=1000"))["items"]
     assert [item["data"]["verdict"] for item in feed if item["type"] == "relation.decided"] == ["rejected"]
-    audit = (await browser.get("/v1/audit")).json()["items"]
+    audit = (await api(browser, "/audit"))["items"]
     assert audit[0]["action"] == "decision.made"
 
     late = await send(browser, asked, "SAME_TEXT")
@@ -143,8 +152,8 @@ async def test_a_decision_is_that_of_the_api_and_is_undone_by_one_click(
     assert len(await history(browser)) == 1
 
     await send(browser, document, "withdrawn")
-    assert (await browser.get(api)).json() == before
-    assert (await browser.get(f"/v1/books/{first}/cluster?by=same_text")).json() == cluster
+    assert await api(browser, relation) == before
+    assert await api(browser, f"/books/{first}/cluster?by=same_text") == cluster
 
 
 async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, books: list[str]) -> None:
@@ -193,7 +202,7 @@ async def test_what_another_has_decided_is_told_and_stays(
 ) -> None:
     document = await read(browser, "/review")
     [action] = {each.get("action") for each in document.xpath("//form[@class='decide']")}
-    left, right = re.findall(r"[0-9a-f-]{36}", action)
+    left, right = map(UUID, re.findall(r"[0-9a-f-]{36}", action))
     await services.decisions.decide([NewOpinion(left, right, "rejected")], actor=OTHER)
     answer = await send(browser, document, "confirmed")
     assert answer.headers["location"] == f"/pairs/{left}/{right}?meanwhile=1"
