@@ -181,7 +181,7 @@ class DecisionStore:
     ) -> list[PastDecision]:
         """Up to `limit` opinions before a number, the newest first, as far as the author may see them."""
         left_id, right_id = wanted.pair or (None, None)
-        values = {"name": wanted.name, "after": wanted.after, "left_id": left_id, "right_id": right_id}
+        values = wanted._asdict() | {"left_id": left_id, "right_id": right_id}
         values |= {"author": author, "before": before, "limit": limit}
         return [PastDecision(**row) for row in await self._database.rows(_LIST, **values)]
 
