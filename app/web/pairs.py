@@ -41,8 +41,8 @@ _TYPES: dict[str, str] = {
 _FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations", "tei": "tei"}
 
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
-Answer = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
-PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
+_Said = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
+_PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ async def show_pair(
     other_id: OtherId,
     services: ServicesDep,
     actor: ActorDep,
-    run: PageNumber = None,
-    page: PageNumber = None,
+    run: _PageNumber = None,
+    page: _PageNumber = None,
     done: bool = False,
     meanwhile: bool = False,
 ) -> Response:
@@ -115,7 +115,7 @@ async def decide(
     other_id: OtherId,
     services: ServicesDep,
     actor: ActorDep,
-    answer: Annotated[Answer, Form()],
+    answer: Annotated[_Said, Form()],
     note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
     instead_of: Annotated[str, Form(max_length=40)] = "anything",
     back: Annotated[str, Form(max_length=_LONGEST_QUERY)] = "",
