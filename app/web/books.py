@@ -70,8 +70,8 @@ async def search_books(
     if (book_id := book_id_of(search.q or "")) is not None:
         return redirect(request, f"/books/{book_id}")
     found = await services.finder.find(search.to_question(), search.after, _AT_ONCE)
-    following = search.query(after=found.books[-1].id) if found.more else None
-    return page(request, "books.html", search=search, found=found, following=following)
+    more = search.query(after=found.books[-1].id) if found.more else None
+    return page(request, "books.html", search=search, found=found, more=more)
 
 
 @router.get("/books/{book_id}.{form}", scope="read")
@@ -119,7 +119,7 @@ async def show_book(
         relations=relations,
         direct=[(each, effective_of(each)) for each in direct],
         others=await services.reconciliation.facts(others, with_relations=False),
-        following=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
+        more=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
         kinds=KINDS,
         clusters=clusters,
         events=events,

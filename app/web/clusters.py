@@ -65,15 +65,9 @@ async def list_clusters(
     """The clusters of two books or more."""
     listed = await services.clusters.list_clusters(search.by, search.to_filter(), _LISTED_AT_ONCE)
     last = listed.clusters[-1] if listed.more else None
-    following = last and search.query(rank=last.rank, after=last.founder_id)
+    more = last and search.query(rank=last.rank, after=last.founder_id)
     return page(
-        request,
-        "clusters.html",
-        search=search,
-        listed=listed,
-        following=following,
-        kinds=KINDS,
-        most=MOST_SIZE,
+        request, "clusters.html", search=search, listed=listed, more=more, kinds=KINDS, most=MOST_SIZE
     )
 
 
@@ -114,7 +108,7 @@ async def show_master_copy(
 ) -> Response:
     """Some pages of the text that most copies have, and where the best copy reads otherwise."""
     read = await services.master_copies.read(_name(cluster_id), range(first - 1, first - 1 + _PAGES_AT_ONCE))
-    following = first + _PAGES_AT_ONCE
+    more = first + _PAGES_AT_ONCE
     return page(
         request,
         "master_copy.html",
@@ -125,7 +119,7 @@ async def show_master_copy(
             for each in read.master.pages
         ],
         labels=read.labels or [None] * read.master.page_count,
-        following=following if following <= read.master.page_count else None,
+        more=more if more <= read.master.page_count else None,
         classes=CLASSES,
         difference_kinds=DIFFERENCES,
     )

@@ -81,7 +81,7 @@ class Decisions:
         return await self._decisions.insert(opinions, actor=actor)
 
     async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
-        """The relations of a book that the actor rejected last, in one request; none: he said other things."""
+        """The relations of a book that the actor rejected last, in one request; else none."""
         wanted = HistoryFilter(book_id=book_id, author=actor.author)
         found = await self._decisions.list_history(wanted, actor.author, None, MOST_AT_ONCE)
         last = [each for each in found if each.at == found[0].at]
