@@ -47,11 +47,15 @@ from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
 from app.web import (
+    add,
     books as book_pages,
+    checks as check_pages,
     clusters as cluster_pages,
     completeness as completeness_pages,
     conflicts as conflict_pages,
     library,
+    pairs,
+    review,
     sign_in,
 )
 from app.web.rendering import page_of_problem
@@ -68,7 +72,10 @@ ROUTERS = [
 
 PAGES = [
     module.router
-    for module in (library, sign_in, book_pages, cluster_pages, completeness_pages, conflict_pages)
+    for module in (
+        *(library, book_pages, pairs, review, check_pages, add),
+        *(cluster_pages, completeness_pages, conflict_pages, sign_in),
+    )
 ]
 """The routers of the pages for people."""
 

@@ -198,7 +198,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         ),
         relations=relations,
         decisions=decisions,
-        evidence=EvidenceOfPairs(relations, read_books),
+        evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related),

@@ -1,6 +1,7 @@
 """What people should look at, what they decide, and the history of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from app.core.errors import BookprintError, InvalidInput
@@ -31,10 +32,24 @@ __all__ = [
     "QueuedRelation",
     "ReviewFilter",
     "ReviewPlace",
+    "ReviewProgress",
 ]
 
 MOST_AT_ONCE = 500
 """Decisions of one request."""
+MOST_COUNTED = 10_000
+"""Relations of the queue that are counted."""
+
+_MOST_NAMES = 10
+"""People whose decisions are counted, those with most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewProgress:
+    """How much is decided and by whom, and how much is left."""
+
+    queued: int  # relations without a decision, no more than `MOST_COUNTED`
+    made: Mapping[str | None, int]  # decisions, by the names of those who made most
 
 
 class Decisions:
@@ -108,3 +123,8 @@ class Decisions:
     ) -> ReviewPage:
         """Up to `limit` relations behind a place that a person should look at, worth most first."""
         return await self._reviews.list_reviews(wanted, actor.author, after, limit)
+
+    async def progress(self) -> ReviewProgress:
+        """How far people have come with the queue."""
+        queued = await self._reviews.count(MOST_COUNTED)
+        return ReviewProgress(queued, await self._decisions.count_by_name(_MOST_NAMES))
