@@ -291,7 +291,7 @@ async def list_decisions(
 
     An opinion that waits for another is shown to its author alone.
     """
-    wanted = HistoryFilter(query.by, query.after, query.book)
+    wanted = HistoryFilter(query.by, query.after, book_id=query.book)
     cursors = Cursors("decisions", wanted)
     found = await services.decisions.history(
         wanted, cursors.number(query.cursor), query.limit + 1, actor=actor

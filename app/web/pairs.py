@@ -185,8 +185,10 @@ def _place(pair: ShownPair, runs: Sequence[ShownRun], run: int | None, page: int
 
 
 def _decision_named(instead_of: str) -> datetime | Literal["nothing", "anything"]:
-    if instead_of == "nothing" or instead_of == "anything":
-        return instead_of
+    if instead_of == "nothing":
+        return "nothing"
+    if instead_of == "anything":
+        return "anything"
     try:
         return datetime.fromisoformat(instead_of)
     except ValueError:

@@ -137,7 +137,9 @@ def of_book(book: Book, isbn: str | None) -> WrittenIdentifiers:
     if book.fingerprint is None:
         return WrittenIdentifiers(None, None, None)
     short = encode(book.fingerprint, book.word_count)
-    long = book.minhash and encode_long(book.fingerprint, book.minhash, book.word_count)
+    long = None
+    if book.minhash is not None:
+        long = encode_long(book.fingerprint, book.minhash, book.word_count)
     return WrittenIdentifiers(short, long, composite(long or short, isbn) if isbn else None)
 
 
