@@ -49,6 +49,7 @@ from app.services.books import FileReading
 from app.settings import Settings
 from app.web import (
     add,
+    admin,
     books as book_pages,
     checks as check_pages,
     clusters as cluster_pages,
@@ -75,7 +76,7 @@ PAGES = [
     module.router
     for module in (
         *(library_pages, book_pages, pairs, review, check_pages, add),
-        *(cluster_pages, completeness_pages, conflict_pages, sign_in),
+        *(cluster_pages, completeness_pages, conflict_pages, admin, sign_in),
     )
 ]
 """The routers of the pages for people."""

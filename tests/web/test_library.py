@@ -61,6 +61,7 @@ async def test_large_libraries_are_counted_by_a_sample(
     for seed in range(4):
         await store(services, seed, language="la")
     monkeypatch.setattr(library, "_ALL_COUNTED", 2)
+    monkeypatch.setattr(library, "_SAMPLED", 4)
     counted = (await browser.get("/v1/library")).json()
     assert (counted["books"], counted["estimated"]) == (4, True)
     assert counted["languages"] == [{"value": "la", "count": 4}]
