@@ -46,7 +46,18 @@ from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
-from app.web import library, sign_in
+from app.web import (
+    add,
+    books as book_pages,
+    checks as check_pages,
+    clusters as cluster_pages,
+    completeness as completeness_pages,
+    conflicts as conflict_pages,
+    library,
+    pairs,
+    review,
+    sign_in,
+)
 from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
 
@@ -59,7 +70,13 @@ ROUTERS = [
 ]
 """The routers of all subjects, in the order in which they are described."""
 
-PAGES = [module.router for module in (library, sign_in)]
+PAGES = [
+    module.router
+    for module in (
+        *(library, book_pages, pairs, review, check_pages, add),
+        *(cluster_pages, completeness_pages, conflict_pages, sign_in),
+    )
+]
 """The routers of the pages for people."""
 
 _DESCRIPTION = """

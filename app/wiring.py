@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit
+from app.services.access.history import BookHistory
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.access.sessions import Sessions
@@ -19,6 +20,7 @@ from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
+from app.services.finding import BookFinder
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
@@ -90,11 +92,13 @@ class Services:
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
+    finder: BookFinder
     changes: Changes
     webhooks: Webhooks
     keys: Keys
     sessions: Sessions
     audit: Audit
+    history: BookHistory
     limits: Limits
     jobs: Jobs
     health: Health
@@ -168,6 +172,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     reconciliation = Reconciliation(names, lookup, identifier_lookup, related)
     relations = Relations(related, TextStore(database))
+    decisions = Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -192,8 +197,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             entries, indexes, suites, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()
         ),
         relations=relations,
-        decisions=Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database)),
-        evidence=EvidenceOfPairs(relations, read_books),
+        decisions=decisions,
+        evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related),
@@ -201,12 +206,14 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=reconciliation,
+        finder=BookFinder(read_books, identifier_lookup, reconciliation),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=keys,
         sessions=Sessions(SessionStore(database), keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
         audit=Audit(AuditStore(database), settings.audit_days),
+        history=BookHistory(AuditStore(database), decisions),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, upkeep, indexes),
     )

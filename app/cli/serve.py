@@ -348,6 +348,7 @@ def _announce(url: str, tls: Tls | None, started: float) -> None:
     option = "" if url == DEFAULT_URL else f" --url {url}"
     console.print(f"  post books       bookprint ingest FOLDER{option}", soft_wrap=True)
     console.print(f"  find duplicates  bookprint lookup FILE{option}", soft_wrap=True)
+    console.print(f"  pages            {url}/", soft_wrap=True)
     console.print(f"  interface        {url}/docs", soft_wrap=True)
     console.print("  stop             Ctrl-C")
 

@@ -276,6 +276,19 @@ class NoDecision(BookprintError):
         super().__init__(f"Nobody has decided about the books {book_id} and {other_id}.")
 
 
+class DecidedMeanwhile(BookprintError):
+    """Somebody has decided since its author looked."""
+
+    problem = "decided-meanwhile"
+    status = 409
+    title = "Somebody has decided meanwhile"
+    remedy = "Look at the decision that there is now, and decide again if it is wrong."
+    field = "instead_of"
+
+    def __init__(self, book_id: UUID, other_id: UUID) -> None:
+        super().__init__(f"The decision about the books {book_id} and {other_id} is no longer the one named.")
+
+
 class Conflict(BookprintError):
     """The request contradicts a book in the catalogue; `book_id` names it."""
 

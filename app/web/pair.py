@@ -1,39 +1,64 @@
-"""The page of a pair of books: why they are related, a dot plot of their pages, and words that differ."""
+"""What is shown of a pair of books: why they are related, a dot plot of their pages, and words that differ.
 
+Two files have a page of one file that needs no other; `pairs` has the page of two stored books.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import groupby
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, PART, Kind
 from app.core.relations.related import MatchedRun
 from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
-from app.services.pairs.evidence import LONGEST_SHOWN, PairedBook, ShownPair
+from app.services.pairs.decisions import Opined, OpinionOutcome
+from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, PairedBook, ShownPair
+from app.web.languages import N_, gettext
+from app.web.rendering import templates
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""
 
 KINDS: dict[Kind, str] = {
-    "SAME_PAGINATION": "same text, same pages",
-    "DIFFERENT_PAGINATION": "same text, other page breaks",
-    "SAME_TEXT": "same text, pages not known",
-    "CONTIGUOUS_SUBSET": "one is a part of the other",
-    "OVERLAPPING_TEXT": "some text in common",
-    "UNRELATED": "unrelated",
-    "INSUFFICIENT_TEXT": "too little text to say",
+    "SAME_PAGINATION": N_("same text, same pages"),
+    "DIFFERENT_PAGINATION": N_("same text, other page breaks"),
+    "SAME_TEXT": N_("same text, pages not known"),
+    "CONTIGUOUS_SUBSET": N_("one is a part of the other"),
+    "OVERLAPPING_TEXT": N_("some text in common"),
+    "UNRELATED": N_("unrelated"),
+    "INSUFFICIENT_TEXT": N_("too little text to say"),
 }
 CLASSES = {
-    "spelling": "Spelling, long s, accents, capitals",
-    "hyphen": "Hyphens and blanks",
-    "ocr": "Likely misread (OCR)",
-    "punctuation": "Punctuation",
-    "other": "Other words",
+    "spelling": N_("Spelling, long s, accents, capitals"),
+    "hyphen": N_("Hyphens and blanks"),
+    "ocr": N_("Likely misread (OCR)"),
+    "punctuation": N_("Punctuation"),
+    "other": N_("Other words"),
+}
+ANSWERS: dict[Opined, str] = {
+    "confirmed": N_("the machine is right"),
+    "rejected": N_("not related"),
+    "kind": N_("another kind"),
+    "withdrawn": N_("taken back"),
+    "unsure": N_("not sure"),
+}
+OUTCOMES: dict[OpinionOutcome, str] = {
+    "counts": N_("It counts."),
+    "waits": N_("It counts once another person says the same."),
+    "disagrees": N_("Others say otherwise, so nothing counts until one more person agrees with either."),
+    "replaced": N_("It was replaced."),
+    "withdrawn": N_("What the machine says counts again."),
+    "unsure": N_("It is not shown to you again; others still find it."),
 }
 _DIRECTIONS = {
-    "contains": "This book contains the other one.",
-    "contained_in": "This book is a part of the other one.",
+    "contains": N_("This book contains the other one."),
+    "contained_in": N_("This book is a part of the other one."),
 }
 
 _WIDTH, _HEIGHT = 560.0, 420.0
@@ -41,35 +66,52 @@ _WIDTH, _HEIGHT = 560.0, 420.0
 
 _TICKS = 6
 
-_templates = Environment(
-    loader=PackageLoader("app.web"),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=StrictUndefined,
-)
-
 
 def self_contained_page(pair: ShownPair) -> str:
     """The page as one file that needs no other."""
-    return _templates.get_template("pair.html").render(
-        pair=pair,
-        kinds=KINDS,
-        classes=CLASSES,
-        difference_kinds=DIFFERENCES,
-        direction=_DIRECTIONS.get(pair.finding.summary.direction or ""),
-        unit="page" if pair.matches.unit == "page" else "window",
-        plot=_plot(pair),
-        fields=list(_fields(pair)),
-        figures=list(_figures(pair)),
-        longest_shown=LONGEST_SHOWN,
-        marked=_marked,
-        range_of=_range,
-    )
+    style = Markup(_style("pages") + _style("pair"))
+    return templates.get_template("pair_file.html").render(shown_values(pair), style=style)
+
+
+def shown_values(pair: ShownPair) -> dict[str, Any]:
+    """What the templates show of a pair; whoever has pages to lead to sets `link` and `place`."""
+    return {
+        "pair": pair,
+        "finding": pair.finding,
+        "kinds": KINDS,
+        "answers": ANSWERS,
+        "outcomes": OUTCOMES,
+        "classes": CLASSES,
+        "difference_kinds": DIFFERENCES,
+        "directions": _DIRECTIONS,
+        "plot": _plot(pair),
+        "fields": list(_fields(pair)),
+        "figures": list(_figures(pair)),
+        "longest_shown": LONGEST_SHOWN,
+        "marked": _marked,
+        "range_of": _range,
+        "link": None,
+        "place": None,
+        "blind": False,
+        "file_style": None,
+    }
+
+
+def plot_file(pair: ShownPair) -> str:
+    """The dot plot as a file of its own, in SVG with the light colours."""
+    colours = dict(re.findall(r"--(\w+): (#\w+)", _style("pages").partition("@media")[0]))
+    rules = [line for line in _style("pair").splitlines() if line.startswith("svg ")]
+    style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], "\n".join(rules))
+    return templates.get_template("pair_plot.svg").render(shown_values(pair) | {"file_style": Markup(style)})
+
+
+@cache
+def _style(name: str) -> str:
+    return files("app.web").joinpath("static", f"{name}.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownRun:
+class ShownRun:
     """A run as it is drawn and listed."""
 
     run: MatchedRun
@@ -79,11 +121,12 @@ class _ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A signal, of each book or of both."""
+    """A signal, of each book or of both, and the line that a definition draws."""
 
     name: str
-    values: Sequence[str]
+    values: Sequence[float]
     line: str = ""
+    threshold: float | None = None
     reached: bool | None = None
 
 
@@ -93,12 +136,18 @@ class _Plot:
 
     width: float
     height: float
-    runs: Sequence[_ShownRun]
+    runs: Sequence[ShownRun]
     left_out: int
     this_gaps: Sequence[tuple[float, float]]  # start and length of pages without a match
     other_gaps: Sequence[tuple[float, float]]
     this_ticks: Sequence[tuple[float, str]]
     other_ticks: Sequence[tuple[float, str]]
+    this_scale: float  # units of a page
+    other_scale: float
+
+    def point(self, page: MatchedPage) -> tuple[float, float]:
+        """Where a page is drawn, in the middle of those that it matches."""
+        return (page.this + 0.5) * self.this_scale, sum(page.other) / 2 * self.other_scale
 
 
 def _plot(pair: ShownPair) -> _Plot:
@@ -108,7 +157,7 @@ def _plot(pair: ShownPair) -> _Plot:
     longest = sorted(runs, key=lambda run: -len(run.pairs))[:MOST_RUNS]
     straight = _in_order(longest)
     shown = [
-        _ShownRun(run, run not in straight, _points(run, x, y))
+        ShownRun(run, run not in straight, _points(run, x, y))
         for run in sorted(longest, key=lambda run: (run.this, run.other))
     ]
     matched = [set(side.tolist()) for side in pair.matches.pairs.T]
@@ -121,6 +170,8 @@ def _plot(pair: ShownPair) -> _Plot:
         list(_gaps(matched[1], counts[1], y)),
         list(_ticks(counts[0], x, pair.matches.this_labels)),
         list(_ticks(counts[1], y, pair.matches.other_labels)),
+        x,
+        y,
     )
 
 
@@ -174,20 +225,22 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
     ends = [(labels[page - 1] or "–") for page in (first, last)] if labels else ["–", "–"]
     if ends == ["–", "–"]:
         return told
-    return f"{told} (printed {ends[0] if first == last else '–'.join(ends)})"
+    printed = ends[0] if first == last else "–".join(ends)
+    return gettext("%(pages)s (printed %(labels)s)") % {"pages": told, "labels": printed}
 
 
 def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
     """What is known of both books, by the name of the field."""
     told: dict[str, Callable[[PairedBook], str | None]] = {
-        "Title": lambda book: book.metadata.title,
-        "Authors": lambda book: "; ".join(book.metadata.authors),
-        "Year": lambda book: str(book.metadata.year or ""),
-        "Volume": lambda book: book.metadata.volume,
-        "Language": lambda book: book.metadata.language,
-        "Identifiers": lambda book: " ".join(book.metadata.identifiers),
-        "Pages": lambda book: "" if book.page_count is None else f"{book.page_count:,}",
-        "Words": lambda book: f"{book.word_count:,}",
+        N_("Title"): lambda book: book.metadata.title,
+        N_("Authors"): lambda book: "; ".join(book.metadata.authors),
+        N_("Year"): lambda book: str(book.metadata.year or ""),
+        N_("Volume"): lambda book: book.metadata.volume,
+        N_("Language"): lambda book: book.metadata.language,
+        N_("Collection"): lambda book: book.metadata.collection,
+        N_("Identifiers"): lambda book: " ".join(book.metadata.identifiers),
+        N_("Pages"): lambda book: "" if book.page_count is None else f"{book.page_count:,}",
+        N_("Words"): lambda book: f"{book.word_count:,}",
     }
     for name, of in told.items():
         yield name, of(pair.this) or "", of(pair.other) or ""
@@ -195,43 +248,27 @@ def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
 
 def _figures(pair: ShownPair) -> Iterator[_Figure]:
     """The signals, with the lines that definitions draw."""
-    signals = pair.finding.signals
-    if signals is None:
+    if pair.finding is None or (signals := pair.finding.signals) is None:
         return
     text, pages, span = signals.text_shared, signals.pages_matched, signals.span_matched
-    shares = [f"{text.left:.0%}", f"{text.right:.0%}"]
-    yield _Figure(
-        "Text that the other book has",
-        shares,
-        f"{LEAST_SHARED:.0%} of either: related",
-        text.most >= LEAST_SHARED,
-    )
-    yield _Figure("The same", shares, f"{MOST:.0%} of both: the same text", text.least >= MOST)
+    shares = [text.left, text.right]
+    line = N_("%(share)s of either: related")
+    yield _Figure(N_("Text that the other book has"), shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
+    line = N_("%(share)s of both: the same text")
+    yield _Figure(N_("The same"), shares, line, MOST, text.least >= MOST)
     if signals.unit == "page":
-        yield _Figure(
-            "Pages that match one to one",
-            [f"{pages.left:.0%}", f"{pages.right:.0%}"],
-            f"{MOST:.0%} of both: the same pages",
-            pages.least >= MOST,
-        )
-        yield _Figure(
-            "The same within the longest stretch",
-            [f"{span.left:.0%}", f"{span.right:.0%}"],
-            f"{PART:.0%} of either: a part of the other",
-            span.most >= PART,
-        )
-        breaks = signals.other_breaks
-        yield _Figure(
-            "Pages found across page breaks",
-            [f"{breaks:.0%}"],
-            f"{OTHER_BREAKS:.0%}: other pages",
-            breaks >= OTHER_BREAKS,
-        )
+        name, line = N_("Pages that match one to one"), N_("%(share)s of both: the same pages")
+        yield _Figure(name, [pages.left, pages.right], line, MOST, pages.least >= MOST)
+        name = N_("The same within the longest stretch")
+        line = N_("%(share)s of either: a part of the other")
+        yield _Figure(name, [span.left, span.right], line, PART, span.most >= PART)
+        name, line = N_("Pages found across page breaks"), N_("%(share)s: other pages")
+        yield _Figure(name, [signals.other_breaks], line, OTHER_BREAKS, signals.other_breaks >= OTHER_BREAKS)
     if (revised := pair.finding.revised) is not None:
-        line = f"{REVISED_LINES:.1%}: another issue, no copy"
-        yield _Figure("Lines with other words or numbers", [f"{revised:.1%}"], line, revised >= REVISED_LINES)
-    yield _Figure("Similarity of all words in fives (Jaccard)", [f"{signals.book_similarity:.2f}"])
-    yield _Figure("Mean similarity of matching pages", [f"{signals.page_similarity:.2f}"])
+        name, line = N_("Lines with other words or numbers"), N_("%(share)s: another issue, no copy")
+        yield _Figure(name, [revised], line, REVISED_LINES, revised >= REVISED_LINES)
+    yield _Figure(N_("Similarity of all words in fives (Jaccard)"), [signals.book_similarity])
+    yield _Figure(N_("Mean similarity of matching pages"), [signals.page_similarity])
 
 
 def _marked(passages: Sequence[Passage], side: str) -> Iterator[tuple[str, str | None, str]]:

@@ -111,7 +111,7 @@ def test_other_breaks_do_not_make_other_words() -> None:
 
 
 def test_colours_differ_enough_from_their_grounds() -> None:
-    style = files("app.web").joinpath("templates/pair.css").read_text()
+    style = files("app.web").joinpath("static/pages.css").read_text()
     light, dark = re.findall(r":root \{([^}]*)\}", style)
     for palette in (light, dark):
         colours = dict(re.findall(r"--(\w+): (#[0-9a-f]+)", palette))

@@ -82,6 +82,14 @@ def word_differences(this: str, other: str, known: Collection[str] = ()) -> list
     return passages
 
 
+def even_parts(text: str, count: int) -> list[str]:
+    """The text in so many parts, at least one, of as many words each."""
+    places = [each.start() for each in _WORD.finditer(text)]
+    count = max(min(count, len(places)), 1)
+    cuts = [places[len(places) * part // count] for part in range(1, count)]
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
 def place_of(page: str, text: str) -> tuple[int, int]:
     """Where a page lies in a longer text, by its first and last words that come in the same threes there.
 

@@ -1,6 +1,8 @@
 """What people should look at, what they decide, and the history of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
 
 from app.core.errors import BookprintError
 from app.stores.postgres.audit import Actor
@@ -30,7 +32,24 @@ __all__ = [
     "QueuedRelation",
     "ReviewFilter",
     "ReviewPlace",
+    "ReviewProgress",
 ]
+
+MOST_AT_ONCE = 500
+"""Decisions of one request."""
+MOST_COUNTED = 10_000
+"""Relations of the queue that are counted."""
+
+_MOST_NAMES = 10
+"""People whose decisions are counted, those with most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewProgress:
+    """How much is decided and by whom, and how much is left."""
+
+    queued: int  # relations without a decision, no more than `MOST_COUNTED`
+    made: Mapping[str | None, int]  # decisions, by the names of those who made most
 
 
 class Decisions:
@@ -63,8 +82,32 @@ class Decisions:
         """Up to `limit` decisions of the history before a number, the newest first."""
         return await self._decisions.list_history(wanted, actor.author, before, limit)
 
+    async def latest(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
+        """What the actor said last of a book and others, in one request."""
+        wanted = HistoryFilter(book_id=book_id, author=actor.author)
+        found = await self._decisions.list_history(wanted, actor.author, None, MOST_AT_ONCE)
+        return [each for each in found if each.at == found[0].at]
+
+    async def take_back(self, past: Sequence[PastDecision], *, actor: Actor) -> None:
+        """Have the decisions count again that did before these; raises `NoDecision` where one is gone."""
+        opinions = [
+            NewOpinion(
+                each.left_id,
+                each.right_id,
+                each.verdict_before or "withdrawn",
+                each.kind_before if each.verdict_before == "kind" else None,
+            )
+            for each in past
+        ]
+        await self._decisions.insert(opinions, actor=actor)
+
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
     ) -> ReviewPage:
         """Up to `limit` relations behind a place that a person should look at, worth most first."""
         return await self._reviews.list_reviews(wanted, actor.author, after, limit)
+
+    async def progress(self) -> ReviewProgress:
+        """How far people have come with the queue."""
+        queued = await self._reviews.count(MOST_COUNTED)
+        return ReviewProgress(queued, await self._decisions.count_by_name(_MOST_NAMES))

@@ -1,25 +1,36 @@
 """The evidence for a relation: of two books of the catalogue, to travel; of two texts, to be shown."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
 
 from app.catalog.evidence import NamedBook, PairEvidence
 from app.core.clusters.master_copy import WINDOW
-from app.core.model import PAGE_BREAK, Content, Metadata, Submission
+from app.core.errors import NotCompared
+from app.core.model import PAGE_BREAK, Book, Content, Metadata, Submission
 from app.core.relations.alignment import Alignment, Unit, align, concatenated
 from app.core.relations.classification import Kind
-from app.core.relations.related import PageMatches, RelationSummary, StoredRelation
+from app.core.relations.related import PageMatches, RelationSummary, StoredDecision, StoredRelation
 from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
-from app.core.relations.word_differences import Difference, Passage, common_words, place_of, word_differences
+from app.core.relations.signals import Sides
+from app.core.relations.word_differences import (
+    Difference,
+    Passage,
+    common_words,
+    even_parts,
+    place_of,
+    word_differences,
+)
 from app.core.signatures.sketch import page_signatures, sketch
 from app.core.text.page_furniture import printed_numbers
 from app.services.books import Books
 from app.services.pairs.relations import Relations, effective_of
+from app.stores.postgres.contents import TextStore
 
 MOST_COMPARED = 200
 """Pages of a book whose words are compared with those of the other one, evenly over the book."""
@@ -30,13 +41,17 @@ MOST_SHOWN = 12
 LONGEST_SHOWN = 20_000
 """Characters of a page that are shown."""
 
+_NEIGHBOURS = 20
+"""Pages before and after one that is shown, by whose words misreadings are known."""
+
 
 class EvidenceOfPairs:
-    """Reads what travels of a relation."""
+    """Reads what travels of a relation, and what is shown of it."""
 
-    def __init__(self, relations: Relations, books: Books) -> None:
+    def __init__(self, relations: Relations, books: Books, texts: TextStore) -> None:
         self._relations = relations
         self._books = books
+        self._texts = texts
 
     async def read(self, book_id: UUID, other_id: UUID) -> PairEvidence:
         """The matching pages of two books; raises `UnknownBook` and `NotCompared`."""
@@ -48,6 +63,44 @@ class EvidenceOfPairs:
         assert summary is not None  # else they were not compared
         return PairEvidence(this, other, summary, matches)
 
+    async def shown(self, book_id: UUID, other_id: UUID) -> "ShownPair":
+        """Two stored books with what is known of them, without the words of their pages.
+
+        They need not have been compared. Raises `UnknownBook`, and `NotCompared` for a book and itself.
+        """
+        books = [await self._books.get(each) for each in (book_id, other_id)]
+        finding = decided = None
+        try:
+            related, matches = await self._relations.pair(book_id, other_id)
+        except NotCompared:
+            if book_id == other_id:
+                raise
+            matches = PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
+        else:
+            finding, decided = related.evidence, related.decided
+        same_breaks = finding is not None and finding.summary.kind in _SAME_BREAKS
+        counts = _unit_counts(books, finding, matches)
+        this, other = (
+            PairedBook(book.metadata, count, book.page_count, book.word_count, book.id)
+            for book, count in zip(books, counts, strict=True)
+        )
+        matched = _matched(matches, same_breaks=same_breaks)
+        return ShownPair(this, other, finding, matches, matched, decided=decided)
+
+    async def with_words(self, pair: "ShownPair", pages: Sequence["MatchedPage"]) -> "ShownPair":
+        """The pair with the words of some of its pages, where the texts of both books are kept."""
+        ids = [book.book_id for book in (pair.this, pair.other) if book.book_id is not None]
+        texts = await self._texts.read(ids)
+        this, other = (replace(book, has_text=book.book_id in texts) for book in (pair.this, pair.other))
+        pair = replace(pair, this=this, other=other)
+        if not (this.has_text and other.has_text):
+            return pair
+        stored = [texts[each] for each in ids]
+        differing = await asyncio.to_thread(
+            lambda: _compared(pair, [each.content() for each in stored], pages)
+        )
+        return replace(pair, differing=differing, compared=len(differing))
+
 
 @dataclass(frozen=True, slots=True)
 class PairedBook:
@@ -57,6 +110,17 @@ class PairedBook:
     unit_count: int  # of pages, or of windows of some 300 words where the pages are not known
     page_count: int | None
     word_count: int
+    book_id: UUID | None = None  # None: it is not stored
+    has_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedPage:
+    """A page, the pages of the other book among which its text is, and how alike they are."""
+
+    this: int
+    other: tuple[int, int]  # the first and the one after the last
+    similarity: float  # 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +144,12 @@ class ShownPair:
 
     this: PairedBook
     other: PairedBook
-    finding: StoredRelation
+    finding: StoredRelation | None  # None: not compared
     matches: PageMatches
-    differing: Sequence[DifferingPages]  # those with most differences, in the order of this book
-    compared: int  # pages among which these were found
-    matched: int  # pages of this book that match any
+    matched: Sequence[MatchedPage]  # in the order of this book
+    differing: Sequence[DifferingPages] = ()  # those with most differences, in the order of this book
+    compared: int = 0  # pages among which these were found
+    decided: StoredDecision | None = None
 
 
 def shown_pair(this: Submission, other: Submission) -> ShownPair:
@@ -113,7 +178,7 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
     step = max(len(pages) / MOST_COMPARED, 1.0)
     places = [int(each * step) for each in range(min(len(pages), MOST_COMPARED))]
     known = common_words(*texts)
-    differing = [_differing(*pages[place], texts[0], texts[1], known) for place in places]
+    differing = [_differing(pages[place], texts[0], texts[1], known) for place in places]
     most = sorted(differing, key=lambda each: (-each.count("other"), -each.count("ocr"), each.this))
     found = relation.classification
     return ShownPair(
@@ -128,10 +193,42 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
             revised,
         ),
         matches,
+        pages,
         sorted(most[:MOST_SHOWN], key=lambda each: each.this),
         len(differing),
-        len(pages),
     )
+
+
+def _unit_counts(books: Sequence[Book], finding: StoredRelation | None, matches: PageMatches) -> list[int]:
+    """The pages of both books; of windows, which nobody counts, those with enough text."""
+    if matches.unit != "window":
+        return [book.page_count or 0 for book in books]
+    assert finding is not None  # what matches was compared
+    signals, last = finding.signals, matches.pairs.max(axis=0, initial=0).tolist()
+    text = Sides(0, 0) if signals is None else signals.text_pages
+    return [max(int(text.left), last[0] + 1), max(int(text.right), last[1] + 1)]
+
+
+def _compared(
+    pair: ShownPair, contents: Sequence[Content], pages: Sequence[MatchedPage]
+) -> Sequence[DifferingPages]:
+    """The words of pages of two stored books."""
+    if pair.matches.unit == "window":
+        # Windows are those of the normal form, of as many words each.
+        windows = [page_signatures(Content(each.text, None)).lengths.size for each in contents]
+        texts = [even_parts(each.text, count) for each, count in zip(contents, windows, strict=True)]
+    else:
+        texts = [each.text.split(PAGE_BREAK) for each in contents]
+    differing = []
+    for page in pages:
+        if page.this >= len(texts[0]) or page.other[0] >= len(texts[1]):
+            continue  # the content was replaced a moment ago
+        near = [
+            text[max(first - _NEIGHBOURS, 0) : first + _NEIGHBOURS]
+            for text, first in zip(texts, (page.this, page.other[0]), strict=True)
+        ]
+        differing.append(_differing(page, texts[0], texts[1], common_words(*near)))
+    return differing
 
 
 def _content(sent: Submission) -> Content:
@@ -171,31 +268,35 @@ def _matches(
 _SAME_BREAKS: frozenset[Kind] = frozenset({"SAME_PAGINATION", "CONTIGUOUS_SUBSET"})
 
 
-def _matched(matches: PageMatches, *, same_breaks: bool) -> list[tuple[int, tuple[int, int]]]:
+def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
     """Each page that matches, in order, and the pages of the other book among which its text is.
 
     With other page breaks these are one more on either side.
     """
-    around = 0 if same_breaks else 1
+    around = 0 if same_breaks and matches.unit == "page" else 1
     found: dict[int, list[int]] = defaultdict(list)
-    for i, j in matches.pairs[np.argsort(-matches.similarities, kind="stable")].tolist():
+    best: dict[int, float] = {}
+    order = np.argsort(-matches.similarities, kind="stable")
+    for (i, j), similarity in zip(
+        matches.pairs[order].tolist(), matches.similarities[order].tolist(), strict=True
+    ):
         found[i].append(j)
+        best.setdefault(i, similarity)
     pages = []
     for i, others in sorted(found.items()):
         near = [j for j in others if abs(j - others[0]) <= around]  # not those of another run
-        pages.append((i, (max(min(near) - around, 0), max(near) + 1 + around)))
+        pages.append(MatchedPage(i, (max(min(near) - around, 0), max(near) + 1 + around), best[i]))
     return pages
 
 
 def _differing(
-    page: int,
-    others: tuple[int, int],
+    matched: MatchedPage,
     pages: Sequence[str],
     other_pages: Sequence[str],
     known: frozenset[str],
 ) -> DifferingPages:
     """The differences of a page; what the other pages have before and behind its text is left out."""
-    first, end = others[0], min(others[1], len(other_pages))
+    page, first, end = matched.this, matched.other[0], min(matched.other[1], len(other_pages))
     text = "\n".join(each[:LONGEST_SHOWN] for each in other_pages[first:end])
     start, stop = (0, len(text)) if end - first == 1 else place_of(pages[page], text)
     passages = word_differences(pages[page][:LONGEST_SHOWN], text[start:stop], known)

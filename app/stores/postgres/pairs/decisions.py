@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from app.core.errors import NoDecision, NotCompared, NothingToConfirm, UnknownBook
+from app.core.errors import DecidedMeanwhile, NoDecision, NotCompared, NothingToConfirm, UnknownBook
 from app.core.relations.classification import Kind
 from app.core.relations.related import DecisionVerdict
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
@@ -21,10 +21,10 @@ from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.reviews import update_reviews
 
-Opined = DecisionVerdict | Literal["withdrawn"]
-"""What a person says of two books: a verdict, or that the one there is no longer holds."""
+Opined = DecisionVerdict | Literal["withdrawn", "unsure"]
+"""What a person says of two books: a verdict, that the one there no longer holds, or that he cannot tell."""
 
-OpinionOutcome = Literal["counts", "waits", "disagrees", "replaced", "withdrawn"]
+OpinionOutcome = Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"]
 """It counts, or did; waits for another; others disagree with it; its author or others have replaced it."""
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1684366185)")
@@ -34,14 +34,15 @@ _READ_ENTRIES = SQL(
     "SELECT id, entry_id, collection FROM books WHERE id = ANY($book_ids::uuid[]) ORDER BY id FOR KEY SHARE"
 )
 _READ_PAIR = SQL("""
-    SELECT relations.kind AS found, decisions.verdict, decisions.kind, decisions.decided_by
+    SELECT relations.kind AS found, decisions.verdict, decisions.kind, decisions.decided_by,
+        decisions.decided_at
     FROM (VALUES ($left_id::uuid, $right_id::uuid)) AS pair (left_id, right_id)
     LEFT JOIN relations USING (left_id, right_id)
     LEFT JOIN decisions USING (left_id, right_id)
 """)
 _READ_STANDING = SQL("""
-    SELECT sequence, author, coalesce(kind, 'UNRELATED') AS kind FROM opinions
-    WHERE left_id = $left_id AND right_id = $right_id AND outcome IN ('waits', 'disagrees')
+    SELECT sequence, author, outcome, coalesce(kind, 'UNRELATED') AS kind FROM opinions
+    WHERE left_id = $left_id AND right_id = $right_id AND outcome IN ('waits', 'disagrees', 'unsure')
 """)
 _UPDATE_OUTCOMES = SQL("UPDATE opinions SET outcome = $outcome WHERE sequence = ANY($sequences::bigint[])")
 _INSERT_OPINION = SQL("""
@@ -75,24 +76,33 @@ _DELETE_DECISION = SQL(f"""
 """)
 _PAIR = "(SELECT $left_id::uuid AS left_id, $right_id::uuid AS right_id) AS pair"
 _AUDIT = {
-    "waits": SQL(insert_entries("decision.proposed", _PAIR, "left_id", "right_id")),
+    "proposed": SQL(insert_entries("decision.proposed", _PAIR, "left_id", "right_id")),
     "withdrawn": SQL(insert_entries("decision.withdrawn", _PAIR, "left_id", "right_id")),
 }
 # Whose opinion waits is not told to others, nor what he said before it.
 _LIST = SQL("""
     SELECT sequence, at, left_id, right_id, name, verdict, kind, note, outcome,
-        verdict_before, kind_before, name_before
+        verdict_before, kind_before, name_before,
+        (SELECT title FROM books WHERE id = left_id) AS left_title,
+        (SELECT title FROM books WHERE id = right_id) AS right_title
     FROM opinions
     WHERE ($before::bigint IS NULL OR sequence < $before)
         AND ($name::text IS NULL OR name = $name) AND ($after::timestamptz IS NULL OR at > $after)
+        AND ($left_id::uuid IS NULL OR (left_id, right_id) = ($left_id, $right_id))
+        AND ($book_id::uuid IS NULL OR $book_id IN (left_id, right_id))
+        AND ($author::text IS NULL OR author = $author)
         AND (
-            author = $author OR outcome NOT IN ('waits', 'replaced', 'withdrawn') OR NOT EXISTS (
+            author = $reader OR outcome NOT IN ('waits', 'replaced', 'withdrawn') OR NOT EXISTS (
                 SELECT FROM opinions AS waiting
                 WHERE (waiting.left_id, waiting.right_id) = (opinions.left_id, opinions.right_id)
                     AND waiting.author = opinions.author AND waiting.outcome = 'waits'
             )
         )
     ORDER BY sequence DESC LIMIT $limit
+""")
+_COUNT_BY_NAME = SQL("""
+    SELECT name, count(*) AS made FROM opinions WHERE outcome IN ('counts', 'waits', 'disagrees')
+    GROUP BY name ORDER BY made DESC, name LIMIT $limit
 """)
 
 
@@ -105,6 +115,7 @@ class NewOpinion:
     verdict: Opined
     kind: Kind | None = None  # where a person names it
     note: str | None = None
+    instead_of: datetime | Literal["nothing", "anything"] = "anything"  # the decision there is, by its time
 
     @property
     def pair(self) -> tuple[UUID, UUID]:
@@ -128,6 +139,8 @@ class PastDecision:
     verdict_before: DecisionVerdict | None  # of the decision that counted until then
     kind_before: Kind | None
     name_before: str | None
+    left_title: str | None  # as it is now; None: untitled, or the book is gone
+    right_title: str | None
 
 
 class HistoryFilter(NamedTuple):
@@ -135,6 +148,9 @@ class HistoryFilter(NamedTuple):
 
     name: str | None = None
     after: datetime | None = None
+    pair: tuple[UUID, UUID] | None = None  # the older book first
+    book_id: UUID | None = None  # either of the two
+    author: str | None = None
 
 
 class DecisionStore:
@@ -149,7 +165,8 @@ class DecisionStore:
 
         One that counts is a decision in place of an earlier one, or the end of it. A confirmed kind is the
         one that the machine has found. Books that were never compared are compared soon. Raises
-        `UnknownBook`, `NotCompared`, `NothingToConfirm`, `NoDecision`, and `OtherCollection`.
+        `UnknownBook`, `NotCompared`, `NothingToConfirm`, `NoDecision`, `DecidedMeanwhile`, and
+        `OtherCollection`.
         """
         pairs = sorted({opinion.pair for opinion in opinions})
         async with self._database.transaction() as connection:
@@ -164,11 +181,18 @@ class DecisionStore:
         return outcomes
 
     async def list_history(
-        self, wanted: HistoryFilter, author: str, before: int | None, limit: int
+        self, wanted: HistoryFilter, reader: str, before: int | None, limit: int
     ) -> list[PastDecision]:
-        """Up to `limit` opinions before a number, the newest first, as far as the author may see them."""
-        values = wanted._asdict() | {"author": author, "before": before, "limit": limit}
+        """Up to `limit` opinions before a number, the newest first, as far as an author may see them."""
+        left_id, right_id = wanted.pair or (None, None)
+        values = wanted._asdict() | {"left_id": left_id, "right_id": right_id, "reader": reader}
+        del values["pair"]
+        values |= {"before": before, "limit": limit}
         return [PastDecision(**row) for row in await self._database.rows(_LIST, **values)]
+
+    async def count_by_name(self, limit: int) -> dict[str | None, int]:
+        """How many decisions each of up to `limit` people has made, those with most first."""
+        return {row["name"]: row["made"] for row in await self._database.rows(_COUNT_BY_NAME, limit=limit)}
 
     async def _insert(
         self, connection: Connection, opinion: NewOpinion, known: dict[UUID, Row], actor: Actor
@@ -179,7 +203,9 @@ class DecisionStore:
         [before] = await rows(connection, _READ_PAIR, **pair)
         standing = await rows(connection, _READ_STANDING, **pair)
         own = [row["sequence"] for row in standing if row["author"] == actor.author]
-        others = [row for row in standing if row["author"] != actor.author]
+        others = [row for row in standing if row["author"] != actor.author and row["outcome"] != "unsure"]
+        if opinion.instead_of not in ("anything", before["decided_at"] or "nothing"):
+            raise DecidedMeanwhile(*opinion.pair)
         kind = opinion.kind
         if opinion.verdict == "confirmed":
             if before["found"] is None:
@@ -192,10 +218,13 @@ class DecisionStore:
                 raise NoDecision(opinion.book_id, opinion.other_id)
             outcome = "withdrawn"
             if before["verdict"] is not None:
-                own = [row["sequence"] for row in standing]
+                own += [row["sequence"] for row in others]
                 await rows(connection, _DELETE_DECISION, **pair, **actor_values(actor))
             else:
                 await rows(connection, _AUDIT["withdrawn"], **pair, **actor_values(actor))
+        elif opinion.verdict == "unsure":
+            outcome = "unsure"
+            await rows(connection, _AUDIT["proposed"], **pair, **actor_values(actor))
         elif len(agreed) + 1 >= self._needed:
             outcome = "counts"
             await rows(
@@ -216,7 +245,7 @@ class DecisionStore:
             outcome = "disagrees" if others else "waits"
             told = [row["sequence"] for row in others]
             await rows(connection, _UPDATE_OUTCOMES, sequences=told, outcome="disagrees")
-            await rows(connection, _AUDIT["waits"], **pair, **actor_values(actor))
+            await rows(connection, _AUDIT["proposed"], **pair, **actor_values(actor))
         ended = "withdrawn" if outcome == "withdrawn" else "replaced"
         await rows(connection, _UPDATE_OUTCOMES, sequences=own, outcome=ended)
         await rows(

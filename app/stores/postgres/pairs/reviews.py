@@ -88,10 +88,11 @@ _LIST = SQL(f"""
         AND ($year::int IS NULL OR $year IN (one.year, other.year))
         AND NOT EXISTS (
             SELECT FROM opinions WHERE (opinions.left_id, opinions.right_id) = (r.left_id, r.right_id)
-                AND author = $author AND outcome = 'waits'
+                AND author = $author AND outcome IN ('waits', 'unsure')
         )
     ORDER BY behind.worth DESC, r.left_id DESC, r.right_id DESC LIMIT $limit
 """)
+_COUNT = SQL("SELECT count(*) FROM (SELECT FROM reviews LIMIT $most) AS queued")
 _READ_END = SQL(f"{_BEHIND} OFFSET {_WINDOW - 1} LIMIT 1")
 
 
@@ -141,7 +142,7 @@ class ReviewQueries:
     async def list_reviews(
         self, wanted: ReviewFilter, author: str, after: ReviewPlace | None, limit: int
     ) -> ReviewPage:
-        """Up to `limit` relations behind a place, without those on which the author's opinion waits.
+        """Up to `limit` relations behind a place, but none on which the author's opinion waits or is unsure.
 
         Whoever decides meanwhile takes his relation out, and moves no other one.
         """
@@ -153,6 +154,11 @@ class ReviewQueries:
         for row in await self._database.rows(_READ_END, **place):
             return ReviewPage(found, _place(row))
         return ReviewPage(found, None)
+
+    async def count(self, most: int) -> int:
+        """The relations in the queue, of which no more than `most` are counted."""
+        [row] = await self._database.rows(_COUNT, most=most)
+        return int(row["count"])
 
 
 async def update_reviews(connection: Connection, pairs: Collection[Pair]) -> None:

@@ -1,0 +1,195 @@
+"""The page of two stored books: why they are related, where, what people decided, and deciding."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal, get_args
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from fastapi import Form, Query, Request
+from starlette.responses import Response
+
+from app.api.http.deps import ActorDep, BookId, OtherId, ServicesDep
+from app.catalog.evidence import Form as EvidenceForm, written
+from app.core.book_rules import control_in, on_one_line
+from app.core.errors import DecidedMeanwhile, InvalidInput
+from app.core.relations.classification import Kind
+from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined
+from app.services.pairs.evidence import MatchedPage, ShownPair
+from app.web.pair import ShownRun, plot_file, shown_values
+from app.web.rendering import HEADERS, page as page_of, redirect
+from app.web.routes import PageRouter
+
+router = PageRouter()
+
+LONGEST_NOTE = 1_000  # characters
+_MOST_PAST = 50
+"""Decisions on the pair that are listed."""
+
+_MOST_DIFFERENT = 8
+"""Pages that differ most, to which there are links."""
+
+_LONGEST_QUERY = 1_000  # characters
+
+_TYPES: dict[str, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonld": "application/ld+json",
+    "tei": "application/tei+xml",
+    "svg": "image/svg+xml",
+}
+_FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations", "tei": "tei"}
+
+_KINDS: frozenset[str] = frozenset(get_args(Kind))
+Answer = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
+PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The page that is shown beside those of the other book, and where one can go from it."""
+
+    page: MatchedPage
+    run: int | None  # number of the run that it is in, from 1
+    before: int | None  # numbers of the pages that match, from 1
+    after: int | None
+    asked: int | None  # the page that was asked for, where it has no match
+
+
+@router.get("/pairs/{book_id}/{other_id}.{form}", scope="read")
+async def export_pair(
+    book_id: BookId, other_id: OtherId, form: Literal["csv", "jsonld", "tei", "svg"], services: ServicesDep
+) -> Response:
+    """The evidence of a pair as a file for other tools."""
+    if form == "svg":
+        body = plot_file(await services.evidence.shown(book_id, other_id)).encode()
+    else:
+        body = written(await services.evidence.read(book_id, other_id), _FORMS[form])
+    name = f'attachment; filename="pair-{book_id}-{other_id}.{form}"'
+    return Response(body, headers=HEADERS | {"Content-Type": _TYPES[form], "Content-Disposition": name})
+
+
+@router.get("/pairs/{book_id}/{other_id}", scope="read")
+async def show_pair(
+    request: Request,
+    book_id: BookId,
+    other_id: OtherId,
+    services: ServicesDep,
+    actor: ActorDep,
+    run: PageNumber = None,
+    page: PageNumber = None,
+    done: bool = False,
+    meanwhile: bool = False,
+) -> Response:
+    """Two books side by side, at the run and page of the address, else at the page that differs most."""
+    pair = await services.evidence.shown(book_id, other_id)
+    values = shown_values(pair)
+    place = _place(pair, values["plot"].runs, run, page)
+    if place is not None:
+        pair = await services.evidence.with_words(pair, [place.page])
+    wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
+    path = f"/pairs/{book_id}/{other_id}"
+
+    def link(**query: int | None) -> str:
+        return f"?{urlencode({name: number for name, number in query.items() if number is not None})}"
+
+    values |= {
+        "pair": pair,
+        "place": place,
+        "link": link,
+        "pair_path": path,
+        "most_different": most_different(pair, _MOST_DIFFERENT),
+        "past": await services.decisions.history(wanted, None, _MOST_PAST, actor=actor),
+        "back": "" if place is None else link(run=run, page=page)[1:],
+        "to_review": False,
+        "done": done,
+        "meanwhile": meanwhile,
+    }
+    return page_of(request, "pair.html", **values)
+
+
+@router.post("/pairs/{book_id}/{other_id}/decision", scope="decide")
+async def decide(
+    request: Request,
+    book_id: BookId,
+    other_id: OtherId,
+    services: ServicesDep,
+    actor: ActorDep,
+    answer: Annotated[Answer, Form()],
+    note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
+    instead_of: Annotated[str, Form(max_length=40)] = "anything",
+    back: Annotated[str, Form(max_length=_LONGEST_QUERY)] = "",
+    to_review: Annotated[bool, Form()] = False,
+) -> Response:
+    """Record what a person says of two books, and lead back: to the pair, or on in the queue.
+
+    `instead_of` is the time of the decision that the person saw. Where there is another one now, nothing is
+    recorded, and the pair is shown with it.
+    """
+    if (code := control_in(note)) is not None:
+        raise InvalidInput(f"The control character {code} cannot be in a note.", "note")
+    verdict: Opined = "kind" if answer in _KINDS else answer  # type: ignore[assignment]
+    kind: Kind | None = answer if answer in _KINDS else None  # type: ignore[assignment]
+    opinion = NewOpinion(
+        book_id, other_id, verdict, kind, on_one_line(note).strip() or None, _decision_named(instead_of)
+    )
+    try:
+        await services.decisions.decide([opinion], actor=actor)
+    except DecidedMeanwhile:
+        return redirect(request, f"/pairs/{book_id}/{other_id}?meanwhile=1")
+    query = dict(parse_qsl(back)[:10])
+    if to_review:
+        query = {name: value for name, value in query.items() if name not in ("done", "show")}
+        query["show" if verdict == "withdrawn" else "done"] = pair_name(book_id, other_id)
+        return redirect(request, f"/review?{urlencode(query)}")
+    return redirect(request, f"/pairs/{book_id}/{other_id}?{urlencode(query | {'done': '1'})}#decision")
+
+
+def pair_name(left: UUID, right: UUID) -> str:
+    """Two books as the address of the review names them."""
+    return f"{left}.{right}"
+
+
+def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:
+    """The matching pages that are least alike, the least first."""
+    return sorted(pair.matched, key=lambda page: page.similarity)[:most]
+
+
+def _place(pair: ShownPair, runs: Sequence[ShownRun], run: int | None, page: int | None) -> _Place | None:
+    """The place that an address names; None: no page matches."""
+    if not pair.matched:
+        return None
+    pages = list(pair.matched)
+    found = None
+    if page is not None:
+        found = next((each for each in pages if each.this >= page - 1), pages[-1])
+    elif run is not None and run <= len(runs):
+        start, end = runs[run - 1].run.this
+        found = min(
+            (each for each in pages if start <= each.this < end),
+            key=lambda each: each.similarity,
+            default=None,
+        )
+    found = found or most_different(pair, 1)[0]
+    numbers = [
+        number for number, each in enumerate(runs, 1) if each.run.this[0] <= found.this < each.run.this[1]
+    ]
+    index = pages.index(found)
+    return _Place(
+        found,
+        run if run in numbers else next(iter(numbers), None),
+        pages[index - 1].this + 1 if index else None,
+        pages[index + 1].this + 1 if index + 1 < len(pages) else None,
+        page if page not in (None, found.this + 1) else None,
+    )
+
+
+def _decision_named(instead_of: str) -> datetime | Literal["nothing", "anything"]:
+    if instead_of == "nothing":
+        return "nothing"
+    if instead_of == "anything":
+        return "anything"
+    try:
+        return datetime.fromisoformat(instead_of)
+    except ValueError:
+        raise InvalidInput("This is no time of a decision.", "instead_of") from None

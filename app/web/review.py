@@ -1,0 +1,160 @@
+"""The queue of pairs that a person should look at: one at a time, decided by one key."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import Query, Request
+from pydantic import BeforeValidator
+from starlette.responses import Response
+
+from app.api.http.deps import ActorDep, ServicesDep, book_id_of
+from app.core.errors import InvalidInput
+from app.core.relations.classification import Kind
+from app.core.relations.reviews import worth_of
+from app.services.access.audit import Actor
+from app.services.access.sessions import LASTING
+from app.services.pairs.decisions import (
+    MOST_COUNTED,
+    HistoryFilter,
+    PastDecision,
+    QueuedRelation,
+    ReviewFilter,
+    ReviewPlace,
+)
+from app.services.pairs.evidence import ShownPair
+from app.web.pair import ANSWERS, KINDS, OUTCOMES, shown_values
+from app.web.pairs import most_different, pair_name
+from app.web.rendering import page
+from app.web.routes import PageRouter
+from app.wiring import Services
+
+router = PageRouter()
+
+_MOST_NEXT = 5
+"""Pairs that come next and are listed."""
+
+_MOST_UNDONE = 5
+"""Own decisions that are listed, the newest."""
+
+_MOST_PAST = 100
+"""Own decisions that are looked through for these."""
+
+_LONGEST_WORD = 100  # characters
+
+_Blank = BeforeValidator(lambda text: text or None)
+_Word = Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A decision that was made a moment ago, and what the machine says of the pair."""
+
+    past: PastDecision
+    pair: ShownPair
+
+
+@router.get("/review", scope="read")
+async def show_review(
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+    kind: Annotated[Kind | None, _Blank] = None,
+    collection: _Word = None,
+    language: _Word = None,
+    year: Annotated[int | None, Query(ge=-9999, le=9999), _Blank] = None,
+    blind: Annotated[bool | None, _Blank] = None,
+    after: Annotated[str | None, Query(max_length=200), _Blank] = None,
+    show: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
+    done: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
+) -> Response:
+    """The pair that is worth most a look, or the one that `show` names, with what is needed to decide."""
+    asked = {"kind": kind, "collection": collection, "language": language, "year": year}
+    kept = asked | {"blind": "1" if blind else None}
+
+    def query(**more: str | None) -> str:
+        return urlencode({name: value for name, value in (kept | more).items() if value is not None})
+
+    wanted = ReviewFilter(kind, collection, language, year)
+    queue = await services.decisions.reviews(wanted, _place(after), _MOST_NEXT + 1, actor=actor)
+    named = None if show is None else _pair_named(show)
+    queued = next((each for each in queue.items if named in (None, _pair_of(each))), None)
+    left, right = named or (None, None) if queued is None else _pair_of(queued)
+    then = after
+    if queued is not None and named is None:
+        then = _written(queued.place)
+    values: dict[str, Any] = {"pair": None}
+    if left is not None and right is not None:
+        pair = await services.evidence.shown(left, right)
+        pair = await services.evidence.with_words(pair, most_different(pair, 1))
+        values = shown_values(pair) | {"pair_path": f"/pairs/{left}/{right}"}
+    return page(
+        request,
+        "review.html",
+        **values
+        | {
+            "kinds": KINDS,
+            "answers": ANSWERS,
+            "outcomes": OUTCOMES,
+            "asked": asked,
+            "blind": blind and request.state.caller.may("decide"),
+            "because": None if queued is None else worth_of(queued.relation).because,
+            "next": [each for each in queue.items if _pair_of(each) != (left, right)][:_MOST_NEXT],
+            "more": None if queue.next is None or queue.items else _written(queue.next),
+            "query": query,
+            "after": after,
+            "then": then,
+            "back": query(after=then),
+            "to_review": True,
+            "past": [],
+            "told": None if done is None else await _told(services, actor, *_pair_named(done)),
+            "own": await _own(services, actor),
+            "progress": await services.decisions.progress(),
+            "most_counted": MOST_COUNTED,
+            "pair_name": pair_name,
+        },
+    )
+
+
+async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _Told | None:
+    """What the person has said last of a pair."""
+    wanted = HistoryFilter(actor.name, pair=(min(left, right), max(left, right)))
+    for past in await services.decisions.history(wanted, None, 1, actor=actor):
+        return _Told(past, await services.evidence.shown(left, right))
+    return None
+
+
+async def _own(services: Services, actor: Actor) -> Sequence[PastDecision]:
+    """What the person has said since a session can have begun and may take back, the newest first."""
+    since = HistoryFilter(actor.name, datetime.now(UTC) - LASTING)
+    latest: dict[tuple[UUID, UUID], PastDecision] = {}
+    for past in await services.decisions.history(since, None, _MOST_PAST, actor=actor):
+        latest.setdefault((past.left_id, past.right_id), past)
+    return [past for past in latest.values() if past.outcome not in ("withdrawn", "replaced")][:_MOST_UNDONE]
+
+
+def _pair_of(queued: QueuedRelation) -> tuple[UUID, UUID]:
+    return queued.place.left, queued.place.right
+
+
+def _pair_named(name: str) -> tuple[UUID, UUID]:
+    left, _, right = name.partition(".")
+    return book_id_of(left), book_id_of(right)
+
+
+def _written(place: ReviewPlace) -> str:
+    return f"{place.worth!r}_{place.left}_{place.right}"
+
+
+def _place(written: str | None) -> ReviewPlace | None:
+    """The place in the queue that an address names."""
+    if written is None:
+        return None
+    try:
+        worth, left, right = written.split("_")
+        return ReviewPlace(float(worth), UUID(left), UUID(right))
+    except ValueError:
+        raise InvalidInput("This is no place in the queue.", "after") from None
