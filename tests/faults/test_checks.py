@@ -1,4 +1,4 @@
-"""Lists are checked while every part of the service is killed: no row is left without an answer or an error."""
+"""Lists are checked while parts of the service are killed: every row has an answer or an error."""
 
 import asyncio
 import json
