@@ -30,7 +30,7 @@ def sources(site: Site) -> dict[str, str]:
     ) as client:
         client.post("/sign-in", data={"key": site.keys["Ada Admin"]})
         answers = {address: client.get(address) for address in addresses(site)}
-    assert {address: answer.text for address, answer in answers.items() if answer.status_code != 200} == {}
+    assert {address: answer.text for address, answer in answers.items() if answer.is_error} == {}
     return {
         address: answer.text
         for address, answer in answers.items()
