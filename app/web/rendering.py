@@ -108,4 +108,9 @@ def _moment(value: datetime) -> str:
     return format_datetime(value, "medium", locale=current_language()) + " UTC"
 
 
-templates.filters |= {"number": _number, "share": _share, "moment": _moment}
+def _begun(text: str) -> str:
+    """The text as the beginning of a sentence; other capitals stay, which German nouns need."""
+    return text[:1].upper() + text[1:]
+
+
+templates.filters |= {"begun": _begun, "number": _number, "share": _share, "moment": _moment}
