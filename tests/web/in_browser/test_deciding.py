@@ -1,4 +1,4 @@
-"""Deciding on pairs and taking it back: by mouse, by keyboard alone, without scripts, and two people at once."""
+"""Deciding on pairs and taking it back, by mouse and keyboard, without scripts, and two people at once."""
 
 from collections.abc import Iterator
 
