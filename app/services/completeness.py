@@ -44,6 +44,13 @@ class CompletenessRead:
     findings: Sequence[Finding]
     decided: Mapping[UUID, StoredDecision]  # what people said of the book and these copies
 
+    def faults(self, book_id: UUID, title: str | None) -> "list[FaultOfBook]":
+        """The faults as those of a book with this title."""
+        return [
+            FaultOfBook(book_id, title, each, self.decided.get(each.copies[0].book_id))
+            for each in self.findings
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class FaultOfBook:
@@ -124,10 +131,7 @@ class Completeness:
                 except (CompletenessUnknown, TextNotKept, UnknownBook):
                     continue
                 compared += 1
-                faults += [
-                    FaultOfBook(scan.id, scan.title, each, read.decided.get(each.copies[0].book_id))
-                    for each in read.findings
-                ]
+                faults += read.faults(scan.id, scan.title)
                 if compared == _COMPARED_AT_ONCE or time.monotonic() > ends:
                     break
             else:

@@ -1,8 +1,7 @@
 """Finding books, and the page of one: what is known of it, what is near it, and what happened to it."""
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
@@ -19,8 +18,6 @@ from app.core.book_rules import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
 from app.core.clusters.clustering import KINDS as CLUSTER_KINDS
 from app.core.errors import Unavailable
 from app.core.model import Book
-from app.core.relations.classification import Kind
-from app.core.relations.related import RelatedBook, RelationSummary
 from app.core.signatures import identifier
 from app.services.access.audit import Action
 from app.services.clusters import ClusterPage
@@ -73,8 +70,8 @@ async def search_books(
     if (book_id := book_id_of(search.q or "")) is not None:
         return redirect(request, f"/books/{book_id}")
     found = await services.finder.find(search.to_question(), search.after, _AT_ONCE)
-    following = search.query(after=found.books[-1].id) if found.more else None
-    return page(request, "books.html", search=search, found=found, following=following)
+    more = search.query(after=found.books[-1].id) if found.more else None
+    return page(request, "books.html", search=search, found=found, more=more)
 
 
 @router.get("/books/{book_id}.{form}", scope="read")
@@ -109,6 +106,9 @@ async def show_book(
         ),
     )
     direct = relations.direct[skip : skip + _RELATIONS_AT_ONCE]
+    others = [each.book_id for each in direct] + [
+        each.book.book_id for each in (answer.matches if answer else ())
+    ]
     return page(
         request,
         "book.html",
@@ -117,9 +117,9 @@ async def show_book(
         answer=answer,
         position=answer and answer.next and f"{answer.next.distance}-{answer.next.entry_id}",
         relations=relations,
-        direct=direct,
-        by_kind=_by_kind(direct),
-        following=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
+        direct=[(each, effective_of(each)) for each in direct],
+        others=await services.reconciliation.facts(others, with_relations=False),
+        more=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
         kinds=KINDS,
         clusters=clusters,
         events=events,
@@ -144,15 +144,6 @@ async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
     """The clusters of the book that have other books, too."""
     found = [await services.clusters.of_book(book_id, by, None, 1) for by in CLUSTER_KINDS]
     return [cluster for cluster in found if cluster.size > 1]
-
-
-def _by_kind(direct: Sequence[RelatedBook]) -> Mapping[Kind, list[tuple[RelatedBook, RelationSummary]]]:
-    """The relations with what counts of each."""
-    found = defaultdict(list)
-    for related in direct:
-        if (summary := effective_of(related)) is not None:
-            found[summary.kind].append((related, summary))
-    return found
 
 
 def _identifiers(book: Book) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Clusters: which there are, who is in one and how they are related, its text, and taking a book out."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -13,12 +13,11 @@ from app.api.http.deps import ActorDep, ServicesDep
 from app.core.book_rules import MAX_PAGES
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By, Pair, ordered
-from app.core.errors import InvalidInput, UnknownCluster
+from app.core.errors import UnknownCluster
 from app.core.relations.classification import Kind, opposite
 from app.core.relations.related import PairRelation
 from app.core.relations.word_differences import DIFFERENCES, word_differences
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
-from app.services.pairs.decisions import MOST_AT_ONCE, NewOpinion, PastDecision
 from app.web.filters import Filters
 from app.web.languages import N_
 from app.web.pair import CLASSES, KINDS
@@ -59,16 +58,6 @@ class ClusterSearch(Filters):
         return ClusterFilter(self.min_size, self.max_size, self.collection, self.order, place)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """What is known of the books of a row and a column."""
-
-    other: Member
-    kind: Kind | None  # None: the two were not compared
-    word: str = ""
-    decided: bool = False
-
-
 @router.get("/clusters", scope="read")
 async def list_clusters(
     search: Annotated[ClusterSearch, Query()], request: Request, services: ServicesDep
@@ -76,15 +65,9 @@ async def list_clusters(
     """The clusters of two books or more."""
     listed = await services.clusters.list_clusters(search.by, search.to_filter(), _LISTED_AT_ONCE)
     last = listed.clusters[-1] if listed.more else None
-    following = last and search.query(rank=last.rank, after=last.founder_id)
+    more = last and search.query(rank=last.rank, after=last.founder_id)
     return page(
-        request,
-        "clusters.html",
-        search=search,
-        listed=listed,
-        following=following,
-        kinds=KINDS,
-        most=MOST_SIZE,
+        request, "clusters.html", search=search, listed=listed, more=more, kinds=KINDS, most=MOST_SIZE
     )
 
 
@@ -106,16 +89,13 @@ async def show_cluster(
         request,
         "cluster.html",
         cluster=cluster,
-        rows=[
-            (member, [_cell(member, other, relations) for other in cluster.members])
-            for member in cluster.members
-        ],
+        cell=partial(_cell, relations=relations),
         is_first=after is None,
         kinds=KINDS,
         words=WORDS,
         most_linked=MOST_LINKED,
         apart=apart,
-        rejected=[] if apart is None else _rejected(await services.decisions.latest(apart, actor=actor)),
+        rejected=[] if apart is None else await services.decisions.last_rejections(apart, actor=actor),
     )
 
 
@@ -124,11 +104,11 @@ async def show_master_copy(
     cluster_id: str,
     request: Request,
     services: ServicesDep,
-    first: Annotated[int, Query(ge=0, le=MAX_PAGES)] = 0,
+    first: Annotated[int, Query(ge=1, le=MAX_PAGES)] = 1,
 ) -> Response:
     """Some pages of the text that most copies have, and where the best copy reads otherwise."""
-    read = await services.master_copies.read(_name(cluster_id), range(first, first + _PAGES_AT_ONCE))
-    following = first + _PAGES_AT_ONCE
+    read = await services.master_copies.read(_name(cluster_id), range(first - 1, first - 1 + _PAGES_AT_ONCE))
+    more = first + _PAGES_AT_ONCE
     return page(
         request,
         "master_copy.html",
@@ -139,8 +119,7 @@ async def show_master_copy(
             for each in read.master.pages
         ],
         labels=read.labels or [None] * read.master.page_count,
-        following=following if following < read.master.page_count else None,
-        step=_PAGES_AT_ONCE,
+        more=more if more <= read.master.page_count else None,
         classes=CLASSES,
         difference_kinds=DIFFERENCES,
     )
@@ -157,18 +136,8 @@ async def take_out(
     """Reject all relations that hold a book in a cluster, or none."""
     name = _name(cluster_id)
     others = await services.clusters.neighbours(name, book_id)
-    if not others:
-        raise InvalidInput("The book is not in this cluster any more. Open the cluster again.", "book_id")
-    if len(others) > MOST_AT_ONCE:
-        raise InvalidInput(
-            f"The book is related to {len(others):,} books of this cluster, and at most {MOST_AT_ONCE} "
-            "relations are rejected at once. Reject them one by one, the surest first.",
-            "book_id",
-        )
     note = f"Does not belong in the cluster {name}"
-    await services.decisions.decide(
-        [NewOpinion(book_id, other, "rejected", note=note) for other in others], actor=actor
-    )
+    await services.decisions.reject_all(book_id, others, note, actor=actor)
     return redirect(request, f"/clusters/{ClusterName(name.by, others[0])}?apart={book_id}")
 
 
@@ -181,26 +150,21 @@ async def put_back(
     actor: ActorDep,
 ) -> Response:
     """Take back that a book does not belong in a cluster; what was decided before counts again."""
-    rejected = _rejected(await services.decisions.latest(book_id, actor=actor))
-    if not rejected:
-        raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
-    await services.decisions.take_back(rejected, actor=actor)
+    await services.decisions.take_rejections_back(book_id, actor=actor)
     return redirect(request, f"/clusters/{_name(cluster_id)}")
 
 
-def _rejected(latest: Sequence[PastDecision]) -> Sequence[PastDecision]:
-    """The decisions, if they took a book out of a cluster."""
-    return latest if all(each.verdict == "rejected" for each in latest) else ()
-
-
-def _cell(member: Member, other: Member, relations: Mapping[Pair, PairRelation]) -> _Cell:
-    pair = ordered(member.book_id, other.book_id)
+def _cell(
+    this: Member, other: Member, relations: Mapping[Pair, PairRelation]
+) -> tuple[Kind, str, bool] | None:
+    """The kind of a relation, the word for it, and whether a person decided it; None: not compared."""
+    pair = ordered(this.book_id, other.book_id)
     if (relation := relations.get(pair)) is None:
-        return _Cell(other, None)
+        return None
     summary = relation.summary
-    direction = summary.direction if pair[0] == member.book_id else opposite(summary.direction)
+    direction = summary.direction if pair[0] == this.book_id else opposite(summary.direction)
     word = N_("whole") if direction == "contains" else WORDS[summary.kind]
-    return _Cell(other, summary.kind, word, relation.decided)
+    return summary.kind, word, relation.decided
 
 
 def _name(cluster_id: str) -> ClusterName:

@@ -35,15 +35,12 @@ class CompletenessSearch(Filters):
 async def show_completeness(book_id: BookId, request: Request, services: ServicesDep) -> Response:
     """What a scan lacks, by other scans of its printing."""
     book = await services.books.get(book_id)
-    read: CompletenessRead | None = None
-    unknown = ""
+    read: CompletenessRead | str
     try:
         read = await services.completeness.of_book(book_id)
     except (CompletenessUnknown, TextNotKept) as error:
-        unknown = str(error)
-    return page(
-        request, "completeness.html", book=book, read=read, unknown=unknown, faults=FAULTS, kinds=KINDS
-    )
+        read = str(error)
+    return page(request, "completeness.html", book=book, read=read, faults=FAULTS, kinds=KINDS)
 
 
 @router.get("/completeness", scope="read")
@@ -52,13 +49,7 @@ async def list_faults(
 ) -> Response:
     """What the next scans lack that have another scan of their printing, the surest first."""
     listed = await services.completeness.of_books(search.collection, search.after)
-    following = search.query(after=listed.next) if listed.next else None
+    more = search.query(after=listed.next) if listed.next else None
     return page(
-        request,
-        "completeness_list.html",
-        search=search,
-        listed=listed,
-        following=following,
-        faults=FAULTS,
-        kinds=KINDS,
+        request, "completeness_list.html", search=search, listed=listed, more=more, faults=FAULTS, kinds=KINDS
     )

@@ -51,13 +51,7 @@ async def list_conflicts(
 ) -> Response:
     """Pairs of books to look at, in the order of what they share."""
     found = await services.conflicts.list_conflicts(search.by, search.place, _AT_ONCE, search.collection)
-    following = found.next and search.query(**found.next._asdict())
+    more = found.next and search.query(**found.next._asdict())
     return page(
-        request,
-        "conflicts.html",
-        search=search,
-        found=found,
-        following=following,
-        aspects=ASPECTS,
-        kinds=KINDS,
+        request, "conflicts.html", search=search, found=found, more=more, aspects=ASPECTS, kinds=KINDS
     )

@@ -266,7 +266,7 @@ class DecidedAnswer(TypedDict):
     left: str
     right: str
     status: int
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"] | None
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"] | None
     problem: Problem | None
 
 
@@ -590,10 +590,10 @@ class PastDecisionAnswer(TypedDict):
     by: str | None
     left: str
     right: str
-    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn"]
+    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn", "unsure"]
     kind: Kind | None
     note: str | None
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"]
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"]
     before: DecisionBefore | None
 
 
