@@ -44,7 +44,7 @@ WORDS = {
     "contains": N_("Contains a book here"),
     "perhaps": N_("Perhaps"),
     "no": N_("No"),
-    "problem": N_("Not answered"),
+    "unanswered": N_("Not answered"),
 }
 EVIDENCE = {"text": N_("by its text"), "identifier": N_("by its number"), "name": N_("by its name alone")}
 
@@ -142,10 +142,10 @@ async def _page(request: Request, whole: str, answers: AsyncIterator[_Answer]) -
         if counts.total() == MOST_SHOWN:
             counts["more"] += 1
             break
-        counts[row.get("verdict", "problem")] += 1
+        counts[row.get("verdict", "unanswered")] += 1
         yield row_of_page(answer=row)
     yield table_end
-    told = {name: counts[name] for name in (*VERDICTS, "problem")}
+    told = {name: counts[name] for name in (*VERDICTS, "unanswered")}
     yield rendered(request, "check_summary.html", counts=told, words=WORDS, is_cut=counts["more"] > 0)
     yield end
 

@@ -140,8 +140,8 @@ def pasted_text(text: str) -> Iterator[Unread]:
 def pasted_lines(text: str) -> Iterator[ListedLine]:
     """The lines of a text as rows of a list, but for blank ones."""
     position = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        position += len(line) + 1
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        position += len(line)
         if line.strip():
             yield ListedLine("", f"line {number}", position, line.strip())
 
