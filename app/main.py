@@ -25,6 +25,7 @@ from app.api import (
     evidence,
     health,
     jobs,
+    library,
     lookups,
     relations,
     similar,
@@ -46,7 +47,19 @@ from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
 from app.settings import Settings
-from app.web import library, pairs, review, sign_in
+from app.web import (
+    add,
+    admin,
+    books as book_pages,
+    checks as check_pages,
+    clusters as cluster_pages,
+    completeness as completeness_pages,
+    conflicts as conflict_pages,
+    library as library_pages,
+    pairs,
+    review,
+    sign_in,
+)
 from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
 
@@ -54,12 +67,18 @@ ROUTERS = [
     module.router
     for module in (
         *(books, bulk, lookups, checks, similar, relations, evidence, decisions, clusters),
-        *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
+        *(completeness, conflicts, reconciliation, library, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""
 
-PAGES = [module.router for module in (library, pairs, review, sign_in)]
+PAGES = [
+    module.router
+    for module in (
+        *(library_pages, book_pages, pairs, review, check_pages, add),
+        *(cluster_pages, completeness_pages, conflict_pages, admin, sign_in),
+    )
+]
 """The routers of the pages for people."""
 
 _DESCRIPTION = """

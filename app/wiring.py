@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit
+from app.services.access.history import BookHistory
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.access.sessions import Sessions
@@ -19,12 +20,14 @@ from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
+from app.services.finding import BookFinder
 from app.services.health import Health
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
 from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
+from app.services.library import WholeLibrary
 from app.services.lookups import Lookup
 from app.services.pairs.decisions import Decisions
 from app.services.pairs.evidence import EvidenceOfPairs
@@ -46,6 +49,7 @@ from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore,
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
+from app.stores.postgres.library import LibraryQueries
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relation_queries import CandidateStore, RelationQueries
@@ -90,12 +94,15 @@ class Services:
     conflicts: Conflicts
     descriptions: Descriptions
     reconciliation: Reconciliation
+    finder: BookFinder
     changes: Changes
     webhooks: Webhooks
     keys: Keys
     sessions: Sessions
     audit: Audit
+    history: BookHistory
     limits: Limits
+    library: WholeLibrary
     jobs: Jobs
     health: Health
 
@@ -168,6 +175,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     reconciliation = Reconciliation(names, lookup, identifier_lookup, related)
     relations = Relations(related, TextStore(database))
+    decisions = Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -192,7 +200,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
             entries, indexes, suites, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()
         ),
         relations=relations,
-        decisions=Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database)),
+        decisions=decisions,
         evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
@@ -201,12 +209,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=reconciliation,
+        finder=BookFinder(read_books, identifier_lookup, reconciliation),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=keys,
         sessions=Sessions(SessionStore(database), keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
         audit=Audit(AuditStore(database), settings.audit_days),
+        library=WholeLibrary(LibraryQueries(database), entries, names, changes),
+        history=BookHistory(AuditStore(database), decisions),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, upkeep, indexes),
     )

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-import orjson
 from fastapi import Body, Depends, Query, Response
 from pydantic import Field
 
@@ -40,19 +39,25 @@ from app.api.http.metrics import Metrics
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintAnswer
-from app.api.submissions import BookBody, CatalogueIdentifier, ContentBody, ExternalId, MetadataBody
-from app.catalog import json_ld
+from app.api.submissions import (
+    Author,
+    BookBody,
+    CatalogueIdentifier,
+    ContentBody,
+    ExternalId,
+    LanguageTag,
+    MetadataBody,
+    Year,
+)
 from app.catalog.identifiers import is_valid, isbns
-from app.catalog.marc import forms
-from app.catalog.marc.links import with_links
 from app.core.clusters.cluster_name import ClusterName
-from app.core.model import Book, RecordFormat, StoredBook, Submission
+from app.core.model import Book, StoredBook, Submission
 from app.core.recipe import DIGESTS
 from app.core.signatures import identifier
 from app.core.signatures.digests import parse_digest
 from app.services.access.audit import Actor
 from app.services.books import BookFilter, told_of_post
-from app.services.descriptions import Description
+from app.services.descriptions import Description, DescriptionForm
 
 WrittenDigest = Annotated[
     str, Field(json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"})
@@ -71,6 +76,11 @@ class BookQuery(PageQuery):
         Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
     ) = Field(default=None, description="Words that all occur in the title; at least one.")
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
+    author: Author | None = Field(
+        default=None, description="Names of one author or several, that all occur; initials do not count."
+    )
+    language: LanguageTag | None = Field(default=None, description="The language, as the book has it.")
+    year: Year | None = Field(default=None, description="The year of publication.")
     digest: WrittenDigest | None = Field(
         default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
     )
@@ -83,6 +93,9 @@ class BookQuery(PageQuery):
             identifier=self.identifier,
             external_id=self.external_id,
             title=self.title,
+            author=self.author,
+            language=self.language,
+            year=self.year,
             digest=None if self.digest is None else parse_digest(self.digest, "digest"),
             collection=self.collection,
         )
@@ -151,19 +164,15 @@ class BookAnswer(Document):
     @classmethod
     def of(cls, book: Book, **others: object) -> Self:
         """The document of a book; `others` are the fields that a subclass adds."""
-        fingerprint, minhash, path = book.fingerprint, book.minhash, book_path(book.id)
-        short = long = None
-        if fingerprint is not None:
-            short = identifier.encode(fingerprint, book.word_count)
-            long = minhash and identifier.encode_long(fingerprint, minhash, book.word_count)
-        longest, isbn = long or short, next(iter(isbns(book.metadata.identifiers)), None)
+        fingerprint, path = book.fingerprint, book_path(book.id)
+        written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
         fields = asdict(book.metadata) | {
             "id": book.id,
-            "identifier": short,
-            "long_identifier": long,
+            "identifier": written.short,
+            "long_identifier": written.long,
             "iscc": book.iscc,
             "digests": {digest.recipe: digest.hex for digest in book.digests},
-            "composite": identifier.composite(longest, isbn) if longest and isbn else None,
+            "composite": written.composite,
             "status": "indexed" if book.indexed else "pending",
             "page_count": book.page_count,
             "word_count": book.word_count,
@@ -207,7 +216,12 @@ def book_path(book_id: UUID) -> str:
     return f"/v1/books/{book_id}"
 
 
-_FORMS: dict[str, RecordFormat] = {MARCXML: "marcxml", MARC: "marc", MARC_JSON: "marc-json"}
+_FORMS: dict[str, DescriptionForm] = {
+    MARCXML: "marcxml",
+    MARC: "marc",
+    MARC_JSON: "marc-json",
+    JSON_LD: "json-ld",
+}
 _TEXT = {"schema": {"type": "string"}}
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
@@ -218,11 +232,7 @@ ANSWERS: dict[str, Any] = {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: 
 
 def described(description: Description, media_type: str) -> Response:
     """The book as one of these types; raises TooLongForBinary."""
-    if media_type == JSON_LD:
-        document = json_ld.document(description.book, description.record, description.standing)
-        body = orjson.dumps(document)
-    else:
-        body = forms.write(with_links(description.record, description.standing), _FORMS[media_type])
+    body = description.written(_FORMS[media_type])
     return Response(body, headers={"Content-Type": media_type, "Vary": "Accept"})
 
 
@@ -289,7 +299,7 @@ async def post_book(
 
 @router.get("", summary="List books", responses=problems(422, 503), scope="read")
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
-    """Lists the books that have the identifiers, the digest and all words of the title, oldest first."""
+    """Lists the books that have all that is asked for, oldest first."""
     wanted = query.to_filter()
     cursors = Cursors("books", wanted)
     books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)

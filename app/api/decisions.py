@@ -31,6 +31,7 @@ from app.core.relations.classification import Direction, Kind
 from app.core.relations.related import DecisionVerdict
 from app.core.relations.reviews import worth_of
 from app.services.pairs.decisions import (
+    MOST_AT_ONCE,
     HistoryFilter,
     NewOpinion,
     Opined,
@@ -39,9 +40,6 @@ from app.services.pairs.decisions import (
     QueuedRelation,
     ReviewFilter,
 )
-
-MOST_DECISIONS = 500
-"""Decisions of one request."""
 
 _LONGEST_NOTE = 1_000  # characters
 _LONGEST_WORD = 100
@@ -149,7 +147,7 @@ class DecisionsBody(Body):
         {"items": [{"left": examples.BOOK_ID, "right": examples.OTHER_ID, "verdict": "confirmed"}]}
     )
 
-    items: list[DecisionItem] = Field(min_length=1, max_length=MOST_DECISIONS)
+    items: list[DecisionItem] = Field(min_length=1, max_length=MOST_AT_ONCE)
     all_or_none: bool = Field(
         default=False, description="Whether one that is refused keeps all others from being made."
     )
@@ -193,6 +191,7 @@ class HistoryQuery(PageQuery):
     """The decisions to list; what is left out counts for any."""
 
     by: _Word | None = Field(default=None, description="Only those of the key with this name.")
+    book: UUID | None = Field(default=None, description="Only those on this book and another one.")
     after: Moment | None = Field(
         default=None, description="Only those made after this time, as 2027-01-31T18:00:00Z."
     )
@@ -299,7 +298,7 @@ async def list_decisions(
 
     An opinion that waits for another is shown to its author alone.
     """
-    wanted = HistoryFilter(query.by, query.after)
+    wanted = HistoryFilter(query.by, query.after, book_id=query.book)
     cursors = Cursors("decisions", wanted)
     found = await services.decisions.history(
         wanted, cursors.number(query.cursor), query.limit + 1, actor=actor

@@ -108,6 +108,7 @@ Author = Annotated[str, Field(max_length=book_rules.LONGEST_AUTHOR, json_schema_
 LanguageTag = Annotated[
     str, Field(max_length=book_rules.LONGEST_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean
 ]
+Year = Annotated[int, Field(ge=-book_rules.MOST_YEAR, le=book_rules.MOST_YEAR), WholeNumber]
 Volume = Annotated[str, Field(max_length=book_rules.LONGEST_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
 PageText = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
 PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
@@ -139,8 +140,8 @@ class MetadataBody(Body):
         Field(default=None, description="The authors in their order.")
     )
     language: LanguageTag | None = Field(default=None, description="The language, best as a BCP 47 tag.")
-    year: Annotated[int, Field(ge=-book_rules.MOST_YEAR, le=book_rules.MOST_YEAR), WholeNumber] | None = (
-        Field(default=None, description="The year of publication; negative before the common era.")
+    year: Year | None = Field(
+        default=None, description="The year of publication; negative before the common era."
     )
     volume: Volume | None = Field(
         default=None, description="Which volume of a work or series it is, as printed."

@@ -14,14 +14,13 @@ from app.cli.ingest import ColumnOptions, Processes, column_options
 from app.cli.output import Reporter, UserError, notices, results, show, stacked, write_csv
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
-from bookprint_client import Client, calls
+from bookprint_client import Client, ClientError, calls
 from bookprint_client.calls import CheckLine
 
 if TYPE_CHECKING:
     from app.core.errors import Refusal
     from app.core.model import Submission
 
-_COLUMNS = ("place", "verdict", "by", "book_id", "title", "because", "link", "others", "problem")
 _ROWS_AT_ONCE = 200
 _BOOKS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 16 << 20
@@ -65,14 +64,20 @@ def check(
         raise UserError("Give --json or --out, not both.", 2)
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
+    from app.services.bulk.lists import COLUMNS, cells
+
     counts: dict[str, int] = {}
     columns = column_options(column)
     with Reporter("Checking", "rows") as reporter, service_at(url, key) as service:
         rows = _counted(_answers(service, _read(book_list, columns, processes)), counts, reporter)
-        if out is not None:
-            write_csv(out, _COLUMNS, map(_cells, rows))
-        else:
-            show(rows, _COLUMNS, _cells, json=json, drawn=_drawn, wide="book")
+        try:
+            if out is not None:
+                write_csv(out, COLUMNS, map(cells, rows))
+            else:
+                show(rows, COLUMNS, cells, json=json, drawn=_drawn, wide="book")
+        except ClientError:
+            notices().print(f"The service stopped answering after {sum(counts.values()):,} rows.")
+            raise
     told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "no rows"
     (notices() if out is None else results()).print(told)
     if counts.get("not answered"):
@@ -209,18 +214,9 @@ def _counted(
         yield answer
 
 
-def _cells(row: _Row) -> list[str]:
-    items = row.get("items") or [{}]
-    first = items[0]
-    because = first.get("evidence", {}).get("because") or row.get("because") or ""
-    return [
-        *(row["place"], row.get("verdict", ""), row.get("by", "")),
-        *(first.get("book_id", ""), first.get("title") or "", because, first.get("link", "")),
-        *(" ".join(item["book_id"] for item in items[1:]), row.get("problem", {}).get("detail", "")),
-    ]
-
-
 def _drawn(row: _Row) -> dict[str, RenderableType]:
-    cells = dict(zip(_COLUMNS, _cells(row), strict=True))
-    told = stacked(cells["title"] or cells["problem"] or "–", cells["book_id"], cells["because"])
-    return {"place": cells["place"], "verdict": cells["verdict"] or "–", "by": cells["by"], "book": told}
+    from app.services.bulk.lists import COLUMNS, cells
+
+    told = dict(zip(COLUMNS, cells(row), strict=True))
+    book = stacked(told["title"] or told["problem"] or "–", told["book_id"], told["because"])
+    return {"place": told["place"], "verdict": told["verdict"] or "–", "by": told["by"], "book": book}

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
 from app.corpus import sketches
@@ -255,11 +256,16 @@ def is_json_lines(path: str, head: bytes) -> bool:
 def head_of(path: str) -> bytes:
     """The first bytes of a file, of one compressed with gzip those that it expands to."""
     with open(path, "rb") as stream:
-        try:
-            return gunzipped(stream).read(_HEAD_BYTES)
-        except (gzip.BadGzipFile, zlib.error, EOFError):
-            stream.seek(0)
-            return stream.read(_HEAD_BYTES)
+        return head_in(stream)
+
+
+def head_in(stream: BinaryIO) -> bytes:
+    """The first bytes of an open file, as `head_of` has them."""
+    try:
+        return gunzipped(stream).read(_HEAD_BYTES)
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        stream.seek(0)
+        return stream.read(_HEAD_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,19 +60,24 @@ def submission(line: bytes) -> Submission:
 def lines(path: Path) -> Iterator[BookLine]:
     """The lines of a file of any size, one at a time, but for blank ones."""
     with path.open("rb") as raw:
-        stream = gunzipped(raw)
-        number = 0
-        try:
-            for number, line in enumerate(_lines(stream), start=1):
-                if line is None:
-                    too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
-                    yield BookLine(number, raw.tell(), too_long)
-                elif line.strip():
-                    data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
-                    yield BookLine(number, end, data, end - len(data) if stream is raw else None)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
-            broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
-            yield BookLine(number + 1, raw.tell(), broken)
+        yield from lines_in(raw)
+
+
+def lines_in(raw: BinaryIO) -> Iterator[BookLine]:
+    """The lines of an open file, as `lines` has them."""
+    stream = gunzipped(raw)
+    number = 0
+    try:
+        for number, line in enumerate(_lines(stream), start=1):
+            if line is None:
+                too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
+                yield BookLine(number, raw.tell(), too_long)
+            elif line.strip():
+                data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
+                yield BookLine(number, end, data, end - len(data) if stream is raw else None)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
+        broken = BrokenFile(f"The compressed file is damaged from here on: {exc}")
+        yield BookLine(number + 1, raw.tell(), broken)
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:

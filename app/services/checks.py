@@ -14,13 +14,13 @@ from app.catalog.identifiers import all_normalised, is_valid, isbns, nearest_isb
 from app.catalog.reconciliation import BookDescription
 from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
-from app.core.errors import BookprintError
+from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.verification import VERIFICATION
 from app.core.model import Content, Metadata, Sketch, Submission
 from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.classification import Direction, Kind
 from app.core.relations.relation import ComparedBook, Relation
-from app.core.signatures.identifier import Identifier
+from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.sketch import sketch_under
 from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Lookup, Match, Verified
@@ -59,6 +59,16 @@ class CheckRow:
 
     book: Submission
     identifier: Identifier | None = None  # of a text
+
+
+def row_of(book: Submission) -> CheckRow:
+    """The row that a book of a list makes; raises InvalidInput where nothing is said of it."""
+    metadata, sketch = book.metadata, book.sketch
+    named = (metadata.identifiers, metadata.external_id, metadata.title, metadata.authors)
+    if book.content is None and sketch is None and not any(named):
+        raise InvalidInput("The row names no book. Give it a title, an ISBN, an identifier or a text.")
+    is_known = sketch is not None and sketch.identified is not None
+    return CheckRow(book, of_signatures(sketch, sketch.word_count) if sketch and is_known else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from app.core.clusters.best_copy import (
     is_cleaner,
 )
 from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import KINDS, By, Link, weakest_link
+from app.core.clusters.clustering import KINDS, By, Link, Pair, weakest_link
 from app.core.clusters.master_copy import MasterCopy, master_copy
 from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
+from app.core.relations.related import PairRelation
 from app.stores.postgres.cluster_queries import (
     MOST_SIZE as MOST_SIZE,
     ClusterFilter as ClusterFilter,
@@ -26,7 +27,7 @@ from app.stores.postgres.cluster_queries import (
     CopyText,
     ListedCluster as ListedCluster,
     MeasuredCluster,
-    Member,
+    Member as Member,
     Snapshot,
 )
 from app.stores.postgres.pairs.relation_queries import RelationQueries
@@ -98,6 +99,19 @@ class Clusters:
             found = await snapshot.list_clusters(by, wanted, limit + 1)
             pending = await snapshot.count_unmeasured(by)
         return ListedClusters(found[:limit], pending, len(found) > limit)
+
+    async def relations_between(self, books: Collection[UUID]) -> Mapping[Pair, PairRelation]:
+        """The effective relations between these books, by their pairs."""
+        async with self._clusters.snapshot() as snapshot:
+            return await snapshot.read_relations(books)
+
+    async def neighbours(self, name: ClusterName, book_id: UUID) -> list[UUID]:
+        """The books whose relations hold a book in a cluster, those that people decided first."""
+        async with self._clusters.snapshot() as snapshot:
+            present = await _present(snapshot, name)
+            links = await snapshot.list_links(present.by, present.book_id)
+        pairs = [(link.left, link.right) for link in links]
+        return [right if left == book_id else left for left, right in pairs if book_id in (left, right)]
 
     async def measure(self) -> int:
         """Measure some clusters that have changed, and return how many there were."""

@@ -18,12 +18,12 @@ from app.core.matching.conflicts import (
     ConflictBy,
     ConflictPlace,
     MetadataConflict,
-    PairRelation,
     Sharing,
     are_unrelated,
 )
 from app.core.matching.verification import evidence
 from app.core.recipe import Suite
+from app.core.relations.related import PairRelation
 from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
 from app.stores.postgres.contents import SuiteStore
 

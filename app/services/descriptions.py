@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
+import orjson
+
+from app.catalog import json_ld
 from app.catalog.marc import forms
 from app.catalog.marc.changes import record_of, with_changes
-from app.catalog.marc.links import LinkedBook, Standing, physical_form, without_links
+from app.catalog.marc.links import LinkedBook, Standing, physical_form, with_links, without_links
 from app.catalog.marc.record import MarcRecord
 from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownBook
-from app.core.model import Book, CatalogRecord
+from app.core.model import Book, CatalogRecord, RecordFormat
 from app.core.relations.classification import RELATED
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.services.pairs.relations import effective_of
 from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
+
+DescriptionForm = RecordFormat | Literal["json-ld"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +32,12 @@ class Description:
     book: Book
     record: MarcRecord  # that its catalogue sent, with what was changed since; else made from its metadata
     standing: Standing
+
+    def written(self, form: DescriptionForm) -> bytes:
+        """The description in a form, with the relations as links; raises TooLongForBinary."""
+        if form == "json-ld":
+            return orjson.dumps(json_ld.document(self.book, self.record, self.standing))
+        return forms.write(with_links(self.record, self.standing), form)
 
 
 class Descriptions:

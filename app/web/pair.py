@@ -34,7 +34,7 @@ KINDS: dict[Kind, str] = {
     "UNRELATED": N_("unrelated"),
     "INSUFFICIENT_TEXT": N_("too little text to say"),
 }
-_CLASSES = {
+CLASSES = {
     "spelling": N_("Spelling, long s, accents, capitals"),
     "hyphen": N_("Hyphens and blanks"),
     "ocr": N_("Likely misread (OCR)"),
@@ -81,7 +81,7 @@ def shown_values(pair: ShownPair) -> dict[str, Any]:
         "kinds": KINDS,
         "answers": ANSWERS,
         "outcomes": OUTCOMES,
-        "classes": _CLASSES,
+        "classes": CLASSES,
         "difference_kinds": DIFFERENCES,
         "directions": _DIRECTIONS,
         "plot": _plot(pair),

@@ -137,13 +137,17 @@ def list_books(
     identifier: str | None = None,
     title: str | None = None,
     external_id: str | None = None,
+    author: str | None = None,
+    language: str | None = None,
+    year: int | None = None,
     digest: str | None = None,
     collection: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.BookList, answers.BookAnswer]:
     """List the books that have the identifier, all words of the title, and so on."""
-    wanted = {"identifier": identifier, "title": title, "external_id": external_id, "digest": digest}
-    return PagedCall("GET", "/v1/books", _query(**wanted, collection=collection, limit=limit))
+    named = _query(identifier=identifier, title=title, external_id=external_id, author=author)
+    wanted = _query(language=language, year=year, digest=digest, collection=collection, limit=limit)
+    return PagedCall("GET", "/v1/books", {**named, **wanted})
 
 
 def change_metadata(
@@ -274,10 +278,10 @@ def decide_many(
 
 
 def list_decisions(
-    *, by: str | None = None, after: str | None = None, limit: int | None = None
+    *, by: str | None = None, book: Id | None = None, after: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.History, answers.PastDecisionAnswer]:
-    """The history of decisions, the newest first, of one key or of all."""
-    return PagedCall("GET", "/v1/decisions", _query(by=by, after=after, limit=limit))
+    """The history of decisions, the newest first, of one key or of all, on one book or on all."""
+    return PagedCall("GET", "/v1/decisions", _query(by=by, book=book, after=after, limit=limit))
 
 
 def cluster_of_book(
@@ -325,6 +329,11 @@ def read_master_copy(
 def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
     """What a scan lacks by other scans of its printing."""
     return Call("GET", _path("books", book_id, "completeness"))
+
+
+def read_library() -> Call[answers.LibraryAnswer]:
+    """How many books there are by year, language and collection."""
+    return Call("GET", _path("library"))
 
 
 def list_conflicts(

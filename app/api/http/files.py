@@ -129,12 +129,12 @@ async def sent_file(request: BodyRequest) -> Submission:
     try:
         form = await _form(request)
         _check_parts(form)
-        changes = await _changes(form.get(_METADATA))
+        changes = await stated_changes(form.get(_METADATA))
         upload = cast(UploadFile, form[_FILE])
-        descriptor = await asyncio.to_thread(_descriptor, upload.file)
+        descriptor = await asyncio.to_thread(spooled, upload.file)
         reading: FileReading = request.app.state.reading
         record: CatalogRecord | None = changes.pop("record", None)
-        return await reading.read(descriptor, _shown(upload.filename), changes, record)
+        return await reading.read(descriptor, shown_name(upload.filename), changes, record)
     finally:
         await request.close()
 
@@ -172,7 +172,7 @@ def _error(part: str, kind: str, message: str) -> dict[str, Any]:
     return {"type": kind, "loc": ("body", part), "msg": message}
 
 
-async def _changes(part: UploadFile | str | None) -> dict[str, Any]:
+async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
     """The fields of the metadata that were sent, as `Metadata` has them, and the `record` if one was."""
     if part is None:
         return {}
@@ -201,13 +201,13 @@ def _json_changes(data: bytes) -> dict[str, object]:
     return validated(MetadataBody, value, _METADATA).to_changes()
 
 
-def _descriptor(spool: BinaryIO) -> int:
+def spooled(spool: BinaryIO) -> int:
     """The descriptor of a spooled file, all of which is on disk from now on."""
     spool.flush()
     return spool.fileno()
 
 
-def _shown(filename: str | None) -> str:
+def shown_name(filename: str | None) -> str:
     """The name of a file without its folder."""
     name = PurePath((filename or "").replace("\\", "/")).name
     return "".join(filter(str.isprintable, name))[:_LONGEST_NAME].strip() or "The file"

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import structlog
@@ -32,11 +32,15 @@ from app.services.access.keys import NoValidKey
 
 log = structlog.get_logger()
 
-_LINES_AT_ONCE = 4
+LINES_AT_ONCE = 4
 
 _LINES: dict[str, Any] = {"type": "string", "format": "binary"}
 
 MEDIA_TYPE = "application/x-ndjson"
+
+
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +93,15 @@ async def lines_of(
 
 
 async def in_order(
-    lines: AsyncIterator[Line], answer: Callable[[Line], Awaitable[bytes]], at_once: int
-) -> AsyncIterator[bytes]:
+    lines: AsyncIterator[T], answer: Callable[[T], Awaitable[A]], at_once: int
+) -> AsyncIterator[A]:
     """The answer to each line, in their order and as soon as it is there; `at_once` lines are in work.
 
     A line is in work until its answer has been taken, so that a slow taker slows the reading down. What the
     lines raise is raised after the answers to those before.
     """
     slots = asyncio.Semaphore(at_once)
-    works: asyncio.Queue[asyncio.Future[bytes] | None] = asyncio.Queue()
+    works: asyncio.Queue[asyncio.Future[A] | None] = asyncio.Queue()
 
     async def read() -> None:
         try:
@@ -154,7 +158,7 @@ def answered_lines(
     max_bytes: int = request.app.state.max_body_bytes
     lines = lines_of(_while_valid(parts, request.scope), max_bytes, permit.memory.hold)
     answer_of = partial(_answer, request, permit, answer, int(are_lookups))
-    return DuplexResponse(in_order(lines, answer_of, _LINES_AT_ONCE))
+    return DuplexResponse(in_order(lines, answer_of, LINES_AT_ONCE))
 
 
 async def _while_valid(parts: AsyncIterator[bytes], scope: Scope) -> AsyncIterator[bytes]:
@@ -168,13 +172,20 @@ async def _while_valid(parts: AsyncIterator[bytes], scope: Scope) -> AsyncIterat
             return
 
 
+@asynccontextmanager
+async def turn_of_line(request: Request, permit: Permit, lookups: int) -> AsyncIterator[None]:
+    """The time in which a line is answered: while its key is valid, within limits, with its own permit."""
+    await require_key_still_valid(request.scope)
+    await count_lookups(request.scope, lookups, waits=True)
+    async with permit.of_line():
+        yield
+
+
 async def _answer(request: Request, permit: Permit, answer: AnswerLine, lookups: int, line: Line) -> bytes:
     try:
         if line.text is None:
             raise BodyTooLarge(request.app.state.max_body_bytes)
-        await require_key_still_valid(request.scope)
-        await count_lookups(request.scope, lookups, waits=True)
-        async with permit.of_line():
+        async with turn_of_line(request, permit, lookups):
             outcome = await answer(line.text.removeprefix(BYTE_ORDER_MARK))
     except Exception as error:
         problem = problem_of(error)

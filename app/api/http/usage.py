@@ -168,7 +168,7 @@ def _limits(scope: Scope) -> Limits:
 async def require_key_still_valid(scope: Scope) -> None:
     """Raise `NoValidKey` for a request whose key has been revoked, rotated or expired since it began."""
     if scope["app"].state.asks_for_keys:
-        await caller_of(scope)
+        await scope["route"].caller(scope)
 
 
 async def sees_details(request: Request) -> bool:

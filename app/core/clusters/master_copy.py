@@ -219,6 +219,7 @@ class MasterPage:
 
     index: int  # from 0
     text: str  # in the lines of the best copy
+    before: str  # as the best copy has it
     copies: int  # that have the page, the best copy among them
     agreement: float | None  # mean share of these that have what is printed, 0 to 1; None: there is one alone
     changed: float  # share of the best copy's words that read otherwise, case and punctuation aside; 0 to 1
@@ -321,11 +322,11 @@ def _voted(frame: _Pages, index: int, others: Sequence[_Other], cleaner: Collect
             if (reading := other.reading(index, page)) is not None:
                 found[place] = reading
     if not found:
-        return MasterPage(index, text, 1, None, 0.0)
+        return MasterPage(index, text, text, 1, None, 0.0)
     readings = list(found.values())
     voted = vote(page.text, readings, last=len(found) == 1 and next(iter(found)) in cleaner)
     printed = _printed(text, page.text, voted)
-    return MasterPage(index, printed, 1 + len(readings), voted.agreement, _changed(text, printed))
+    return MasterPage(index, printed, text, 1 + len(readings), voted.agreement, _changed(text, printed))
 
 
 def _spaced(text: str) -> str:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from app.core.matching.verification import Evidence, is_near_duplicate
 from app.core.model import BookSummary, Metadata
-from app.core.relations.related import RelationSummary
+from app.core.relations.related import PairRelation
 
 ConflictBy = Literal["isbn", "title", "text"]
 """What two books share while something else contradicts it."""
@@ -45,15 +45,6 @@ class ConflictBook:
     summary: BookSummary
     related: bool  # the search for its relations has ended
     text_under: NamedCopy | None = None  # the oldest copy of its text that has another title
-
-
-@dataclass(frozen=True, slots=True)
-class PairRelation:
-    """The effective relation of two books, and whether a person has decided on it."""
-
-    summary: RelationSummary
-    decided: bool
-    decided_by: str | None = None  # name of the actor; None: not decided, or not known
 
 
 @dataclass(frozen=True, slots=True)

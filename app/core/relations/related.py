@@ -49,6 +49,15 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
     return RelationSummary(kind, direction, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class PairRelation:
+    """The effective relation of two books, and whether a person has decided on it."""
+
+    summary: RelationSummary
+    decided: bool
+    decided_by: str | None = None  # name of the actor; None: not decided, or not known
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRelation:
     """The machine's finding about a book and another one, from the first one's point of view."""

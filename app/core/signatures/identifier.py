@@ -22,11 +22,13 @@ from binascii import crc_hqx
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log2
+from typing import NamedTuple
 
 import numpy as np
 
 from app.core.errors import InvalidIdentifier, InvalidInput
 from app.core.model import (
+    Book,
     Entry,
     Fingerprint,
     Identified,
@@ -72,6 +74,14 @@ class Identifier:
     word_count: int  # within 4 %
     minhash: MinHashBits | None = None  # None: a `bp1:` identifier
     isbn: str | None = None  # 13 digits; None: it is not a composite one
+
+
+class WrittenIdentifiers(NamedTuple):
+    """The identifiers of a book's present content; None where its signatures make none."""
+
+    short: str | None
+    long: str | None
+    composite: str | None  # the longest of them and an ISBN
 
 
 def is_identifier(text: str) -> bool:
@@ -120,6 +130,17 @@ def composite(identifier: str, isbn: str) -> str:
     'bp1:040020g30g2gc1r81450p30d1r7tarna.9780141439600'
     """
     return f"{identifier}.{isbn}"
+
+
+def of_book(book: Book, isbn: str | None) -> WrittenIdentifiers:
+    """The identifiers of a book with this ISBN."""
+    if book.fingerprint is None:
+        return WrittenIdentifiers(None, None, None)
+    short = encode(book.fingerprint, book.word_count)
+    long = None
+    if book.minhash is not None:
+        long = encode_long(book.fingerprint, book.minhash, book.word_count)
+    return WrittenIdentifiers(short, long, composite(long or short, isbn) if isbn else None)
 
 
 def decode(text: str) -> Identifier:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.errors import BookprintError
+from app.core.errors import BookprintError, InvalidInput
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.pairs.decisions import (
     DecisionStore,
@@ -35,6 +35,8 @@ __all__ = [
     "ReviewProgress",
 ]
 
+MOST_AT_ONCE = 500
+"""Decisions of one request."""
 MOST_COUNTED = 10_000
 """Relations of the queue that are counted."""
 
@@ -79,6 +81,46 @@ class Decisions:
     ) -> list[PastDecision]:
         """Up to `limit` decisions of the history before a number, the newest first."""
         return await self._decisions.list_history(wanted, actor.author, before, limit)
+
+    async def reject_all(
+        self, book_id: UUID, others: Sequence[UUID], note: str, *, actor: Actor
+    ) -> list[OpinionOutcome]:
+        """Reject the relations of a book with all of these others, or none; raises `InvalidInput`."""
+        if not 0 < len(others) <= MOST_AT_ONCE:
+            raise InvalidInput(
+                f"The book is related to {len(others):,} books here, and 1 to {MOST_AT_ONCE} relations are "
+                "rejected at once. Open it again; where there are more, reject them one by one.",
+                "book_id",
+            )
+        opinions = [NewOpinion(book_id, other, "rejected", note=note) for other in others]
+        return await self._decisions.insert(opinions, actor=actor)
+
+    async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
+        """The relations of a book that the actor rejected last, in one request; else none."""
+        wanted = HistoryFilter(book_id=book_id, author=actor.author)
+        found = await self._decisions.list_history(wanted, actor.author, None, MOST_AT_ONCE)
+        last = [each for each in found if each.at == found[0].at]
+        return last if all(each.verdict == "rejected" for each in last) else []
+
+    async def take_rejections_back(self, book_id: UUID, *, actor: Actor) -> None:
+        """Have what was decided before the `last_rejections` count again.
+
+        Raises `InvalidInput`, and `DecidedMeanwhile` where others have decided since.
+        """
+        past = await self.last_rejections(book_id, actor=actor)
+        if not past:
+            raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
+        opinions = [
+            NewOpinion(
+                each.left_id,
+                each.right_id,
+                each.verdict_before or "withdrawn",
+                each.kind_before if each.verdict_before == "kind" else None,
+                instead_of=each.at if each.outcome == "counts" else "anything",
+            )
+            for each in past
+        ]
+        await self._decisions.insert(opinions, actor=actor)
 
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor

@@ -17,6 +17,7 @@ from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, 
 from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
 from app.core.recipe import Suites
 from app.core.signatures.identifier import minhash_bits
+from app.core.text.names import author_keys, year_key
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import TOLD, identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters
@@ -60,6 +61,9 @@ class BookFilter:
     identifier: str | None = None  # "scheme:value", exactly
     external_id: str | None = None
     title: str | None = None  # every word of it occurs in the title
+    author: str | None = None  # every name of it is one of an author
+    language: str | None = None
+    year: int | None = None
     digest: Digest | None = None
     collection: str | None = None
 
@@ -159,6 +163,9 @@ _LIST = ConditionalSQL(
         "external_id": books.c.external_id == bindparam("external_id"),
         "collection": books.c.collection == bindparam("collection"),
         "words": books.c.title_words.contains(bindparam("words")),
+        "keys": books.c.name_keys.contains(bindparam("keys")),
+        "language": books.c.language == bindparam("language"),
+        "year": books.c.year == bindparam("year"),
         "digest": books.c.entry_id == any_(func.array(_WITH_DIGEST.scalar_subquery())),
     },
 )
@@ -289,16 +296,24 @@ class BookStore:
     async def list_books(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind `after`, oldest first (ids grow with time).
 
-        Raises `InvalidInput` for a title without a word.
+        Raises `InvalidInput` for a title or an author without a word.
         """
         words = None if wanted.title is None else title_words(wanted.title)
         if words == []:
             raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
+        keys = None if wanted.author is None else author_keys(wanted.author)
+        if keys == []:
+            raise InvalidInput("There is no name in it to search for. Send a name of the author.", "author")
+        if wanted.year is not None:
+            keys = [*(keys or ()), year_key(wanted.year)]
         values: dict[str, object] = {
             "after": after or UUID(int=0),
             "external_id": wanted.external_id,
             "collection": wanted.collection,
             "words": words,
+            "keys": keys,
+            "language": wanted.language,
+            "year": wanted.year,
             "limit": limit,
         }
         if wanted.identifier is not None and wanted.identifier.startswith("iscc:"):

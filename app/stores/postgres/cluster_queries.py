@@ -10,8 +10,10 @@ from uuid import UUID
 from app.core.clusters.best_copy import KNOWN, Copy
 from app.core.clusters.clustering import KINDS, By, Edge, Link, Pair
 from app.core.relations.classification import Kind
+from app.core.relations.related import PairRelation
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
+from app.stores.postgres.pairs.relation_queries import read_relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,10 @@ class Snapshot:
         """All edges within a cluster, those that a person decided first, then by falling share."""
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
+
+    async def read_relations(self, books: Collection[UUID]) -> dict[Pair, PairRelation]:
+        """The effective relations between these books, by their pairs."""
+        return await read_relations(self._connection, books)
 
     async def list_members(
         self, by: By, founder: UUID, after: UUID | None, limit: int, collection: str | None = None

@@ -10,11 +10,12 @@ from typing import Literal
 from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
-from app.core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, PairRelation, Sharing
+from app.core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, Sharing
 from app.core.recipe import Suite
-from app.core.relations.related import Decision, RelationSummary, effective_relation
+from app.core.relations.related import PairRelation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from app.stores.postgres.pairs.relation_queries import read_relations
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, suite_recipes, to_metadata, to_summary
 
 SharedBy = Literal["isbn", "title"]
@@ -101,19 +102,6 @@ _READ_BOOKS = SQL(
     )
     + " WHERE books.id = ANY($books::uuid[])"
 )
-_READ_RELATIONS = SQL("""
-    SELECT
-        left_id, right_id, relations.kind, relations.direction, relations.confidence,
-        decisions.verdict, decisions.kind AS decided_kind, decisions.decided_by
-    FROM (
-        SELECT left_id, right_id FROM relations
-        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
-        UNION SELECT left_id, right_id FROM decisions
-        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
-    ) AS pairs
-    LEFT JOIN relations USING (left_id, right_id)
-    LEFT JOIN decisions USING (left_id, right_id)
-""")
 _LIST_NAMED_COPIES = SQL(f"""
     SELECT one.book_id AS copied, books.id, {", ".join(f"books.{name}" for name in METADATA_FIELDS)}
     FROM cluster_members AS one
@@ -161,8 +149,7 @@ class ConflictSnapshot:
 
     async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
         """The effective relations between these books, by their pairs."""
-        pairs = await rows(self._connection, _READ_RELATIONS, books=list(book_ids))
-        return {(row["left_id"], row["right_id"]): _relation(row) for row in pairs}
+        return await read_relations(self._connection, book_ids)
 
     async def list_named_copies(self, book_ids: Iterable[UUID]) -> dict[UUID, list[NamedCopy]]:
         """The oldest books in the cluster of the same text as each of the books, without itself."""
@@ -189,14 +176,3 @@ class ConflictQueries:
 
 def _book(row: Row, suite: Suite) -> ConflictBook:
     return ConflictBook(to_metadata(row), to_summary(row, suite), row["related"])
-
-
-def _relation(row: Row) -> PairRelation:
-    machine = decision = None
-    if row["kind"] is not None:
-        machine = RelationSummary(row["kind"], row["direction"], row["confidence"])
-    if row["verdict"] is not None:
-        decision = Decision(row["verdict"], row["decided_kind"])
-    summary = effective_relation(machine, decision)
-    assert summary is not None
-    return PairRelation(summary, decision is not None, row["decided_by"])

@@ -89,8 +89,10 @@ _LIST = SQL("""
     WHERE ($before::bigint IS NULL OR sequence < $before)
         AND ($name::text IS NULL OR name = $name) AND ($after::timestamptz IS NULL OR at > $after)
         AND ($left_id::uuid IS NULL OR (left_id, right_id) = ($left_id, $right_id))
+        AND ($book_id::uuid IS NULL OR $book_id IN (left_id, right_id))
+        AND ($author::text IS NULL OR author = $author)
         AND (
-            author = $author OR outcome NOT IN ('waits', 'replaced', 'withdrawn') OR NOT EXISTS (
+            author = $reader OR outcome NOT IN ('waits', 'replaced', 'withdrawn') OR NOT EXISTS (
                 SELECT FROM opinions AS waiting
                 WHERE (waiting.left_id, waiting.right_id) = (opinions.left_id, opinions.right_id)
                     AND waiting.author = opinions.author AND waiting.outcome = 'waits'
@@ -147,6 +149,8 @@ class HistoryFilter(NamedTuple):
     name: str | None = None
     after: datetime | None = None
     pair: tuple[UUID, UUID] | None = None  # the older book first
+    book_id: UUID | None = None  # either of the two
+    author: str | None = None
 
 
 class DecisionStore:
@@ -177,12 +181,13 @@ class DecisionStore:
         return outcomes
 
     async def list_history(
-        self, wanted: HistoryFilter, author: str, before: int | None, limit: int
+        self, wanted: HistoryFilter, reader: str, before: int | None, limit: int
     ) -> list[PastDecision]:
-        """Up to `limit` opinions before a number, the newest first, as far as the author may see them."""
+        """Up to `limit` opinions before a number, the newest first, as far as an author may see them."""
         left_id, right_id = wanted.pair or (None, None)
-        values = wanted._asdict() | {"left_id": left_id, "right_id": right_id}
-        values |= {"author": author, "before": before, "limit": limit}
+        values = wanted._asdict() | {"left_id": left_id, "right_id": right_id, "reader": reader}
+        del values["pair"]
+        values |= {"before": before, "limit": limit}
         return [PastDecision(**row) for row in await self._database.rows(_LIST, **values)]
 
     async def count_by_name(self, limit: int) -> dict[str | None, int]:

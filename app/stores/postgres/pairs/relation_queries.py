@@ -1,12 +1,13 @@
 """The relations of a book, each seen from that book, and the candidates that relating compares it with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
 import numpy as np
 
+from app.core.clusters.clustering import Pair
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
 from app.core.recipe import page_recipe
@@ -17,6 +18,7 @@ from app.core.relations.related import (
     IndirectRelation,
     KindCounts,
     PageMatches,
+    PairRelation,
     RelatedBook,
     RelationProgress,
     RelationSummary,
@@ -27,7 +29,7 @@ from app.core.relations.related import (
 from app.core.relations.relation import ComparedBook
 from app.core.relations.signals import LinearFit, Sides, Signals
 from app.core.signatures.page_minhash import from_records, to_records
-from app.stores.postgres.connections import SQL, Database, Row
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.contents import decompress
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 
@@ -134,8 +136,47 @@ _LIST_INDIRECT = SQL(f"""
     ORDER BY books.id LIMIT $limit
 """)
 
+_READ_BETWEEN = SQL("""
+    SELECT
+        true AS is_left, left_id, right_id, relations.kind, relations.direction, relations.confidence,
+        decisions.verdict, decisions.kind AS decided_kind, decisions.decided_by
+    FROM (
+        SELECT left_id, right_id FROM relations
+        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
+        UNION SELECT left_id, right_id FROM decisions
+        WHERE left_id = ANY($books::uuid[]) AND right_id = ANY($books::uuid[])
+    ) AS pairs
+    LEFT JOIN relations USING (left_id, right_id)
+    LEFT JOIN decisions USING (left_id, right_id)
+""")
+# A rejected pair is among them: to look at a book more costs less than to ask.
+_LIST_SCANS = {
+    in_collection: SQL(f"""
+        SELECT id, title,
+            EXISTS (SELECT FROM relations WHERE left_id = id AND kind = 'SAME_PAGINATION')
+            OR EXISTS (SELECT FROM relations WHERE right_id = id AND kind = 'SAME_PAGINATION')
+            OR EXISTS (SELECT FROM decisions WHERE left_id = id AND kind = 'SAME_PAGINATION')
+            OR EXISTS (SELECT FROM decisions WHERE right_id = id AND kind = 'SAME_PAGINATION') AS has_copy
+        FROM (
+            SELECT id, title FROM books
+            WHERE id > $after {"AND collection = $collection" if in_collection else ""}
+            ORDER BY id LIMIT $limit
+        ) AS looked
+        ORDER BY id
+    """)
+    for in_collection in (False, True)
+}
 _READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY($book_ids::uuid[])")
 _COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedScan:
+    """A book, and whether another scan of its printing is known."""
+
+    id: UUID
+    title: str | None
+    has_copy: bool
 
 
 class RelationQueries:
@@ -175,6 +216,13 @@ class RelationQueries:
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
         return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
 
+    async def list_scans(self, collection: str | None, after: UUID | None, limit: int) -> list[ListedScan]:
+        """Up to `limit` books (of a collection) behind the id `after`, in order of ids."""
+        values: dict[str, object] = {} if collection is None else {"collection": collection}
+        values |= {"after": after or UUID(int=0), "limit": limit}
+        found = await self._database.rows(_LIST_SCANS[collection is not None], **values)
+        return [ListedScan(**row) for row in found]
+
     async def count(self) -> list[KindCounts]:
         """The number of compared pairs and the time taken, by kind."""
         return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
@@ -188,6 +236,17 @@ class RelationQueries:
 def effective_relation_in(row: Row) -> RelationSummary | None:
     """The effective relation of the two books of a row; None: not compared, and nobody has decided."""
     return effective_relation(_summary(row), _decision(row))
+
+
+async def read_relations(connection: Connection, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
+    """The effective relations between these books, by their pairs."""
+    relations = {}
+    for row in await rows(connection, _READ_BETWEEN, books=list(book_ids)):
+        summary = effective_relation_in(row)
+        assert summary is not None  # of pairs that were compared or decided upon
+        decided = row["verdict"] is not None
+        relations[row["left_id"], row["right_id"]] = PairRelation(summary, decided, row["decided_by"])
+    return relations
 
 
 def _related(row: Row) -> RelatedBook:

@@ -1,0 +1,165 @@
+"""Finding books, and the page of one: what is known of it, what is near it, and what happened to it."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request
+from pydantic import Field, StringConstraints
+from starlette.responses import Response
+
+from app.api.http.deps import ActorDep, BookId, ServicesDep
+from app.api.http.problems import UnknownPath
+from app.catalog.identifiers import isbns
+from app.catalog.reconciliation import book_id_of
+from app.core.book_rules import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
+from app.core.clusters.clustering import KINDS as CLUSTER_KINDS
+from app.core.errors import Unavailable
+from app.core.model import Book
+from app.core.signatures import identifier
+from app.services.access.audit import Action
+from app.services.clusters import ClusterPage
+from app.services.descriptions import DescriptionForm
+from app.services.finding import BookQuestion
+from app.services.lookups import Answer, Position, Verified
+from app.services.pairs.relations import effective_of
+from app.web.filters import Filters
+from app.web.languages import N_
+from app.web.pair import KINDS
+from app.web.rendering import HEADERS, page, redirect
+from app.web.routes import PageRouter
+from app.wiring import Services
+
+router = PageRouter()
+
+_AT_ONCE = 25
+_RELATIONS_AT_ONCE = 50
+_MOST_EVENTS = 100
+_DOWNLOADS: dict[str, tuple[DescriptionForm, str]] = {
+    "mrc": ("marc", "application/marc"),
+    "marcxml": ("marcxml", "application/marcxml+xml"),
+    "jsonld": ("json-ld", "application/ld+json"),
+}
+_ACTIONS: Mapping[Action, str] = {
+    "book.created": N_("Added"),
+    "book.changed": N_("Record changed"),
+    "book.content_replaced": N_("Text replaced"),
+}
+
+
+class BookSearch(Filters):
+    """The books to find."""
+
+    q: Annotated[str, StringConstraints(max_length=10_000)] | None = None
+    author: Annotated[str, StringConstraints(max_length=LONGEST_AUTHOR)] | None = None
+    language: Annotated[str, StringConstraints(max_length=LONGEST_LANGUAGE)] | None = None
+    year: Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR)] | None = None
+    after: UUID | None = None
+
+    def to_question(self) -> BookQuestion:
+        return BookQuestion(self.q, self.author, self.collection, self.language, self.year)
+
+
+@router.get("/books", scope="read")
+async def search_books(
+    search: Annotated[BookSearch, Query()], request: Request, services: ServicesDep
+) -> Response:
+    """Find books; an id leads to its book at once."""
+    if (book_id := book_id_of(search.q or "")) is not None:
+        return redirect(request, f"/books/{book_id}")
+    found = await services.finder.find(search.to_question(), search.after, _AT_ONCE)
+    more = search.query(after=found.books[-1].id) if found.more else None
+    return page(request, "books.html", search=search, found=found, more=more)
+
+
+@router.get("/books/{book_id}.{form}", scope="read")
+async def download_record(book_id: BookId, form: str, services: ServicesDep) -> Response:
+    """The book's record with its relations, as a file."""
+    if form not in _DOWNLOADS:
+        raise UnknownPath("There is no such form of a record.")
+    wanted, media_type = _DOWNLOADS[form]
+    description = await services.descriptions.read(book_id)
+    body = await asyncio.to_thread(description.written, wanted)
+    told = {"Content-Disposition": f'attachment; filename="{book_id}.{form}"'}
+    return Response(body, headers=HEADERS | told, media_type=media_type)
+
+
+@router.get("/books/{book_id}", scope="read")
+async def show_book(
+    book_id: BookId,
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+    near: str | None = None,
+    skip: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """All that is known of a book; `near` and `skip` go on in its near-duplicates and its relations."""
+    book, answer, relations, clusters, events = await asyncio.gather(
+        services.books.get(book_id),
+        _near(services, book_id, near),
+        services.relations.of_book(book_id, None, _AT_ONCE),
+        _clusters(services, book_id),
+        services.history.read(
+            book_id, _MOST_EVENTS, actor=actor, tells_names=request.state.caller.may("admin")
+        ),
+    )
+    direct = relations.direct[skip : skip + _RELATIONS_AT_ONCE]
+    others = [each.book_id for each in direct] + [
+        each.book.book_id for each in (answer.matches if answer else ())
+    ]
+    return page(
+        request,
+        "book.html",
+        book=book,
+        identifiers=list(_identifiers(book)),
+        answer=answer,
+        position=answer and answer.next and f"{answer.next.distance}-{answer.next.entry_id}",
+        relations=relations,
+        direct=[(each, effective_of(each)) for each in direct],
+        others=await services.reconciliation.facts(others, with_relations=False),
+        more=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
+        kinds=KINDS,
+        clusters=clusters,
+        events=events,
+        actions=_ACTIONS,
+        most_events=_MOST_EVENTS,
+    )
+
+
+async def _near(services: Services, book_id: UUID, near: str | None) -> Answer | None:
+    """The near-duplicates of a book behind a place; None: they cannot be found at the moment."""
+    position = None
+    with suppress(ValueError):
+        distance, entry_id = map(int, (near or "").split("-"))
+        position = Position(min(distance, 255), min(entry_id, 2**63 - 1))
+    try:
+        return await services.lookup.near_duplicates(book_id, Verified(), position, _AT_ONCE)
+    except Unavailable:
+        return None
+
+
+async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
+    """The clusters of the book that have other books, too."""
+    found = [await services.clusters.of_book(book_id, by, None, 1) for by in CLUSTER_KINDS]
+    return [cluster for cluster in found if cluster.size > 1]
+
+
+def _identifiers(book: Book) -> Iterator[tuple[str, str]]:
+    """The identifiers to copy, each with the name of what it is."""
+    yield N_("Id of the book here"), str(book.id)
+    if book.metadata.external_id:
+        yield N_("Own number"), book.metadata.external_id
+    for each in book.metadata.identifiers:
+        yield N_("In catalogues"), each
+    written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
+    told = {
+        N_("Of the text"): written.short,
+        N_("Of the text, longer: tells more"): written.long,
+        N_("Of the text, with the ISBN"): written.composite,
+        "ISCC": book.iscc,
+    }
+    yield from ((name, text) for name, text in told.items() if text)
+    for digest in book.digests:
+        yield N_("Digest of the text"), str(digest)

@@ -1,0 +1,174 @@
+"""Clusters: which there are, who is in one and how they are related, its text, and taking a book out."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Form, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.http.deps import ActorDep, ServicesDep
+from app.core.book_rules import MAX_PAGES
+from app.core.clusters.cluster_name import ClusterName
+from app.core.clusters.clustering import By, Pair, ordered
+from app.core.errors import UnknownCluster
+from app.core.relations.classification import Kind, opposite
+from app.core.relations.related import PairRelation
+from app.core.relations.word_differences import DIFFERENCES, word_differences
+from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
+from app.web.filters import Filters
+from app.web.languages import N_
+from app.web.pair import CLASSES, KINDS
+from app.web.rendering import page, redirect
+from app.web.routes import PageRouter
+
+router = PageRouter()
+
+_LISTED_AT_ONCE = 25
+_MEMBERS_AT_ONCE = 30
+_PAGES_AT_ONCE = 5
+_LONGEST_SHOWN = 100  # characters
+
+WORDS: Mapping[Kind, str] = {
+    "SAME_PAGINATION": N_("pages"),
+    "DIFFERENT_PAGINATION": N_("text"),
+    "SAME_TEXT": N_("text"),
+    "CONTIGUOUS_SUBSET": N_("part"),
+    "OVERLAPPING_TEXT": N_("some"),
+    "UNRELATED": N_("apart"),
+    "INSUFFICIENT_TEXT": N_("little"),
+}
+"""What the matrix says for each kind: the same pages, the same text, a part, and so on."""
+
+
+class ClusterSearch(Filters):
+    """The clusters to list."""
+
+    by: By = "same_text"
+    min_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = 2
+    max_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = MOST_SIZE
+    order: ClusterOrder = "size"
+    rank: float | None = None  # of the cluster to go on behind, with its founder
+    after: UUID | None = None
+
+    def to_filter(self) -> ClusterFilter:
+        place = None if self.rank is None or self.after is None else (self.rank, self.after)
+        return ClusterFilter(self.min_size, self.max_size, self.collection, self.order, place)
+
+
+@router.get("/clusters", scope="read")
+async def list_clusters(
+    search: Annotated[ClusterSearch, Query()], request: Request, services: ServicesDep
+) -> Response:
+    """The clusters of two books or more."""
+    listed = await services.clusters.list_clusters(search.by, search.to_filter(), _LISTED_AT_ONCE)
+    last = listed.clusters[-1] if listed.more else None
+    more = last and search.query(rank=last.rank, after=last.founder_id)
+    return page(
+        request, "clusters.html", search=search, listed=listed, more=more, kinds=KINDS, most=MOST_SIZE
+    )
+
+
+@router.get("/clusters/{cluster_id}", scope="read")
+async def show_cluster(
+    cluster_id: str,
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+    after: UUID | None = None,
+    apart: UUID | None = None,
+) -> Response:
+    """The books of a cluster and how each is related to each; `apart` was taken out just now."""
+    cluster = await services.clusters.read(_name(cluster_id), after, _MEMBERS_AT_ONCE)
+    if cluster.name != _name(cluster_id) and apart is None:
+        return redirect(request, f"/clusters/{cluster.name}")
+    relations = await services.clusters.relations_between([each.book_id for each in cluster.members])
+    return page(
+        request,
+        "cluster.html",
+        cluster=cluster,
+        cell=partial(_cell, relations=relations),
+        is_first=after is None,
+        kinds=KINDS,
+        words=WORDS,
+        most_linked=MOST_LINKED,
+        apart=apart,
+        rejected=[] if apart is None else await services.decisions.last_rejections(apart, actor=actor),
+    )
+
+
+@router.get("/clusters/{cluster_id}/text", scope="read")
+async def show_master_copy(
+    cluster_id: str,
+    request: Request,
+    services: ServicesDep,
+    first: Annotated[int, Query(ge=1, le=MAX_PAGES)] = 1,
+) -> Response:
+    """Some pages of the text that most copies have, and where the best copy reads otherwise."""
+    read = await services.master_copies.read(_name(cluster_id), range(first - 1, first - 1 + _PAGES_AT_ONCE))
+    more = first + _PAGES_AT_ONCE
+    return page(
+        request,
+        "master_copy.html",
+        read=read,
+        first=first,
+        pages=[
+            (each, word_differences(each.before, each.text) if each.changed else ())
+            for each in read.master.pages
+        ],
+        labels=read.labels or [None] * read.master.page_count,
+        more=more if more <= read.master.page_count else None,
+        classes=CLASSES,
+        difference_kinds=DIFFERENCES,
+    )
+
+
+@router.post("/clusters/{cluster_id}/apart", scope="decide")
+async def take_out(
+    cluster_id: str,
+    book_id: Annotated[UUID, Form()],
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+) -> Response:
+    """Reject all relations that hold a book in a cluster, or none."""
+    name = _name(cluster_id)
+    others = await services.clusters.neighbours(name, book_id)
+    note = f"Does not belong in the cluster {name}"
+    await services.decisions.reject_all(book_id, others, note, actor=actor)
+    return redirect(request, f"/clusters/{ClusterName(name.by, others[0])}?apart={book_id}")
+
+
+@router.post("/clusters/{cluster_id}/back", scope="decide")
+async def put_back(
+    cluster_id: str,
+    book_id: Annotated[UUID, Form()],
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+) -> Response:
+    """Take back that a book does not belong in a cluster; what was decided before counts again."""
+    await services.decisions.take_rejections_back(book_id, actor=actor)
+    return redirect(request, f"/clusters/{_name(cluster_id)}")
+
+
+def _cell(
+    this: Member, other: Member, relations: Mapping[Pair, PairRelation]
+) -> tuple[Kind, str, bool] | None:
+    """The kind of a relation, the word for it, and whether a person decided it; None: not compared."""
+    pair = ordered(this.book_id, other.book_id)
+    if (relation := relations.get(pair)) is None:
+        return None
+    summary = relation.summary
+    direction = summary.direction if pair[0] == this.book_id else opposite(summary.direction)
+    word = N_("whole") if direction == "contains" else WORDS[summary.kind]
+    return summary.kind, word, relation.decided
+
+
+def _name(cluster_id: str) -> ClusterName:
+    """The name in a path; raises `UnknownCluster`."""
+    if (name := ClusterName.read(cluster_id)) is None:
+        raise UnknownCluster(cluster_id[:_LONGEST_SHOWN])
+    return name

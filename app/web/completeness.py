@@ -1,0 +1,55 @@
+"""Completeness: what a scan lacks, and a list of what the scans of a library lack."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from app.api.http.deps import BookId, ServicesDep
+from app.core.errors import CompletenessUnknown, TextNotKept
+from app.services.completeness import CompletenessRead, FaultKind
+from app.web.filters import Filters
+from app.web.languages import N_
+from app.web.pair import KINDS
+from app.web.rendering import page
+from app.web.routes import PageRouter
+
+router = PageRouter()
+
+FAULTS: dict[FaultKind, str] = {
+    "missing": N_("missing"),
+    "doubled": N_("there twice"),
+    "misplaced": N_("out of order"),
+    "foreign": N_("of another book"),
+}
+
+
+class CompletenessSearch(Filters):
+    """The books to look at."""
+
+    after: UUID | None = None
+
+
+@router.get("/books/{book_id}/completeness", scope="read")
+async def show_completeness(book_id: BookId, request: Request, services: ServicesDep) -> Response:
+    """What a scan lacks, by other scans of its printing."""
+    book = await services.books.get(book_id)
+    read: CompletenessRead | str
+    try:
+        read = await services.completeness.of_book(book_id)
+    except (CompletenessUnknown, TextNotKept) as error:
+        read = str(error)
+    return page(request, "completeness.html", book=book, read=read, faults=FAULTS, kinds=KINDS)
+
+
+@router.get("/completeness", scope="read")
+async def list_faults(
+    search: Annotated[CompletenessSearch, Query()], request: Request, services: ServicesDep
+) -> Response:
+    """What the next scans lack that have another scan of their printing, the surest first."""
+    listed = await services.completeness.of_books(search.collection, search.after)
+    more = search.query(after=listed.next) if listed.next else None
+    return page(
+        request, "completeness_list.html", search=search, listed=listed, more=more, faults=FAULTS, kinds=KINDS
+    )

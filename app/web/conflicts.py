@@ -1,0 +1,57 @@
+"""Conflicts: pairs of books of which the records say one thing and the texts another."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.http.deps import ServicesDep
+from app.core.matching.conflicts import Aspect, ConflictBy, ConflictPlace
+from app.web.filters import Filters
+from app.web.languages import N_
+from app.web.pair import KINDS
+from app.web.rendering import page
+from app.web.routes import PageRouter
+
+router = PageRouter()
+
+_AT_ONCE = 25
+
+ASPECTS: Mapping[Aspect, str] = {
+    "text": N_("text"),
+    "isbn": "ISBN",
+    "title": N_("title"),
+    "authors": N_("authors"),
+    "year": N_("year"),
+    "volume": N_("volume"),
+}
+
+
+class ConflictSearch(Filters):
+    """The conflicts to list."""
+
+    by: ConflictBy = "isbn"
+    key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None  # with both books, where to go on
+    left: UUID | None = None
+    right: UUID | None = None
+
+    @property
+    def place(self) -> ConflictPlace | None:
+        if self.key is None or self.left is None or self.right is None:
+            return None
+        return ConflictPlace(self.key, self.left, self.right)
+
+
+@router.get("/conflicts", scope="read")
+async def list_conflicts(
+    search: Annotated[ConflictSearch, Query()], request: Request, services: ServicesDep
+) -> Response:
+    """Pairs of books to look at, in the order of what they share."""
+    found = await services.conflicts.list_conflicts(search.by, search.place, _AT_ONCE, search.collection)
+    more = found.next and search.query(**found.next._asdict())
+    return page(
+        request, "conflicts.html", search=search, found=found, more=more, aspects=ASPECTS, kinds=KINDS
+    )

@@ -1,0 +1,105 @@
+"""The page that checks a list: pasted, as a file, or one book; row by row, and as a table."""
+
+import csv
+import io
+from dataclasses import dataclass
+
+import pytest
+from httpx import AsyncClient
+from lxml import html
+
+from app.core.model import Metadata, Submission
+from app.core.text.content import content_from_pages
+from tests.api.library import prose, scanned
+from tests.factories import ACTOR
+from tests.open_services import OpenServices
+from tests.paged_books import pages_of
+
+TEXT = prose(960, 6_000)
+ISBN = "9780141439600"
+HOSTILE = "<script>alert(1)</script> \"' {{ 7*7 }} \u202eevil <!-- rows -->"
+
+
+@pytest.fixture
+async def book_id(services: OpenServices) -> str:
+    """A book with a hostile title."""
+    metadata = Metadata(title=HOSTILE, authors=("Ann Onym",), identifiers=(f"isbn:{ISBN}",))
+    stored = await services.ingest.post(Submission(metadata, content_from_pages(pages_of(TEXT))), actor=ACTOR)
+    return str(stored.book.id)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The rows of an answer."""
+
+    document: html.HtmlElement
+
+    @property
+    def outcomes(self) -> list[str]:
+        return [str(row.get("class")) for row in self.document.xpath("//table[@class='answers']/tbody/tr")]
+
+
+async def checked(browser: AsyncClient, file: tuple[str, bytes] | None = None, **fields: str) -> Shown:
+    answer = await browser.post("/check", data=fields, files={"file": file or ("", b"")})
+    assert answer.status_code == 200, answer.text
+    return Shown(html.document_fromstring(answer.text))
+
+
+async def test_a_pasted_list_is_answered_row_by_row(browser: AsyncClient, book_id: str) -> None:
+    assert (await browser.get("/check")).status_code == 200
+    shown = await checked(browser, text=f"0-14-143960-2\n\nbp1:broken\nNobody has this\nisbn:{ISBN}\n")
+    assert shown.outcomes == ["have", "problem", "no", "have"]
+    [title] = {link.text_content() for link in shown.document.xpath(f"//tbody//a[@href='/books/{book_id}']")}
+    assert title == HOSTILE
+    assert not shown.document.xpath("//script[not(@src)]")
+    summary = [row.text_content() for row in shown.document.xpath("//section//tbody/tr")]
+    assert (summary[0], summary[-1]) == ("Yes2", "Not answered1")
+
+
+async def test_a_text_and_the_file_of_a_book_are_found_by_their_words(
+    browser: AsyncClient, book_id: str
+) -> None:
+    copy = scanned(TEXT, 1, 0.03)
+    assert (await checked(browser, text=copy, **{"is": "text"})).outcomes == ["have"]
+    assert (await checked(browser, ("copy.txt", copy.encode()))).outcomes == ["have"]
+
+
+async def test_tables_lines_and_records_are_lists(browser: AsyncClient, book_id: str) -> None:
+    table = f"Nr;title;ISBN;path\n1;x;{ISBN};/etc/passwd\n2;;;/etc/passwd\n3;Nobody has this;;\n"
+    assert (await checked(browser, ("list.csv", table.encode()))).outcomes == ["perhaps", "problem", "no"]
+    lines = b'{"isbn": "9780141439600"}\nbroken\n{"text": "short"}\n'
+    assert (await checked(browser, ("list.jsonl", lines))).outcomes == ["have", "problem", "no"]
+    record = (
+        '<record xmlns="http://www.loc.gov/MARC21/slim"><leader>00000nam a2200000 a 4500</leader>'
+        f'<datafield tag="020" ind1=" " ind2=" "><subfield code="a">{ISBN}</subfield></datafield></record>'
+    )
+    assert (await checked(browser, ("record.xml", record.encode()))).outcomes == ["have"]
+
+
+async def test_the_answers_are_a_table_too(browser: AsyncClient, book_id: str) -> None:
+    answer = await browser.post("/check", data={"text": f"{ISBN}\n=1+1\n", "as": "csv"})
+    assert "attachment" in answer.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
+    assert [(row["place"], row["verdict"]) for row in rows] == [("line 1", "have"), ("line 2", "no")]
+    assert rows[0]["book_id"] == book_id
+
+
+@pytest.mark.parametrize("sent", [{}, {"text": " \n"}, {"text": "", "as": "csv"}])
+async def test_nothing_is_told_as_such(browser: AsyncClient, sent: dict[str, str]) -> None:
+    answer = await browser.post("/check", data=sent)
+    assert answer.status_code == 422
+    assert "Paste a list" in answer.text
+
+
+async def test_a_table_without_a_known_column_is_refused(browser: AsyncClient) -> None:
+    answer = await browser.post("/check", files={"file": ("list.csv", b"Farbe;Form\nrot;rund\n")})
+    assert answer.status_code == 422
+    assert "Farbe" in answer.text
+
+
+async def test_ten_thousand_rows_are_answered(browser: AsyncClient, book_id: str) -> None:
+    rows = "\n".join(["bp1:broken"] * 10_001)
+    async with browser.stream("POST", "/check", data={"text": rows}) as answer:
+        whole = (await answer.aread()).decode()
+    assert whole.count('class="problem"') == 10_000
+    assert "The list has more" in whole
