@@ -275,7 +275,7 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
 
 def _marked(passages: Sequence[Passage], side: str) -> Iterator[tuple[str, str | None, str, str]]:
     """White space, class of difference (None: the same words), its name, and words of each passage."""
-    names = {kind: gettext(name) for kind, name in _CLASSES.items()}
+    names = {kind: gettext(name) for kind, name in CLASSES.items()}
     for passage in passages:
         text: str = getattr(passage, side)
         words = text.lstrip()
