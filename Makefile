@@ -20,7 +20,7 @@ demo: $(INSTALLED) ## start the service on a small library, post it and find its
 	@$(BIN)/bookprint demo $(ARGS)
 
 test: $(INSTALLED) ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not engine" $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not engine and not browser" $(ARGS)
 
 check: $(INSTALLED) ## lint, format, types and the import contract
 	$(BIN)/ruff check .

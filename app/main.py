@@ -25,6 +25,7 @@ from app.api import (
     evidence,
     health,
     jobs,
+    library,
     lookups,
     relations,
     similar,
@@ -48,12 +49,13 @@ from app.services.books import FileReading
 from app.settings import Settings
 from app.web import (
     add,
+    admin,
     books as book_pages,
     checks as check_pages,
     clusters as cluster_pages,
     completeness as completeness_pages,
     conflicts as conflict_pages,
-    library,
+    library as library_pages,
     pairs,
     review,
     sign_in,
@@ -65,7 +67,7 @@ ROUTERS = [
     module.router
     for module in (
         *(books, bulk, lookups, checks, similar, relations, evidence, decisions, clusters),
-        *(completeness, conflicts, reconciliation, changes, webhooks, audit, jobs, health),
+        *(completeness, conflicts, reconciliation, library, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""
@@ -73,8 +75,8 @@ ROUTERS = [
 PAGES = [
     module.router
     for module in (
-        *(library, book_pages, pairs, review, check_pages, add),
-        *(cluster_pages, completeness_pages, conflict_pages, sign_in),
+        *(library_pages, book_pages, pairs, review, check_pages, add),
+        *(cluster_pages, completeness_pages, conflict_pages, admin, sign_in),
     )
 ]
 """The routers of the pages for people."""

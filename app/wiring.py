@@ -27,6 +27,7 @@ from app.services.index.missing_signatures import MissingSignatures, missing_dig
 from app.services.index.recipe_switch import Recipes
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
+from app.services.library import WholeLibrary
 from app.services.lookups import Lookup
 from app.services.pairs.decisions import Decisions
 from app.services.pairs.evidence import EvidenceOfPairs
@@ -48,6 +49,7 @@ from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore,
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
+from app.stores.postgres.library import LibraryQueries
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.decisions import DecisionStore
@@ -101,6 +103,7 @@ class Services:
     audit: Audit
     history: BookHistory
     limits: Limits
+    library: WholeLibrary
     jobs: Jobs
     health: Health
 
@@ -214,6 +217,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         sessions=Sessions(SessionStore(database), keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
         audit=Audit(AuditStore(database), settings.audit_days),
+        library=WholeLibrary(LibraryQueries(database), entries, names, changes),
         history=BookHistory(AuditStore(database), decisions),
         jobs=Jobs(jobs),
         health=Health(SchemaQueries(database), jobs, upkeep, indexes),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-Answer = tuple[int, dict[str, str], object]  # status, headers, JSON
+Answer = tuple[int, dict[str, str], object]  # status, headers, JSON or bytes
 CREATED: Answer = (201, {}, {"created": True, "status": "indexed"})
 BUSY: Answer = (503, {"Retry-After": "0"}, {"title": "Unavailable", "detail": "Postgres is away."})
 
@@ -41,7 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Answer) -> None:
         status, headers, document = answer
-        data = json.dumps(document).encode()
+        data = document if isinstance(document, bytes) else json.dumps(document).encode()
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(data))}.items():
             self.send_header(name, value)

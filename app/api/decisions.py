@@ -123,14 +123,21 @@ class DecisionItem(OneOfBody):
 
     left: Annotated[UUID, Field(strict=False)]
     right: Annotated[UUID, Field(strict=False)]
-    verdict: Literal["confirmed", "rejected", "withdrawn"] | None = Field(
-        default=None, description="`withdrawn` ends the decision there is, or takes one's own opinion back."
+    verdict: Literal["confirmed", "rejected", "withdrawn", "unsure"] | None = Field(
+        default=None,
+        description="`withdrawn` ends the decision there is, or takes one's own opinion back; `unsure` "
+        "decides nothing, and has the queue leave the pair out for this key.",
     )
     kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
     note: _Note | None = Field(default=None, description="For those who read the history.")
+    instead_of: Moment | Literal["nothing"] | None = Field(
+        default=None,
+        description="When the decision was made that was seen, or `nothing`: refused where there is another.",
+    )
 
     def to_opinion(self) -> NewOpinion:
-        return NewOpinion(self.left, self.right, self.verdict or "kind", self.kind, self.note)
+        verdict, instead_of = self.verdict or "kind", self.instead_of or "anything"
+        return NewOpinion(self.left, self.right, verdict, self.kind, self.note, instead_of)
 
 
 class DecisionsBody(Body):
@@ -156,7 +163,7 @@ class DecidedAnswer(Document):
     status: int = Field(description="200, or that of the problem.")
     outcome: OpinionOutcome | None = Field(
         description="It `counts`; it `waits` until another key agrees; it `disagrees` with another one; a "
-        "decision is `withdrawn`; null: refused."
+        "decision is `withdrawn`; its author is `unsure`; null: refused."
     )
     problem: Problem | None = Field(description="Why it was refused; null: it was not.")
 
@@ -214,7 +221,7 @@ class PastDecisionAnswer(Document):
     note: str | None
     outcome: OpinionOutcome = Field(
         description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was "
-        "`replaced` before it counted; or it is `withdrawn`, or withdrew."
+        "`replaced` before it counted; it is `withdrawn`, or withdrew; or its author is `unsure`."
     )
     before: DecisionBefore | None = Field(description="Null: nobody had decided.")
 

@@ -14,7 +14,7 @@ from app.cli.ingest import ColumnOptions, Processes, column_options
 from app.cli.output import Reporter, UserError, notices, results, show, stacked, write_csv
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
-from bookprint_client import Client, calls
+from bookprint_client import Client, ClientError, calls
 from bookprint_client.calls import CheckLine
 
 if TYPE_CHECKING:
@@ -70,10 +70,14 @@ def check(
     columns = column_options(column)
     with Reporter("Checking", "rows") as reporter, service_at(url, key) as service:
         rows = _counted(_answers(service, _read(book_list, columns, processes)), counts, reporter)
-        if out is not None:
-            write_csv(out, COLUMNS, map(cells, rows))
-        else:
-            show(rows, COLUMNS, cells, json=json, drawn=_drawn, wide="book")
+        try:
+            if out is not None:
+                write_csv(out, COLUMNS, map(cells, rows))
+            else:
+                show(rows, COLUMNS, cells, json=json, drawn=_drawn, wide="book")
+        except ClientError:
+            notices().print(f"The service stopped answering after {sum(counts.values()):,} rows.")
+            raise
     told = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "no rows"
     (notices() if out is None else results()).print(told)
     if counts.get("not answered"):

@@ -25,7 +25,7 @@ _DECISION = (
     *("at", "by", "verdict", "kind", "outcome", "left", "right", "note"),
     *("verdict_before", "kind_before", "by_before"),
 )
-_VERDICTS = ("confirmed", "rejected", "withdrawn")
+_VERDICTS = ("confirmed", "rejected", "withdrawn", "unsure")
 _Csv = Annotated[
     Path | None,
     typer.Option("--csv", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
@@ -61,7 +61,8 @@ def decide(
     left: Annotated[str | None, typer.Argument(metavar="BOOK", help="Id or external id.")] = None,
     right: Annotated[str | None, typer.Argument(metavar="BOOK")] = None,
     verdict: Annotated[
-        str | None, typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn or a kind.")
+        str | None,
+        typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn, unsure or a kind."),
     ] = None,
     note: Annotated[str | None, typer.Option(help="For those who read the history.")] = None,
     file: Annotated[

@@ -128,6 +128,12 @@ class Changes:
         page = await self._waiting.until(go_on, lambda page: bool(page.changes), wait, waiting_begins)
         return FeedItems([to_item(change) for change in page.changes], cursor_of(page.reached))
 
+    async def latest(self, limit: int) -> Sequence[FeedItem]:
+        """Up to `limit` of the last changes, the newest first."""
+        bounds = await self._bounds()
+        page = await self._feed.read(max(bounds.newest - limit, bounds.oldest - 1), limit)
+        return [to_item(change) for change in reversed(page.changes)]
+
     async def pages(self) -> NumberedPages:
         """The pages of the collection; there is always one."""
         return _pages(await self._bounds())

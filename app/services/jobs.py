@@ -24,6 +24,20 @@ class UnknownJob(BookprintError):
         super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
 
 
+class JobNotFailed(BookprintError):
+    """The job has not failed, so that there is nothing to be tried again."""
+
+    problem = "job-not-failed"
+    status = 409
+    title = "The job has not failed"
+    remedy = "Look at its state again."
+    field = "id"
+    tells_remedy = True
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(f"Job {job.id} is {job.state}; only failed jobs are put back.")
+
+
 MOST_TRIES = 6
 """Tries after which a job has failed; with the waits between them some eight minutes."""
 
@@ -62,10 +76,10 @@ class Jobs:
         return await self._jobs.list_failed(limit)
 
     async def retry(self, job_id: int) -> None:
-        """Let a failed job begin anew; raises BookprintError where it has not failed."""
+        """Let a failed job begin anew; raises UnknownJob and JobNotFailed."""
         job = await self.get(job_id)
         if not await self._jobs.update_failed(job_id):
-            raise BookprintError(f"Job {job_id} is {job.state}; only failed jobs are put back.")
+            raise JobNotFailed(job)
 
     async def retry_all(self) -> int:
         """Let every failed job begin anew; returns how many."""

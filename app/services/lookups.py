@@ -35,7 +35,7 @@ from app.core.relations.related import RelationSummary
 from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.sketch import sketch_under
 from app.stores.postgres.contents import SuiteStore
-from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.entries import EntryStore, QueryBook
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.indexes import Indexes
 
@@ -106,9 +106,7 @@ class _IndexAnswer:
     hits: Hits  # nearest first
     accepts: Callable[[Evidence], bool]
     exact: bool = True
-    flat: FlatIndex | None = (
-        None  # in which to look for books that identifiers are compared of; None: of none
-    )
+    flat: FlatIndex | None = None  # where books are whose identifiers are compared; None: there are none
 
 
 class Lookup:
@@ -137,11 +135,11 @@ class Lookup:
 
         With a `collection` those of its books alone, and provably all of them as without.
         """
-        suite = suite or await self.serving()
-        book = await self._entries.read_query_book(book_id, suite, with_sample=isinstance(question, Verified))
-        return await self._answer(
-            suite, book.entry, book.pending, question, after, limit, book_id, collection
+        suite, few = suite or await self.serving(), self._few_of(question, collection)
+        book = await self._entries.read_query_book(
+            book_id, suite, with_sample=isinstance(question, Verified), collection=few, most=_FEW + 1
         )
+        return await self._answer(suite, book, question, after, limit, book_id, collection)
 
     async def look_up(
         self,
@@ -158,20 +156,25 @@ class Lookup:
         fingerprint of another recipe than serves.
         """
         suite = await self.suite_of(query, suite)
-        pending = await self._entries.read_pending(suite)
-        return await self._answer(suite, query, pending, question, after, limit, collection=collection)
+        few = self._few_of(question, collection)
+        book = QueryBook(query, *await self._entries.read_pending_and_members(suite, few, _FEW + 1))
+        return await self._answer(suite, book, question, after, limit, None, collection)
+
+    def _few_of(self, question: Question, collection: str | None) -> str | None:
+        """The collection where its entries are read at once, because it had few."""
+        return collection if isinstance(question, Nearest) and collection in self._few else None
 
     async def _answer(
         self,
         suite: Suite,
-        query: Entry,
-        pending: Sequence[BookSummary],
+        book: QueryBook,
         question: Question,
         after: Position | None,
         limit: int,
-        book_id: UUID | None = None,
-        collection: str | None = None,
+        book_id: UUID | None,
+        collection: str | None,
     ) -> Answer:
+        query, pending, members = book.entry, book.pending, book.members
         compared = [
             book
             for book in pending
@@ -179,9 +182,8 @@ class Lookup:
             and not (isinstance(question, Verified) and by_identifiers(query, book.entry))
         ]
         others = _matches(query, compared)
-        index, spare, members = self._indexes.of(suite), _SPARE, None
-        if isinstance(question, Nearest) and collection in self._few:
-            members = await self._read_few(collection)
+        index, spare = self._indexes.of(suite), _SPARE
+        members = self._few_alone(collection, members)
         while True:
             try:
                 result = await find(index, query, question, spare, members)
@@ -193,24 +195,26 @@ class Lookup:
             waiting += map(position_of, same.values())
             hits = _merged(result.hits.but(query.entry_id), waiting)
             most = question.k if isinstance(question, Nearest) else None
-            found = others | same
-            answer = await self._page(suite, query, hits, found, after, limit, most, book_id, collection)
+            if members is not None and waiting:
+                hits = hits.only(members)
+            within = collection if members is None else None
+            answer = await self._page(suite, query, hits, others | same, after, limit, most, book_id, within)
             answer = replace(answer, exact=result.exact)
             if most is None or answer.total == most or result.hits.size < most + spare:
                 return answer
             if collection is not None and spare == _SPARE:
-                members = await self._read_few(collection)
+                members = await self._entries.read_members(collection, _FEW + 1)
+                members = self._few_alone(collection, members)
             spare *= 10
 
-    async def _read_few(self, collection: str) -> NDArray[np.uint64] | None:
-        """The entries of a collection, ascending; None where they are not few."""
-        entry_ids = await self._entries.read_members(collection, _FEW + 1)
-        if entry_ids.size > _FEW:
-            self._few.discard(collection)
+    def _few_alone(
+        self, collection: str | None, members: NDArray[np.uint64] | None
+    ) -> NDArray[np.uint64] | None:
+        """The entries of a collection, which is remembered, where they are few; else None."""
+        if collection is None or members is None:
             return None
-        if entry_ids.size:
-            self._few.add(collection)
-        return entry_ids
+        (self._few.add if 0 < members.size <= _FEW else self._few.discard)(collection)
+        return members if members.size <= _FEW else None
 
     async def _page(
         self,
@@ -239,7 +243,7 @@ class Lookup:
                 current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
             else:
                 current = await self._entries.read_hits_of_collection(
-                    collection, hits.entry_ids, _start(hits, after), min(limit, most or limit), suite, book_id
+                    collection, hits.entry_ids, _start(hits, after), limit, suite, book_id, most
                 )
             shown = _matches(query, list(current.summaries.values())) | others
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
@@ -309,11 +313,7 @@ class Lookup:
 
 
 async def find(
-    index: BandIndex,
-    query: Entry,
-    question: Question,
-    spare: int,
-    among: NDArray[np.uint64] | None = None,
+    index: BandIndex, query: Entry, question: Question, spare: int, among: NDArray[np.uint64] | None = None
 ) -> _IndexAnswer:
     """The entries that answer a question; of the nearest, `spare` more than asked for.
 

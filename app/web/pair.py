@@ -243,7 +243,9 @@ def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
         N_("Words"): lambda book: f"{book.word_count:,}",
     }
     for name, of in told.items():
-        yield name, of(pair.this) or "", of(pair.other) or ""
+        values = of(pair.this) or "", of(pair.other) or ""
+        if any(values):
+            yield name, *values
 
 
 def _figures(pair: ShownPair) -> Iterator[_Figure]:

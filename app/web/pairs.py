@@ -15,7 +15,7 @@ from app.catalog.evidence import Form as EvidenceForm, written
 from app.core.book_rules import control_in, on_one_line
 from app.core.errors import DecidedMeanwhile, InvalidInput
 from app.core.relations.classification import Kind
-from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined
+from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, ReviewPlace
 from app.services.pairs.evidence import MatchedPage, ShownPair
 from app.web.pair import ShownRun, plot_file, shown_values
 from app.web.rendering import HEADERS, page as page_of, redirect
@@ -41,8 +41,8 @@ _TYPES: dict[str, str] = {
 _FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations", "tei": "tei"}
 
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
-Answer = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
-PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
+_Said = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
+_PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ async def show_pair(
     other_id: OtherId,
     services: ServicesDep,
     actor: ActorDep,
-    run: PageNumber = None,
-    page: PageNumber = None,
+    run: _PageNumber = None,
+    page: _PageNumber = None,
     done: bool = False,
     meanwhile: bool = False,
 ) -> Response:
@@ -115,7 +115,7 @@ async def decide(
     other_id: OtherId,
     services: ServicesDep,
     actor: ActorDep,
-    answer: Annotated[Answer, Form()],
+    answer: Annotated[_Said, Form()],
     note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
     instead_of: Annotated[str, Form(max_length=40)] = "anything",
     back: Annotated[str, Form(max_length=_LONGEST_QUERY)] = "",
@@ -141,13 +141,33 @@ async def decide(
     if to_review:
         query = {name: value for name, value in query.items() if name not in ("done", "show")}
         query["show" if verdict == "withdrawn" else "done"] = pair_name(book_id, other_id)
+        undone = await services.decisions.place(book_id, other_id) if verdict == "withdrawn" else None
+        if undone is not None and (after := place_named(query.get("after"))) is not None:
+            before = undone._replace(right=UUID(int=undone.right.int + 1))
+            query["after"] = place_name(max(before, after))
         return redirect(request, f"/review?{urlencode(query)}")
-    return redirect(request, f"/pairs/{book_id}/{other_id}?{urlencode(query | {'done': '1'})}#decision")
+    return redirect(request, f"/pairs/{book_id}/{other_id}?{urlencode(query | {'done': '1'})}")
 
 
 def pair_name(left: UUID, right: UUID) -> str:
     """Two books as the address of the review names them."""
     return f"{left}.{right}"
+
+
+def place_name(place: ReviewPlace) -> str:
+    """A place in the queue as addresses name it."""
+    return f"{place.worth!r}_{place.left}_{place.right}"
+
+
+def place_named(name: str | None) -> ReviewPlace | None:
+    """The place in the queue that an address names."""
+    if name is None:
+        return None
+    try:
+        worth, left, right = name.split("_")
+        return ReviewPlace(float(worth), UUID(left), UUID(right))
+    except ValueError:
+        raise InvalidInput("This is no place in the queue.", "after") from None
 
 
 def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:

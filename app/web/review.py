@@ -12,7 +12,6 @@ from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, ServicesDep, book_id_of
-from app.core.errors import InvalidInput
 from app.core.relations.classification import Kind
 from app.core.relations.reviews import worth_of
 from app.services.access.audit import Actor
@@ -23,11 +22,10 @@ from app.services.pairs.decisions import (
     PastDecision,
     QueuedRelation,
     ReviewFilter,
-    ReviewPlace,
 )
 from app.services.pairs.evidence import ShownPair
 from app.web.pair import ANSWERS, KINDS, OUTCOMES, shown_values
-from app.web.pairs import most_different, pair_name
+from app.web.pairs import most_different, pair_name, place_name, place_named
 from app.web.rendering import page
 from app.web.routes import PageRouter
 from app.wiring import Services
@@ -79,13 +77,12 @@ async def show_review(
         return urlencode({name: value for name, value in (kept | more).items() if value is not None})
 
     wanted = ReviewFilter(kind, collection, language, year)
-    queue = await services.decisions.reviews(wanted, _place(after), _MOST_NEXT + 1, actor=actor)
+    queue = await services.decisions.reviews(wanted, place_named(after), _MOST_NEXT + 1, actor=actor)
     named = None if show is None else _pair_named(show)
     queued = next((each for each in queue.items if named in (None, _pair_of(each))), None)
     left, right = named or (None, None) if queued is None else _pair_of(queued)
-    then = after
-    if queued is not None and named is None:
-        then = _written(queued.place)
+    is_first = queued is not None and queued is queue.items[0]
+    then = place_name(queue.items[0].place) if is_first else after
     values: dict[str, Any] = {"pair": None}
     if left is not None and right is not None:
         pair = await services.evidence.shown(left, right)
@@ -103,7 +100,7 @@ async def show_review(
             "blind": blind and request.state.caller.may("decide"),
             "because": None if queued is None else worth_of(queued.relation).because,
             "next": [each for each in queue.items if _pair_of(each) != (left, right)][:_MOST_NEXT],
-            "more": None if queue.next is None or queue.items else _written(queue.next),
+            "more": None if queue.next is None or queue.items else place_name(queue.next),
             "query": query,
             "after": after,
             "then": then,
@@ -143,18 +140,3 @@ def _pair_of(queued: QueuedRelation) -> tuple[UUID, UUID]:
 def _pair_named(name: str) -> tuple[UUID, UUID]:
     left, _, right = name.partition(".")
     return book_id_of(left), book_id_of(right)
-
-
-def _written(place: ReviewPlace) -> str:
-    return f"{place.worth!r}_{place.left}_{place.right}"
-
-
-def _place(written: str | None) -> ReviewPlace | None:
-    """The place in the queue that an address names."""
-    if written is None:
-        return None
-    try:
-        worth, left, right = written.split("_")
-        return ReviewPlace(float(worth), UUID(left), UUID(right))
-    except ValueError:
-        raise InvalidInput("This is no place in the queue.", "after") from None

@@ -266,7 +266,7 @@ class DecidedAnswer(TypedDict):
     left: str
     right: str
     status: int
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"] | None
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"] | None
     problem: Problem | None
 
 
@@ -375,6 +375,16 @@ class LeftOutAnswer(TypedDict):
     because: str
 
 
+class LibraryAnswer(TypedDict):
+    """What the library holds. Values come in the order of their numbers of books, the most frequent first."""
+
+    books: int
+    estimated: bool
+    years: list[YearCount]
+    languages: list[NameCount]
+    collections: list[NameCount]
+
+
 class LinearFitAnswer(TypedDict):
     """Pages of the other book as a line over those of this one: slope · page + intercept."""
 
@@ -470,6 +480,13 @@ class MasterPageAnswer(TypedDict):
     copies: int
     agreement: float | None
     changed: float
+
+
+class NameCount(TypedDict):
+    """The number of books of a language or a collection."""
+
+    value: str | None
+    count: int
 
 
 class NamedBookAnswer(TypedDict):
@@ -573,10 +590,10 @@ class PastDecisionAnswer(TypedDict):
     by: str | None
     left: str
     right: str
-    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn"]
+    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn", "unsure"]
     kind: Kind | None
     note: str | None
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn"]
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"]
     before: DecisionBefore | None
 
 
@@ -796,3 +813,10 @@ class WebhookWithSecret(TypedDict):
     disabled_at: str | None
     disabled_because: str | None
     secret: str
+
+
+class YearCount(TypedDict):
+    """The number of books of a year."""
+
+    value: int | None
+    count: int

@@ -331,6 +331,11 @@ def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
     return Call("GET", _path("books", book_id, "completeness"))
 
 
+def read_library() -> Call[answers.LibraryAnswer]:
+    """How many books there are by year, language and collection."""
+    return Call("GET", _path("library"))
+
+
 def list_conflicts(
     by: Literal["isbn", "title", "text"] = "isbn", *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ConflictList, answers.ConflictAnswer]:

@@ -11,6 +11,7 @@ import pytest
 from tests.api.library import prose, scanned
 from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
 from tests.paged_books import pages_of
+from tests.prescribed_server import Answer, prescribing
 
 ISBN = "9780141439600"
 TEXT = prose(960, 6_000)
@@ -117,3 +118,20 @@ def test_holdings_go_to_a_partner_and_are_known_there(
 def test_an_unknown_ending_or_nothing_to_export_is_refused(service: Service, tmp_path: Path) -> None:
     for arguments in (("--identifiers", "--out", str(tmp_path / "x.doc")), ()):
         assert bookprint("export", *arguments, "--url", service.url).returncode == 2
+
+
+def test_a_service_that_stops_answering_leaves_what_it_answered(tmp_path: Path) -> None:
+    wanted, out = tmp_path / "list.jsonl", tmp_path / "answers.csv"
+    wanted.write_text('{"title": "Nobody has this"}\n' * 250)
+    line = json.dumps({"verdict": "no", "by": "name", "because": None, "items": []}).encode()
+    with prescribing() as server:
+        server.read = lambda body: {"rows": len(body.splitlines())}
+        gone: Answer = (403, {}, {"title": "Forbidden", "detail": "The key was withdrawn."})
+        answers = iter([(200, {}, b"\n".join([line] * 200)), gone])
+        server.answer = lambda _: next(answers)
+        done = bookprint("check", str(wanted), "--url", server.url, "--out", str(out))
+    assert [body["rows"] for body in server.bodies] == [200, 50]
+    assert done.returncode != 0
+    assert "after 200 rows" in done.stderr
+    assert "The key was withdrawn" in done.stderr
+    assert len(answered(out)) == 200

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from app.services.access.keys import ANYONE
 from app.stores.postgres.audit import (
+    ACTIONS as ACTIONS,
     Action as Action,
     Actor as Actor,
     ActorKind as ActorKind,

@@ -31,6 +31,11 @@ class UnknownKey(BookprintError):
     """No API key has this id, or it cannot be changed any more."""
 
     problem = "unknown-key"
+    status = 404
+    title = "No such key"
+    remedy = "Use the id of a key that the list shows."
+    field = "id"
+    tells_remedy = True
 
     def __init__(self, key_id: UUID | str) -> None:
         super().__init__(
@@ -144,6 +149,11 @@ class Keys:
     async def list_keys(self) -> list[Key]:
         """All keys, the oldest first, revoked and expired ones too."""
         return await self._keys.list_keys()
+
+    async def get(self, key_id: UUID) -> Key:
+        """The key with this id; raises `UnknownKey`."""
+        found = (key for key in await self._keys.list_keys() if key.id == key_id)
+        return _existing(next(found, None), key_id)
 
     async def revoke(self, key_id: UUID, *, actor: Actor) -> Key:
         """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""

@@ -128,6 +128,10 @@ class Decisions:
         """Up to `limit` relations behind a place that a person should look at, worth most first."""
         return await self._reviews.list_reviews(wanted, actor.author, after, limit)
 
+    async def place(self, book_id: UUID, other_id: UUID) -> ReviewPlace | None:
+        """The place of two books in the queue; None: they are not in it."""
+        return await self._reviews.read_place(min(book_id, other_id), max(book_id, other_id))
+
     async def progress(self) -> ReviewProgress:
         """How far people have come with the queue."""
         queued = await self._reviews.count(MOST_COUNTED)

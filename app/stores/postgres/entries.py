@@ -30,12 +30,21 @@ _WITH_IDS = "WHERE books.entry_id = ANY($entry_ids::bigint[])"
 # In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
 # them again until a vacuum.
 _PENDING = "ARRAY(SELECT entry_id FROM books WHERE indexed_at IS NULL ORDER BY entry_id LIMIT $limit)"
+_MEMBERS = """(
+    SELECT string_agg(int8send(entry_id), '')
+    FROM (SELECT entry_id FROM books WHERE collection = $collection LIMIT $most) AS members
+) AS members"""
 _READ_PENDING = SQL(f"SELECT {_PENDING} AS pending")
+_READ_PENDING_AND_MEMBERS = SQL(f"SELECT {_PENDING} AS pending, {_MEMBERS}")
 _READ_QUERY_BOOK = {
-    with_sample: SQL(
-        select_summaries(f"{_PENDING} AS pending", with_sample=with_sample) + " WHERE books.id = $book_id"
+    (with_sample, with_members): SQL(
+        select_summaries(
+            f"{_PENDING} AS pending", *([_MEMBERS] if with_members else []), with_sample=with_sample
+        )
+        + " WHERE books.id = $book_id"
     )
     for with_sample in (False, True)
+    for with_members in (False, True)
 }
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
 _WITH_QUERY = "WHERE left_id = least($book_id, shown.id) AND right_id = greatest($book_id, shown.id) LIMIT 1"
@@ -57,15 +66,29 @@ _READ_CURRENT_HITS = SQL(
         shown=_WITH_IDS,
     )
 )
-# The hits come nearest first, so what is shown are the first of those that the collection has. Each is looked
-# up for itself, as the signatures above are.
+_READ_ALL_HITS_OF_COLLECTION = SQL(
+    _READ_HITS.format(state="(SELECT) AS state", shown=f"{_WITH_IDS} AND books.collection = $collection")
+)
+# The hits come nearest first, so what is shown are the first of those that the collection has; those behind
+# the `$first` count only where it has too few of these. Each is looked up for itself, as the signatures are.
+_OF_COLLECTION = """
+    JOIN LATERAL (
+        SELECT collection FROM books WHERE books.entry_id = hit.entry_id LIMIT 1
+    ) AS book ON book.collection = $collection
+"""
 _READ_HITS_OF_COLLECTION = SQL(
-    """
-    WITH members AS MATERIALIZED (
-        SELECT entry_id, place FROM unnest($hits::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
-        JOIN LATERAL (
-            SELECT collection FROM books WHERE books.entry_id = hit.entry_id LIMIT 1
-        ) AS book ON book.collection = $collection
+    f"""
+    WITH nearest AS MATERIALIZED (
+        SELECT entry_id, place FROM unnest($first::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
+        {_OF_COLLECTION}
+    ),
+    members AS MATERIALIZED (
+        SELECT entry_id, place FROM nearest
+        UNION ALL
+        SELECT entry_id, $behind::bigint + place
+        FROM unnest($hits::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
+        {_OF_COLLECTION}
+        WHERE (SELECT count(*) FROM nearest) < $most
     )
     """
     + _READ_HITS.format(
@@ -75,10 +98,7 @@ _READ_HITS_OF_COLLECTION = SQL(
         ))""",
     )
 )
-_READ_MEMBERS = SQL("""
-    SELECT string_agg(int8send(entry_id), '') AS members
-    FROM (SELECT entry_id FROM books WHERE collection = $collection LIMIT $limit) AS members
-""")
+_READ_MEMBERS = SQL(f"SELECT {_MEMBERS}")
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_id")
 _COUNT = SQL("SELECT count(*) FROM books")
@@ -97,6 +117,7 @@ class QueryBook:
 
     entry: Entry
     pending: list[BookSummary]  # every entry that was not in the index yet
+    members: NDArray[np.uint64] | None = None  # entries of a collection, ascending, where they were asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,19 +135,29 @@ class EntryStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def read_query_book(self, book_id: UUID, suite: Suite, *, with_sample: bool) -> QueryBook:
+    async def read_query_book(
+        self,
+        book_id: UUID,
+        suite: Suite,
+        *,
+        with_sample: bool,
+        collection: str | None = None,
+        most: int | None = None,
+    ) -> QueryBook:
         """The book of a lookup in a suite, and the pending ones, to be read before the index.
 
-        The sample is the largest part by far, and only needed to verify. Raises `UnknownBook`, and
-        `Unavailable` as `read_pending` does.
+        The sample is the largest part by far, and only needed to verify. With a `collection` its entries,
+        as `read_members` does. Raises `UnknownBook`, and `Unavailable` as `read_pending` does.
         """
-        rows = await self._database.rows(
-            _READ_QUERY_BOOK[with_sample], book_id=book_id, limit=PENDING_LIMIT + 1, **suite_recipes(suite)
-        )
+        statement = _READ_QUERY_BOOK[with_sample, collection is not None]
+        asked = {"book_id": book_id, "limit": PENDING_LIMIT + 1, "collection": collection, "most": most}
+        rows = await self._database.rows(statement, **asked, **suite_recipes(suite))
         if not rows:
             raise UnknownBook(book_id)
         [row] = rows
-        return QueryBook(to_summary(row, suite).entry, await self._read_pending(row["pending"], suite))
+        members = None if collection is None else _entry_ids(row["members"])
+        pending = await self._read_pending(row["pending"], suite)
+        return QueryBook(to_summary(row, suite).entry, pending, members)
 
     async def read_pending(self, suite: Suite) -> list[BookSummary]:
         """Every entry that is not in the index yet, to be read before the index.
@@ -136,6 +167,17 @@ class EntryStore:
         """
         [row] = await self._database.rows(_READ_PENDING, limit=PENDING_LIMIT + 1)
         return await self._read_pending(row["pending"], suite)
+
+    async def read_pending_and_members(
+        self, suite: Suite, collection: str | None, most: int
+    ) -> tuple[list[BookSummary], NDArray[np.uint64] | None]:
+        """What `read_pending` and, of a collection, `read_members` read, in one statement."""
+        if collection is None:
+            return await self.read_pending(suite), None
+        [row] = await self._database.rows(
+            _READ_PENDING_AND_MEMBERS, limit=PENDING_LIMIT + 1, collection=collection, most=most
+        )
+        return await self._read_pending(row["pending"], suite), _entry_ids(row["members"])
 
     async def _read_pending(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of these entries that are still current, indexed meanwhile or not."""
@@ -173,28 +215,30 @@ class EntryStore:
         limit: int,
         suite: Suite,
         book_id: UUID | None = None,
+        most: int | None = None,
     ) -> CurrentHits:
         """Those of the hits that are current and in a collection, with the summaries of a page of them.
 
         That page are the first `limit` of them behind the first `start` of all hits; `deleted` are the hits
-        that are not in the collection.
+        that are not in the collection, and perhaps others behind the first `most` that are.
         """
-        found = await self._database.rows(
-            _READ_HITS_OF_COLLECTION,
-            collection=collection,
-            hits=hits.tolist(),
-            start=start,
-            limit=limit,
-            book_id=book_id,
-            **suite_recipes(suite),
-        )
-        members = np.array(found[0]["members"], dtype=np.uint64)
-        return _current_hits(found, suite, np.setdiff1d(hits, members, assume_unique=True))
+        listed, limit = hits.tolist(), limit if most is None else min(limit, most)
+        asked: dict[str, object] = {"collection": collection, "book_id": book_id, **suite_recipes(suite)}
+        if not start and len(listed) <= limit:
+            found = await self._database.rows(_READ_ALL_HITS_OF_COLLECTION, entry_ids=listed, **asked)
+            members = {row["entry_id"] for row in found}
+        else:
+            behind, most = (len(listed), len(listed)) if most is None else (3 * most, most)
+            asked |= {"first": listed[:behind], "hits": listed[behind:], "behind": behind, "most": most}
+            found = await self._database.rows(_READ_HITS_OF_COLLECTION, start=start, limit=limit, **asked)
+            members = set(found[0]["members"])
+        others = np.array([each for each in listed if each not in members], dtype=np.uint64)
+        return _current_hits(found, suite, others)
 
-    async def read_members(self, collection: str, limit: int | None = None) -> NDArray[np.uint64]:
-        """The entries of a collection, ascending; where they are more than `limit`, so many of them."""
-        [row] = await self._database.rows(_READ_MEMBERS, collection=collection, limit=limit)
-        return np.sort(_numbers(row["members"])).astype(np.uint64)
+    async def read_members(self, collection: str, most: int | None = None) -> NDArray[np.uint64]:
+        """The entries of a collection, ascending; where they are more than `most`, so many of them."""
+        [row] = await self._database.rows(_READ_MEMBERS, collection=collection, most=most)
+        return _entry_ids(row["members"])
 
     async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
         """Those of the entries that are current, under a suite, in no order."""
@@ -334,6 +378,10 @@ def _known(wanted: NDArray[np.uint64], place: int, row: Row) -> _Part:
     if not known.all():
         data = data[np.repeat(known, lengths)]
     return _Part(entries[known], place + at[known], data, lengths[known], counts[known])
+
+
+def _entry_ids(sent: bytes | None) -> NDArray[np.uint64]:
+    return np.sort(_numbers(sent)).astype(np.uint64)
 
 
 def _numbers(sent: bytes | None) -> NDArray[np.int64]:

@@ -85,6 +85,14 @@ async def test_the_k_nearest_are_those_of_the_collection(
         assert [each for each, _ in found(answer)] == [each for each, _ in wanted]
         assert set(found(answer)) <= set(expected(books, query, collection))
         assert (answer["exact"], answer["total"]) == (True, len(wanted))
+        body = {"fingerprint": query["fingerprint"]}
+        asked = await look_up(client, body, k=k, collection=collection, limit=1000)
+        wanted = sorted([*expected(books, query, collection), *own(query, collection)])[:k]
+        assert [each for each, _ in found(asked)] == [each for each, _ in wanted]
+
+
+def own(query: Json, collection: str) -> list[tuple[int, str]]:
+    return [(0, query["id"])] if query["collection"] == collection else []
 
 
 @pytest.mark.usefixtures("_bounds")
@@ -151,7 +159,7 @@ async def test_pending_books_are_found_in_their_collection(
         for name in ("waiting", "waiting too")
     ]
     assert {book["status"] for book in pending} == {"pending"}
-    for parameters in ({"d": 3}, {"k": 1}):
+    for parameters in ({"d": 3}, {"k": 1}, {"k": 1}, {"k": 1}):  # the processes remember small collections
         for book in pending:
             answer = await near(client, query, **parameters, collection=book["collection"])
             assert [item["id"] for item in answer["items"]] == [book["id"]]

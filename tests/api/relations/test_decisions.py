@@ -151,6 +151,26 @@ async def test_two_opinions_are_asked_for_and_neither_is_shown_the_other(
         assert await queued(A) == 3
 
 
+async def test_who_is_unsure_decides_nothing_and_nobody_is_overruled_unseen(
+    client: AsyncClient, books: list[Json]
+) -> None:
+    first, second, _ = (book["id"] for book in books)
+    pair = {"left": first, "right": second}
+    [answered] = await decided(client, {**pair, "verdict": "unsure", "note": "plates?"})
+    assert answered["outcome"] == "unsure"
+    assert len((await reviews(client))["items"]) == 2
+    await decided(client, {**pair, "verdict": "withdrawn"})
+    assert len((await reviews(client))["items"]) == 3
+
+    [answered] = await decided(client, {**pair, "verdict": "confirmed", "instead_of": "nothing"})
+    assert answered["outcome"] == "counts"
+    [late] = await decided(client, {**pair, "verdict": "rejected", "instead_of": "nothing"})
+    assert (late["status"], late["problem"]["type"]) == (409, "urn:bookprint:problem:decided-meanwhile")
+    at = (await client.get("/v1/decisions")).json()["items"][0]["at"]
+    [answered] = await decided(client, {**pair, "verdict": "rejected", "instead_of": at})
+    assert answered["outcome"] == "counts"
+
+
 async def test_two_people_at_the_same_time_lose_no_decision(client: AsyncClient, books: list[Json]) -> None:
     ids = [book["id"] for book in books]
     couples = [(ids[0], ids[1]), (ids[1], ids[2]), (ids[0], ids[2])]

@@ -92,6 +92,7 @@ _LIST = SQL(f"""
         )
     ORDER BY behind.worth DESC, r.left_id DESC, r.right_id DESC LIMIT $limit
 """)
+_READ_WORTH = SQL("SELECT worth FROM reviews WHERE left_id = $left_id AND right_id = $right_id")
 _COUNT = SQL("SELECT count(*) FROM (SELECT FROM reviews LIMIT $most) AS queued")
 _READ_END = SQL(f"{_BEHIND} OFFSET {_WINDOW - 1} LIMIT 1")
 
@@ -154,6 +155,12 @@ class ReviewQueries:
         for row in await self._database.rows(_READ_END, **place):
             return ReviewPage(found, _place(row))
         return ReviewPage(found, None)
+
+    async def read_place(self, left_id: UUID, right_id: UUID) -> ReviewPlace | None:
+        """The place of a pair, the older book first; None: it is not in the queue."""
+        for row in await self._database.rows(_READ_WORTH, left_id=left_id, right_id=right_id):
+            return ReviewPlace(row["worth"], left_id, right_id)
+        return None
 
     async def count(self, most: int) -> int:
         """The relations in the queue, of which no more than `most` are counted."""

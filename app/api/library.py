@@ -1,0 +1,52 @@
+"""The library as a whole, and its document."""
+
+from pydantic import Field
+
+from app.api.documents import Document, shown
+from app.api.http import examples
+from app.api.http.deps import ServicesDep
+from app.api.http.openapi import problems
+from app.api.http.routes import SubjectRouter
+from app.services.library import MOST_VALUES
+
+
+class YearCount(Document):
+    """The number of books of a year."""
+
+    model_config = shown(examples.LIBRARY["years"][0])
+
+    value: int | None = Field(description="Null: of books whose year is not known.")
+    count: int
+
+
+class NameCount(Document):
+    """The number of books of a language or a collection."""
+
+    model_config = shown(examples.LIBRARY["languages"][0])
+
+    value: str | None = Field(description="Null: of books of which it is not known.")
+    count: int
+
+
+class LibraryAnswer(Document):
+    """What the library holds. Values come in the order of their numbers of books, the most frequent first."""
+
+    model_config = shown(examples.LIBRARY)
+
+    books: int = Field(description="The number of books.")
+    estimated: bool = Field(
+        description="True, above 100,000 books: the numbers are estimated from a sample, and values of few "
+        "books may be missing."
+    )
+    years: list[YearCount] = Field(description=f"At most {MOST_VALUES}.")
+    languages: list[NameCount] = Field(description=f"At most {MOST_VALUES}.")
+    collections: list[NameCount] = Field(description=f"At most {MOST_VALUES}.")
+
+
+router = SubjectRouter("/v1/library", tag="library", description="What the library holds as a whole.")
+
+
+@router.get("", summary="Count what the library holds", responses=problems(503), scope="read")
+async def read_library(services: ServicesDep) -> LibraryAnswer:
+    """Answers how many books there are by year, language and collection, as of ten seconds ago at most."""
+    return LibraryAnswer.model_validate(await services.library.holdings())

@@ -1,0 +1,92 @@
+"""The library as a whole: what it holds, and what changed last."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.services.changes import Changes, FeedItem
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.library import LibraryQueries, SampledBooks, ValueCount
+from app.stores.postgres.names import NameQueries
+
+MOST_VALUES = 500
+"""Years, languages and collections that are counted, the most frequent of each."""
+
+_ALL_COUNTED = 100_000
+"""Books up to which all are counted; of more a sample of _SAMPLED, from which the rest is estimated."""
+
+_SAMPLED = 30_000
+_FRESH_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What the library holds, by value; None stands for books of which it is not known."""
+
+    books: int
+    estimated: bool  # from a sample of the books
+    years: Sequence[ValueCount]
+    languages: Sequence[ValueCount]
+    collections: Sequence[ValueCount]
+
+
+@dataclass(frozen=True, slots=True)
+class LatestChanges:
+    """The last changes, the newest first, and the titles of their books as far as they are there."""
+
+    items: Sequence[FeedItem]
+    titles: Mapping[UUID, str | None]
+
+
+class WholeLibrary:
+    """Counts what there is, at most every ten seconds, and reads what changed last."""
+
+    def __init__(
+        self, library: LibraryQueries, entries: EntryStore, names: NameQueries, changes: Changes
+    ) -> None:
+        self._library = library
+        self._entries = entries
+        self._names = names
+        self._changes = changes
+        self._counting = asyncio.Lock()
+        self._counted_at = float("-inf")  # of `time.monotonic`
+        self._holdings = Holdings(0, False, [], [], [])
+
+    async def holdings(self) -> Holdings:
+        """What there is, as of ten seconds ago at most."""
+        async with self._counting:
+            if time.monotonic() - self._counted_at > _FRESH_SECONDS:
+                self._holdings = await self._count()
+                self._counted_at = time.monotonic()
+            return self._holdings
+
+    async def latest(self, limit: int) -> LatestChanges:
+        """The last changes."""
+        items = await self._changes.latest(limit)
+        ids = {book_id for item in items for book_id in (item.book_id, item.other_id) if book_id is not None}
+        books = await self._names.list_by_id(list(ids))
+        return LatestChanges(items, {book.id: book.metadata.title for book in books})
+
+    async def _count(self) -> Holdings:
+        books = await self._entries.count_roughly()
+        if books <= _ALL_COUNTED:
+            return _holdings(await self._library.count_values(100, MOST_VALUES), None)
+        return _holdings(await self._library.count_values(100 * _SAMPLED / books, MOST_VALUES), books)
+
+
+def _holdings(sample: SampledBooks, books: int | None) -> Holdings:
+    """The holdings that a sample of so many books stands for; None: it is all of them."""
+    scale = 1.0 if books is None else books / max(sample.size, 1)
+
+    def scaled(counts: Sequence[ValueCount]) -> list[ValueCount]:
+        return [ValueCount(each.value, round(each.count * scale)) for each in counts]
+
+    return Holdings(
+        books=sample.size if books is None else books,
+        estimated=books is not None,
+        years=scaled(sample.years),
+        languages=scaled(sample.languages),
+        collections=scaled(sample.collections),
+    )

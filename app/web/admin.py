@@ -1,0 +1,190 @@
+"""Administration: keys, sessions, webhooks, failed jobs and the audit log, a page each.
+
+What cannot be taken back is asked once more, on a page of its own.
+"""
+
+from datetime import UTC, date, datetime, time
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Form, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.problems import UnknownPath
+from app.services.access.audit import ACTIONS, Action, AuditFilter
+from app.services.access.keys import SCOPES, Scope
+from app.services.changes import ChangeType
+from app.web.filters import Filters
+from app.web.languages import N_
+from app.web.library import CHANGES, STATES, TASKS
+from app.web.rendering import page, redirect
+from app.web.routes import PageRouter
+from app.wiring import Services
+
+MOST_LISTED = 200
+"""Webhooks and failed jobs on a page."""
+
+_AT_ONCE = 50
+
+ASKED = {
+    ("keys", "revoke"): N_(
+        "Revoke this key? Whoever uses it is shut out, and signed out, at once and for good."
+    ),
+    ("keys", "rotate"): N_("Make a new text for this key? The present one ends at once."),
+    ("webhooks", "delete"): N_("Delete this webhook? Nothing more is delivered to it."),
+    ("webhooks", "rotate"): N_(
+        "Make a new secret for this webhook? For a day the present one signs as well."
+    ),
+}
+"""What is asked once more."""
+
+router = PageRouter()
+
+
+@router.get("/admin", scope="admin")
+async def show_admin(request: Request) -> Response:
+    """Lead to the first of the pages."""
+    return redirect(request, "/admin/keys")
+
+
+@router.get("/admin/keys", scope="admin")
+async def list_keys(request: Request, services: ServicesDep) -> Response:
+    """All keys, and a form for a new one."""
+    return await _keys_page(request, services, None)
+
+
+@router.post("/admin/keys", scope="admin")
+async def create_key(
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+    name: Annotated[str, Form()] = "",
+    scopes: Annotated[list[Scope], Form()] = [],  # noqa: B006
+    collection: Annotated[str | None, Form()] = None,
+    expires: Annotated[date | None, Form()] = None,
+) -> Response:
+    """Make a key, and show its text this once."""
+    ends = None if expires is None else datetime.combine(expires, time.max, UTC)
+    made = await services.keys.create(name, scopes, ends, collection=collection or None, actor=actor)
+    return await _keys_page(request, services, made.text)
+
+
+@router.get("/admin/sessions", scope="admin")
+async def list_sessions(request: Request, services: ServicesDep) -> Response:
+    """Who has signed in."""
+    return page(request, "admin_sessions.html", sessions=await services.sessions.list_open())
+
+
+@router.get("/admin/webhooks", scope="admin")
+async def list_webhooks(request: Request, services: ServicesDep) -> Response:
+    """All webhooks, and a form for a new one."""
+    return await _webhooks_page(request, services, None)
+
+
+@router.post("/admin/webhooks", scope="admin")
+async def add_webhook(
+    request: Request,
+    services: ServicesDep,
+    actor: ActorDep,
+    url: Annotated[str, Form()] = "",
+    types: Annotated[list[ChangeType], Form()] = [],  # noqa: B006
+) -> Response:
+    """Register a webhook, and show its secret this once."""
+    made = await services.webhooks.register(url.strip(), types or None, actor=actor)
+    return await _webhooks_page(request, services, made.secret)
+
+
+@router.get("/admin/{subject}/{object_id}/{deed}", scope="admin")
+async def ask_again(
+    subject: str, object_id: UUID, deed: str, request: Request, services: ServicesDep
+) -> Response:
+    """Ask whether something that cannot be taken back is to be done."""
+    if (question := ASKED.get((subject, deed))) is None:
+        raise UnknownPath("Nothing is found at this path.")
+    if subject == "keys":
+        name = (await services.keys.get(object_id)).name
+    else:
+        name = (await services.webhooks.get(object_id)).url
+    return page(request, "admin_sure.html", subject=subject, question=question, name=name)
+
+
+@router.post("/admin/{subject}/{object_id}/{deed}", scope="admin")
+async def do_it(
+    subject: str, object_id: UUID, deed: str, request: Request, services: ServicesDep, actor: ActorDep
+) -> Response:
+    """End a key, a session or a webhook; or make a new secret, and show it this once."""
+    match subject, deed:
+        case "keys", "revoke":
+            await services.keys.revoke(object_id, actor=actor)
+        case "keys", "rotate":
+            made = await services.keys.rotate(object_id, actor=actor)
+            return await _keys_page(request, services, made.text)
+        case "sessions", "end":
+            await services.sessions.end(object_id)
+        case "webhooks", "delete":
+            await services.webhooks.delete(object_id, actor=actor)
+        case "webhooks", "rotate":
+            webhook = await services.webhooks.rotate(object_id, actor=actor)
+            return await _webhooks_page(request, services, webhook.secret)
+        case _:
+            raise UnknownPath("Nothing is found at this path.")
+    return redirect(request, f"/admin/{subject}")
+
+
+@router.get("/admin/jobs", scope="admin")
+async def list_jobs(request: Request, services: ServicesDep) -> Response:
+    """What waits, runs and has failed."""
+    counts, failed = await services.jobs.counts(), await services.jobs.failed(MOST_LISTED)
+    return page(request, "admin_jobs.html", counts=counts, failed=failed, tasks=TASKS, states=STATES)
+
+
+@router.post("/admin/jobs/retry", scope="admin")
+async def retry_jobs(
+    request: Request, services: ServicesDep, job: Annotated[int | None, Form()] = None
+) -> Response:
+    """Let a failed job, or all of them, begin anew."""
+    await (services.jobs.retry_all() if job is None else services.jobs.retry(job))
+    return redirect(request, "/admin/jobs")
+
+
+class AuditSearch(Filters):
+    """The entries to list."""
+
+    key_id: UUID | None = None
+    action: Action | None = None
+    object: UUID | None = None
+    since: date | None = None
+    until: date | None = None  # this day is included
+    after: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+
+    def to_filter(self) -> AuditFilter:
+        since = None if self.since is None else datetime.combine(self.since, time.min, UTC)
+        until = None if self.until is None else datetime.combine(self.until, time.max, UTC)
+        return AuditFilter(self.key_id, self.action, self.object, since, until)
+
+
+@router.get("/admin/audit", scope="admin")
+async def list_audit(
+    search: Annotated[AuditSearch, Query()], request: Request, services: ServicesDep
+) -> Response:
+    """Who has written what, the newest first."""
+    entries = await services.audit.page(search.to_filter(), search.after, _AT_ONCE + 1)
+    shown = entries[:_AT_ONCE]
+    following = search.query(after=shown[-1].sequence) if len(entries) > _AT_ONCE else None
+    return page(
+        request, "admin_audit.html", search=search, entries=shown, following=following, actions=ACTIONS
+    )
+
+
+async def _keys_page(request: Request, services: Services, text: str | None) -> Response:
+    """The keys; `text` is that of a new one."""
+    keys = await services.keys.list_keys()
+    return page(request, "admin_keys.html", keys=keys, text=text, scopes=SCOPES, now=datetime.now(UTC))
+
+
+async def _webhooks_page(request: Request, services: Services, secret: str | None) -> Response:
+    """The webhooks; `secret` is that of a new one."""
+    webhooks = await services.webhooks.page(None, MOST_LISTED)
+    return page(request, "admin_webhooks.html", webhooks=webhooks, secret=secret, types=CHANGES)

@@ -1,0 +1,151 @@
+"""Lists are checked while parts of the service are killed: every row has an answer or an error."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.library import prose
+from tests.faults.killable_service import Service, serving
+from tests.faults.test_decisions import decide_all
+
+Json = dict[str, Any]
+
+BOOKS, ROWS = 6, 400
+VICTIMS = ("postgres", "valkey", "api", "worker") * 2
+PAUSE = 1.5  # seconds from one kill to the next
+PACE = 0.02  # seconds between the rows of a request, which so lasts as long as several kills
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with serving(tmp_path) as service:
+        service.wait_until("ready")
+        yield service
+
+
+async def post_books(client: httpx.AsyncClient) -> list[Json]:
+    posted = []
+    for seed in range(BOOKS):
+        names = {"title": f"The {prose(seed, 5)}", "external_id": f"own-{seed}"}
+        answer = await client.post("/v1/books", json={"text": prose(seed, 2000), **names})
+        posted.append(answer.json())
+    return posted
+
+
+def rows_of(books: list[Json]) -> list[tuple[Json, set[str], str | None]]:
+    """Rows, the verdicts that are right, and the book that is meant."""
+    rows: list[tuple[Json, set[str], str | None]] = []
+    for number in range(ROWS):
+        book, own = books[number % BOOKS], number % BOOKS
+        ways: list[tuple[Json, set[str], str | None]] = [
+            ({"text": prose(own, 2000)}, {"have"}, book["id"]),
+            ({"identifier": book["identifier"]}, {"have"}, book["id"]),
+            ({"external_id": f"own-{own}"}, {"have"}, book["id"]),
+            ({"title": f"The {prose(own, 5)}"}, {"perhaps"}, book["id"]),
+            ({"text": prose(1000 + number, 500)}, {"no"}, None),
+            ({"external_id": f"other-{number}"}, {"no"}, None),
+        ]
+        rows.append(ways[number // BOOKS % len(ways)])
+    return rows
+
+
+async def check_all(
+    client: httpx.AsyncClient, rows: list[tuple[Json, set[str], str | None]], ended: list[str]
+) -> dict[int, Json]:
+    """Ask for all rows in one request; where its answer breaks off or a row has an error, for the rest."""
+    answers: dict[int, Json] = {}
+    while waiting := [at for at in range(len(rows)) if at not in answers]:
+        lines: list[Json] = []
+
+        async def body(asked: list[int] = waiting) -> AsyncIterator[bytes]:
+            for at in asked:
+                yield json.dumps(rows[at][0]).encode() + b"\n"
+                await asyncio.sleep(PACE)
+
+        headers = {"Content-Type": "application/x-ndjson"}
+        try:
+            async with client.stream("POST", "/v1/checks", content=body(), headers=headers) as answer:
+                if answer.status_code != 200:
+                    assert answer.status_code == 503, await answer.aread()
+                    ended.append("refused")
+                    await asyncio.sleep(0.3)
+                    continue
+                async for line in answer.aiter_lines():
+                    lines.append(json.loads(line))
+        except httpx.TransportError:
+            ended.append("broken off")
+            await asyncio.sleep(0.2)
+        else:
+            assert len(lines) == len(waiting)
+            ended.append("whole")
+        assert [line["line"] for line in lines] == list(range(1, len(lines) + 1))
+        for at, line in zip(waiting, lines, strict=False):
+            if "verdict" in line:
+                answers[at] = line
+            else:
+                assert line["status"] == line["problem"]["status"] == 503, line
+                assert line["retry_after"] > 0
+                ended.append("row refused")
+    return answers
+
+
+async def check_list(service: Service, list_file: Path) -> list[Json]:
+    """What `bookprint check` says of a list; every row has a line, whatever happened."""
+    while True:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app.cli", "check", str(list_file), "--url", service.url, "--json"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, told = await process.communicate()
+        if process.returncode == 0:
+            return [json.loads(line) for line in out.splitlines()]
+        assert process.returncode in (1, 2), told.decode()
+        assert told.strip()
+
+
+async def kill_parts(service: Service) -> None:
+    for name in VICTIMS:
+        await asyncio.sleep(PAUSE)
+        await service.part(name)
+        await service.kill(name)
+
+
+def assert_right(answers: list[Json], rows: list[tuple[Json, set[str], str | None]]) -> None:
+    assert len(answers) == len(rows)
+    for answer, (row, verdicts, book_id) in zip(answers, rows, strict=True):
+        assert answer["verdict"] in verdicts, (row, answer)
+        if book_id is not None:
+            assert book_id in {item["book_id"] for item in answer["items"]}
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_no_row_of_a_check_and_no_decision_is_lost_by_kills(service: Service, tmp_path: Path) -> None:
+    async with httpx.AsyncClient(base_url=service.url, timeout=30) as client:
+        books = await post_books(client)
+        rows = rows_of(books)
+        list_file = tmp_path / "list.jsonl"
+        list_file.write_text("".join(f"{json.dumps(row)}\n" for row, _, _ in rows), encoding="utf-8")
+        pairs = list(combinations([book["id"] for book in books], 2))
+        ended: list[str] = []
+        killing = asyncio.create_task(kill_parts(service))
+        answers, listed, told = await asyncio.gather(
+            check_all(client, rows, ended), check_list(service, list_file), decide_all(client, "a", pairs)
+        )
+        await killing
+        await asyncio.to_thread(service.wait_until, "ready")
+        assert_right([answers[at] for at in range(len(rows))], rows)
+        assert_right(listed, rows)
+        assert {"row refused", "broken off"} <= {*ended}
+        history = (await client.get("/v1/decisions?limit=1000")).json()["items"]
+        assert told <= {item["note"] for item in history}
+        assert told

@@ -1,0 +1,141 @@
+"""A library behind two services, one of which asks for keys, and a worker that relates its books."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from app.services.access.keys import Scope
+from app.settings import Settings
+from app.wiring import open_services
+from tests.api.library import prose, scanned
+from tests.api.service_process import reconcile, serving
+from tests.factories import ACTOR
+from tests.paged_books import pages_of
+
+HOSTILE = (
+    "</title></textarea><script>window.hacked = 1</script>"
+    '<img src=x onerror=\'window.hacked = 2\'>" onmouseover="window.hacked = 3" {{ 7 * 7 }} \u202eevil'
+)
+LONG = "Longest title " + "of ten thousand letters " * 100 + "x" * 7_586
+"""A title as long as any may be, with one word that nothing breaks."""
+
+_SCOPES: Mapping[str, Sequence[Scope]] = {
+    "Rita Reader": ["read"],
+    "Dora Decider": ["read", "decide"],
+    "Emil Evaluator": ["read", "decide"],
+    "Ada Admin": ["admin"],
+}
+_WAIT = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the services are, whose keys there are, and which books."""
+
+    open_url: str  # asks for no key
+    keyed_url: str
+    books: Mapping[str, str]  # identifiers by name
+    keys: Mapping[str, str] = field(repr=False)  # by person
+
+    def ask(self, path: str) -> Any:
+        """What the API answers."""
+        answer = httpx.get(self.open_url + path, timeout=60)
+        answer.raise_for_status()
+        return answer.json()
+
+    def reset(self, one: str, other: str) -> None:
+        """Take back what was decided of two books."""
+        httpx.delete(f"{self.open_url}/v1/books/{one}/relations/{other}/decision", timeout=60)
+
+
+@contextmanager
+def open_site(database_url: str, redis_url: str) -> Iterator[Site]:
+    """The library with its books related, until the block ends."""
+    keys = _made_keys(database_url, redis_url)
+    with (
+        serving(database_url, redis_url) as open_service,
+        serving(database_url, redis_url, BOOKPRINT_AUTH="keys") as keyed,
+        _working(database_url, redis_url),
+    ):
+        books = _posted(open_service.url)
+        site = Site(open_service.url, keyed.url, books, keys)
+        _wait_until_related(site)
+        yield site
+
+
+def _made_keys(database_url: str, redis_url: str) -> dict[str, str]:
+    async def make() -> dict[str, str]:
+        async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
+            return {
+                name: (await services.keys.create(name, list(scopes), None, actor=ACTOR)).text
+                for name, scopes in _SCOPES.items()
+            }
+
+    reconcile(database_url, redis_url)
+    return asyncio.run(make())
+
+
+@contextmanager
+def _working(database_url: str, redis_url: str) -> Iterator[None]:
+    environment = os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    process = subprocess.Popen([sys.executable, "-m", "workers"], env=environment, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _posted(url: str) -> dict[str, str]:
+    pages = pages_of(prose(1, 6_000))
+    other = pages_of(prose(2, 3_000))
+
+    def bad(rate: float, seed: int) -> list[str]:
+        return [scanned(page, seed + place, rate) for place, page in enumerate(pages)]
+
+    known: dict[str, Any] = {"authors": ["Melville, Herman"], "language": "en", "collection": "Whales"}
+    bodies: dict[str, dict[str, Any]] = {
+        "original": {
+            "title": "Moby Dick",
+            "year": 1851,
+            "pages": pages,
+            "page_labels": [str(place + 1) for place in range(len(pages))],
+            "identifiers": ["isbn:9780142437247"],
+        },
+        "copy": {"title": "Moby-Dick; or, The Whale", "year": 1852, "pages": bad(0.02, 7)},
+        "bad scan": {"title": "Moby Dick (scan)", "year": 1851, "pages": [*bad(0.06, 99)[:9], *pages[11:]]},
+        "part": {"title": "The Whale, chapters", "year": 1860, "pages": pages[4:12]},
+        "hostile": {
+            "title": HOSTILE,
+            "authors": [HOSTILE],
+            "volume": HOSTILE[:900],
+            "collection": "<b>x</b>",
+            "pages": [*bad(0.01, 300), HOSTILE + " " + other[0]],
+        },
+        "long": {"title": LONG, "authors": ["y" * 1_000], "pages": [*pages[:12], *other[:8]]},
+        "right to left": {"title": "كتاب الحيوان", "language": "ar", "pages": [*other, *pages[:2]]},
+        "stranger": {
+            "title": "Walden",
+            "pages": pages_of(prose(9, 3_000)),
+            "identifiers": ["isbn:9780142437247"],
+        },
+    }
+    with httpx.Client(base_url=url, timeout=60) as client:
+        answers = {name: client.post("/v1/books", json=known | body) for name, body in bodies.items()}
+    assert {name: answer.text for name, answer in answers.items() if answer.status_code != 201} == {}
+    return {name: answer.json()["id"] for name, answer in answers.items()}
+
+
+def _wait_until_related(site: Site) -> None:
+    deadline = time.monotonic() + _WAIT
+    for book in site.books.values():
+        while site.ask(f"/v1/books/{book}/relations?wait=10")["pending"]:
+            assert time.monotonic() < deadline, "the books were not related in time"

@@ -1,0 +1,61 @@
+"""Signing in and out, and the choice of a language: by mouse, by keyboard alone, with and without scripts."""
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.web.in_browser.chromium import Browser
+from tests.web.in_browser.site import Site
+
+pytestmark = pytest.mark.browser
+
+
+def test_by_mouse(any_browser: Browser, site: Site) -> None:
+    any_browser.go("/")
+    assert any_browser.path == "/sign-in"
+    any_browser.sign_in(site.keys["Rita Reader"])
+    assert any_browser.path == "/"
+    assert "Rita Reader" in any_browser.find("header").text
+    any_browser.leave(any_browser.named("Sign out"))
+    any_browser.go("/")
+    assert any_browser.path == "/sign-in"
+
+
+def test_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
+    any_browser.go("/?from=a-link")
+    assert any_browser.path == "/sign-in"
+    any_browser.walk_to("Key", Keys.TAB)
+    any_browser.press(site.keys["Rita Reader"])
+    before = any_browser.find("html")
+    any_browser.press(Keys.ENTER)
+    any_browser.await_new_page(before)
+    assert any_browser.driver.current_url.endswith("/?from=a-link")
+    any_browser.press(Keys.TAB)
+    assert any_browser.focused().text == "Skip to the content"
+    any_browser.press(Keys.ENTER)
+    assert any_browser.focused().tag_name == "main"
+    any_browser.walk_to("Sign out", Keys.SHIFT + Keys.TAB)
+    before = any_browser.find("html")
+    any_browser.press(Keys.ENTER)
+    any_browser.await_new_page(before)
+    assert any_browser.path == "/sign-in"
+
+
+def test_a_wrong_key_is_told(any_browser: Browser) -> None:
+    any_browser.go("/sign-in")
+    any_browser.find("#key").send_keys("bp_wrong")
+    any_browser.leave(any_browser.named("Sign in"))
+    assert "not valid" in any_browser.find("[role=alert]").text
+    assert any_browser.find("#key").get_attribute("aria-describedby") == "refused"
+    assert any_browser.barriers() == []
+
+
+def test_a_language_is_chosen_by_keyboard(any_browser: Browser) -> None:
+    any_browser.go("/sign-in")
+    any_browser.walk_to("Language", Keys.TAB)
+    any_browser.press("D", Keys.TAB)
+    before = any_browser.find("html")
+    any_browser.press(Keys.ENTER)
+    any_browser.await_new_page(before)
+    assert any_browser.find("html").get_attribute("lang") == "de"
+    assert any_browser.find("h1").text == "Anmelden"
+    assert any_browser.barriers() == []
