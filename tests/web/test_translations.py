@@ -26,6 +26,12 @@ def placeholders(text: str) -> set[str]:
     return set(re.findall(r"%\(\w+\)[sd]|\{\w*\}|%%", text))
 
 
+def same_places(told: list[str], translated: list[str]) -> bool:
+    """Whether a translation has the places of the text; for one thing it may leave out the number."""
+    wanted, (*fewer, most) = placeholders(told[-1]), map(placeholders, translated)
+    return most == wanted and all(each <= wanted for each in fewer)
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_translation_has_what_the_pages_say(file: Path) -> None:
     said = {told(message)[0] for message in messages() if message.id}
@@ -46,9 +52,6 @@ def test_translation_has_the_same_places(file: Path) -> None:
     differing = {
         told(message)[0]
         for message in catalog
-        if message.id
-        for text in translated(message)
-        if placeholders(text) != placeholders(told(message)[-1])
+        if message.id and not same_places(told(message), translated(message))
     }
     assert differing == set()
-    assert catalog.num_plurals > 0

@@ -7,6 +7,7 @@ from app.main import PAGES
 from tests.web.in_browser.site import Site
 
 EXAMPLES: Mapping[str, Sequence[str]] = {
+    "/admin/{subject}/{object_id}/{deed}": ["/admin/keys/{key}/revoke"],
     "/books": [
         "/books",
         "/books?q=moby",
@@ -14,12 +15,12 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "/books?collection=%3Cb%3Ex%3C%2Fb%3E",
     ],
     "/books/{book_id}": [f"/books/{{{name}}}" for name in ("original", "hostile", "long", "right_to_left")],
-    "/books/{book_id}.{form}": [f"/books/{{original}}.{form}" for form in ("mrc", "marcxml", "jsonld")],
+    "/books/{book_id}.{form}": [f"/books/{{stranger}}.{form}" for form in ("mrc", "marcxml", "jsonld")],
     "/books/{book_id}/completeness": ["/books/{original}/completeness", "/books/{bad_scan}/completeness"],
-    "/clusters": ["/clusters", "/clusters?order=weakest", "/clusters?min_size=100"],
+    "/clusters": ["/clusters", "/clusters?order=agreement", "/clusters?min_size=100"],
     "/clusters/{cluster_id}": ["/clusters/{cluster}"],
     "/clusters/{cluster_id}/text": ["/clusters/{cluster}/text", "/clusters/{cluster}/text?first=5"],
-    "/conflicts": ["/conflicts", "/conflicts?by=title", "/conflicts?by=authors"],
+    "/conflicts": ["/conflicts", "/conflicts?by=title", "/conflicts?by=text"],
     "/pairs/{book_id}/{other_id}": [
         *(f"/pairs/{{original}}/{{{name}}}" for name in ("copy", "part", "hostile", "long", "right_to_left")),
         *(
@@ -49,6 +50,7 @@ def paths() -> list[str]:
 def addresses(site: Site) -> Iterator[str]:
     """Every address to look at; raises LookupError for a route with places that has no example."""
     names = {name.replace(" ", "_"): book for name, book in site.books.items()}
+    names["key"] = site.key_id
     names["cluster"] = site.ask(f"/v1/books/{names['original']}/cluster")["key"]
     for path in paths():
         if "{" in path and path not in EXAMPLES:

@@ -43,6 +43,7 @@ class Site:
     open_url: str  # asks for no key
     keyed_url: str
     books: Mapping[str, str]  # identifiers by name
+    key_id: str  # of one of the keys
     keys: Mapping[str, str] = field(repr=False)  # by person
 
     def ask(self, path: str) -> Any:
@@ -59,25 +60,29 @@ class Site:
 @contextmanager
 def open_site(database_url: str, redis_url: str) -> Iterator[Site]:
     """The library with its books related, until the block ends."""
-    keys = _made_keys(database_url, redis_url)
+    keys, key_id = _made_keys(database_url, redis_url)
     with (
         serving(database_url, redis_url) as open_service,
         serving(database_url, redis_url, BOOKPRINT_AUTH="keys") as keyed,
         _working(database_url, redis_url),
     ):
         books = _posted(open_service.url)
-        site = Site(open_service.url, keyed.url, books, keys)
+        site = Site(open_service.url, keyed.url, books, key_id, keys)
         _wait_until_related(site)
         yield site
 
 
-def _made_keys(database_url: str, redis_url: str) -> dict[str, str]:
-    async def make() -> dict[str, str]:
+def _made_keys(database_url: str, redis_url: str) -> tuple[dict[str, str], str]:
+    """The keys by person, and the id of the reader's."""
+
+    async def make() -> tuple[dict[str, str], str]:
         async with open_services(Settings(database_url=database_url, redis_url=redis_url)) as services:
-            return {
-                name: (await services.keys.create(name, list(scopes), None, actor=ACTOR)).text
+            made = {
+                name: await services.keys.create(name, list(scopes), None, actor=ACTOR)
                 for name, scopes in _SCOPES.items()
             }
+            keys = {name: each.text for name, each in made.items()}
+            return keys, str(made["Rita Reader"].key.id)
 
     reconcile(database_url, redis_url)
     return asyncio.run(make())
