@@ -1,10 +1,10 @@
 """The page that takes books in from files, and tells of each what was found."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
 
 import structlog
 from fastapi import Request
@@ -13,25 +13,20 @@ from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
 from app.api.http.files import changes_in_form, shown_name, spooled
-from app.api.http.metrics import Metrics
 from app.api.http.problems import Problem, RequestRefusal, problem_of
 from app.api.http.usage import count_lookups
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Book, CatalogRecord
-from app.services.access.audit import Actor
+from app.core.model import Book
 from app.services.books import told_of_post
 from app.services.lookups import Match, Verified
 from app.web.rendering import page
 from app.web.routes import PageRouter
-from app.wiring import Services
 
 log = structlog.get_logger()
 
-MOST_NEAR = 5
-"""Near-duplicates that are shown of a book."""
+MOST_NEAR = 5  # near-duplicates that are shown of a book
 
-_OF_SEVERAL = {"language", "collection"}
-"""What may be said of several files at once."""
+_OF_SEVERAL = {"language", "collection"}  # what may be said of several files at once
 
 router = PageRouter()
 
@@ -57,8 +52,30 @@ async def add_files(
             "Title, authors, year, volume, identifiers and a record are those of one book, and several files "
             "were sent. Leave these fields empty, or send the files one by one."
         )
-    outcomes = [await _added(request, file, known, record, services, actor, metrics) for file in files]
-    return page(request, "add.html", outcomes=outcomes)
+
+    async def added(file: UploadFile) -> _AddedFile:
+        name = shown_name(file.filename)
+        try:
+            descriptor = await asyncio.to_thread(spooled, file.file)
+            sent = await request.app.state.reading.read(descriptor, name, known, record)
+            if sent.metadata.title is None:
+                title = PurePath(name).stem.replace("_", " ").strip()
+                sent = replace(sent, metadata=replace(sent.metadata, title=title or None))
+            stored = await services.ingest.post(sent, actor=actor)
+            metrics.count_post(stored.created)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                log.exception("file failed", name=name)
+            return _AddedFile(name, problem=problem)
+        warnings, near = [*sent.warnings, *told_of_post(stored, sent, actor)], None
+        with suppress(Unavailable, RequestRefusal):
+            await count_lookups(request.scope, 1)
+            metrics.count_lookup(Verified())
+            near = await services.lookup.near_duplicates(stored.book.id, Verified(), None, MOST_NEAR)
+        return _AddedFile(name, stored.book, stored.created, warnings, None if near is None else near.matches)
+
+    return page(request, "add.html", outcomes=[await added(file) for file in files])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,40 +88,3 @@ class _AddedFile:
     warnings: Sequence[str] = ()
     near: Sequence[Match] | None = None  # None: they could not be looked up
     problem: Problem | None = None
-
-
-async def _added(
-    request: Request,
-    file: UploadFile,
-    known: Mapping[str, Any],
-    record: CatalogRecord | None,
-    services: Services,
-    actor: Actor,
-    metrics: Metrics,
-) -> _AddedFile:
-    name = shown_name(file.filename)
-    try:
-        descriptor = await asyncio.to_thread(spooled, file.file)
-        sent = await request.app.state.reading.read(descriptor, name, known, record)
-        if sent.metadata.title is None:
-            title = PurePath(name).stem.replace("_", " ").strip()
-            sent = replace(sent, metadata=replace(sent.metadata, title=title or None))
-        stored = await services.ingest.post(sent, actor=actor)
-        metrics.count_post(stored.created)
-    except Exception as error:
-        problem = problem_of(error)
-        if problem.status == 500:
-            log.exception("file failed", name=name)
-        return _AddedFile(name, problem=problem)
-    warnings = [*sent.warnings, *told_of_post(stored, sent, actor)]
-    near = await _near(request, stored.book, services, metrics)
-    return _AddedFile(name, stored.book, stored.created, warnings, near)
-
-
-async def _near(request: Request, book: Book, services: Services, metrics: Metrics) -> Sequence[Match] | None:
-    try:
-        await count_lookups(request.scope, 1)
-        metrics.count_lookup(Verified())
-        return (await services.lookup.near_duplicates(book.id, Verified(), None, MOST_NEAR)).matches
-    except (Unavailable, RequestRefusal):
-        return None

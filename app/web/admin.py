@@ -43,12 +43,6 @@ ASKED = {
 router = PageRouter()
 
 
-@router.get("/admin", scope="admin")
-async def show_admin(request: Request) -> Response:
-    """Lead to the first of the pages."""
-    return redirect(request, "/admin/keys")
-
-
 @router.post("/admin/keys", scope="admin")
 async def create_key(
     request: Request,
@@ -153,8 +147,9 @@ async def list_audit(
     )
 
 
+@router.get("/admin", scope="admin")
 @router.get("/admin/{section}", scope="admin")
-async def show_section(section: str, request: Request, services: ServicesDep) -> Response:
+async def show_section(request: Request, services: ServicesDep, section: str = "keys") -> Response:
     """The keys, the sessions, the webhooks, or the jobs."""
     match section:
         case "keys":

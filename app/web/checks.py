@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOST_LIST_BYTES = 16 << 20
-MOST_SHOWN = 10_000
-"""Rows on a page; a table has all."""
+MOST_SHOWN = 10_000  # rows on a page; a table has all
 
 WORDS = {
     "have": N_("Yes"),
