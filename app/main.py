@@ -21,13 +21,10 @@ from app.api import (
     checks,
     completeness,
     conflicts,
-    decisions,
-    evidence,
     health,
     jobs,
     library,
     lookups,
-    relations,
     similar,
     webhooks,
 )
@@ -40,6 +37,7 @@ from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHe
 from app.api.http.openapi import DescribedApi, add_docs
 from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
+from app.api.pairs import decisions, evidence, relations
 from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
 from app.readers.processes import IsolatedReader, ReadingLimits

@@ -51,8 +51,9 @@ from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.library import LibraryQueries
 from app.stores.postgres.names import NameQueries
+from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.decisions import DecisionStore
-from app.stores.postgres.pairs.relation_queries import CandidateStore, RelationQueries
+from app.stores.postgres.pairs.relation_queries import RelationQueries
 from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.sessions import SessionStore

@@ -84,21 +84,12 @@ class BookQuery(PageQuery):
     digest: WrittenDigest | None = Field(
         default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
     )
-
     collection: CollectionFilter = None
 
     def to_filter(self) -> BookFilter:
         """The filter as the services know it; raises InvalidInput, or UnknownRecipe."""
-        return BookFilter(
-            identifier=self.identifier,
-            external_id=self.external_id,
-            title=self.title,
-            author=self.author,
-            language=self.language,
-            year=self.year,
-            digest=None if self.digest is None else parse_digest(self.digest, "digest"),
-            collection=self.collection,
-        )
+        digest = None if self.digest is None else parse_digest(self.digest, "digest")
+        return BookFilter(**self.model_dump(exclude={"limit", "cursor", "digest"}), digest=digest)
 
 
 class Links(Document):

@@ -29,7 +29,7 @@ from app.services.reconciliation import Reconciliation
 from app.services.signing import require_recipes
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
-from app.stores.postgres.pairs.relation_queries import CandidateStore, StoredSignatures
+from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
 
 CheckVerdict = Literal["have", "other_edition", "part_of", "contains", "perhaps", "no"]
 DecidedBy = Literal["text", "identifier", "name"]

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from uuid import UUID
 
 from app.services.changes import Changes, FeedItem
@@ -22,6 +23,15 @@ _FRESH_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class Decade:
+    """The books of ten years; of those without a year `start` is None."""
+
+    start: int | None
+    count: int
+    years: Sequence[ValueCount]
+
+
+@dataclass(frozen=True, slots=True)
 class Holdings:
     """What the library holds, by value; None stands for books of which it is not known."""
 
@@ -30,6 +40,18 @@ class Holdings:
     years: Sequence[ValueCount]
     languages: Sequence[ValueCount]
     collections: Sequence[ValueCount]
+
+    @property
+    def decades(self) -> Sequence[Decade]:
+        """The years by decade, the oldest first, and at the end the books without a year."""
+        known = sorted((each for each in self.years if each.value is not None), key=lambda each: each.value)
+        return [
+            *(
+                _decade(start, list(years))
+                for start, years in groupby(known, lambda each: each.value // 10 * 10)
+            ),
+            *(_decade(None, [each]) for each in self.years if each.value is None),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +96,10 @@ class WholeLibrary:
         if books <= _ALL_COUNTED:
             return _holdings(await self._library.count_values(100, MOST_VALUES), None)
         return _holdings(await self._library.count_values(100 * _SAMPLED / books, MOST_VALUES), books)
+
+
+def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:
+    return Decade(start, sum(each.count for each in years), years)
 
 
 def _holdings(sample: SampledBooks, books: int | None) -> Holdings:

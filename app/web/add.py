@@ -1,40 +1,32 @@
 """The page that takes books in from files, and tells of each what was found."""
 
 import asyncio
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
-import orjson
 import structlog
 from fastapi import Request
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
-from app.api.http.files import shown_name, spooled, stated_changes
-from app.api.http.metrics import Metrics
+from app.api.http.files import changes_in_form, shown_name, spooled
 from app.api.http.problems import Problem, RequestRefusal, problem_of
 from app.api.http.usage import count_lookups
 from app.core.errors import InvalidInput, Unavailable
-from app.core.model import Book, CatalogRecord
-from app.services.access.audit import Actor
+from app.core.model import Book
 from app.services.books import told_of_post
 from app.services.lookups import Match, Verified
 from app.web.rendering import page
 from app.web.routes import PageRouter
-from app.wiring import Services
 
 log = structlog.get_logger()
 
-MOST_NEAR = 5
-"""Near-duplicates that are shown of a book."""
+MOST_NEAR = 5  # near-duplicates that are shown of a book
 
-_OF_SEVERAL = {"language", "collection"}
-"""What may be said of several files at once."""
-
-_YEAR = re.compile(r"-?[0-9]{1,9}")
+_OF_SEVERAL = {"language", "collection"}  # what may be said of several files at once
 
 router = PageRouter()
 
@@ -54,14 +46,36 @@ async def add_files(
     files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
     if not files:
         raise InvalidInput("No file was sent. Choose the files of the books.", "file")
-    known, record = await _known(form)
+    known, record = await changes_in_form(form)
     if len(files) > 1 and (record is not None or not known.keys() <= _OF_SEVERAL):
         raise InvalidInput(
             "Title, authors, year, volume, identifiers and a record are those of one book, and several files "
             "were sent. Leave these fields empty, or send the files one by one."
         )
-    outcomes = [await _added(request, file, known, record, services, actor, metrics) for file in files]
-    return page(request, "add.html", outcomes=outcomes)
+
+    async def added(file: UploadFile) -> _AddedFile:
+        name = shown_name(file.filename)
+        try:
+            descriptor = await asyncio.to_thread(spooled, file.file)
+            sent = await request.app.state.reading.read(descriptor, name, known, record)
+            if sent.metadata.title is None:
+                title = PurePath(name).stem.replace("_", " ").strip()
+                sent = replace(sent, metadata=replace(sent.metadata, title=title or None))
+            stored = await services.ingest.post(sent, actor=actor)
+            metrics.count_post(stored.created)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                log.exception("file failed", name=name)
+            return _AddedFile(name, problem=problem)
+        warnings, near = [*sent.warnings, *told_of_post(stored, sent, actor)], None
+        with suppress(Unavailable, RequestRefusal):
+            await count_lookups(request.scope, 1)
+            metrics.count_lookup(Verified())
+            near = await services.lookup.near_duplicates(stored.book.id, Verified(), None, MOST_NEAR)
+        return _AddedFile(name, stored.book, stored.created, warnings, None if near is None else near.matches)
+
+    return page(request, "add.html", outcomes=[await added(file) for file in files])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,61 +86,5 @@ class _AddedFile:
     book: Book | None = None
     is_new: bool = False
     warnings: Sequence[str] = ()
-    near: Sequence[Match] | None = field(default_factory=list)  # None: it could not be looked up
+    near: Sequence[Match] | None = None  # None: they could not be looked up
     problem: Problem | None = None
-
-
-async def _known(form: FormData) -> tuple[dict[str, Any], CatalogRecord | None]:
-    """What the form says of the book, and the record that it brings; raises RequestValidationError."""
-    fields: dict[str, Any] = {
-        name: text for name in ("title", "language", "volume", "collection") if (text := _text(form, name))
-    }
-    for name in ("authors", "identifiers"):
-        if lines := [line.strip() for line in _text(form, name).splitlines() if line.strip()]:
-            fields[name] = lines
-    if year := _text(form, "year"):
-        fields["year"] = int(year) if _YEAR.fullmatch(year) else year
-    known = await stated_changes(orjson.dumps(fields).decode())
-    sent = form.get("record")
-    said = await stated_changes(sent) if isinstance(sent, UploadFile) and sent.filename else {}
-    record: CatalogRecord | None = said.pop("record", None)
-    return said | known, record and replace(record, changed=tuple(known))
-
-
-async def _added(
-    request: Request,
-    file: UploadFile,
-    known: Mapping[str, Any],
-    record: CatalogRecord | None,
-    services: Services,
-    actor: Actor,
-    metrics: Metrics,
-) -> _AddedFile:
-    name = shown_name(file.filename)
-    try:
-        descriptor = await asyncio.to_thread(spooled, file.file)
-        sent = await request.app.state.reading.read(descriptor, name, known, record)
-        stored = await services.ingest.post(sent, actor=actor)
-        metrics.count_post(stored.created)
-    except Exception as error:
-        problem = problem_of(error)
-        if problem.status == 500:
-            log.exception("file failed", name=name)
-        return _AddedFile(name, problem=problem)
-    warnings = [*sent.warnings, *told_of_post(stored, sent, actor)]
-    near = await _near(request, stored.book, services, metrics)
-    return _AddedFile(name, stored.book, stored.created, warnings, near)
-
-
-async def _near(request: Request, book: Book, services: Services, metrics: Metrics) -> Sequence[Match] | None:
-    try:
-        await count_lookups(request.scope, 1)
-        metrics.count_lookup(Verified())
-        return (await services.lookup.near_duplicates(book.id, Verified(), None, MOST_NEAR)).matches
-    except (Unavailable, RequestRefusal):
-        return None
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""

@@ -43,18 +43,6 @@ ASKED = {
 router = PageRouter()
 
 
-@router.get("/admin", scope="admin")
-async def show_admin(request: Request) -> Response:
-    """Lead to the first of the pages."""
-    return redirect(request, "/admin/keys")
-
-
-@router.get("/admin/keys", scope="admin")
-async def list_keys(request: Request, services: ServicesDep) -> Response:
-    """All keys, and a form for a new one."""
-    return await _keys_page(request, services, None)
-
-
 @router.post("/admin/keys", scope="admin")
 async def create_key(
     request: Request,
@@ -69,18 +57,6 @@ async def create_key(
     ends = None if expires is None else datetime.combine(expires, time.max, UTC)
     made = await services.keys.create(name, scopes, ends, collection=collection or None, actor=actor)
     return await _keys_page(request, services, made.text)
-
-
-@router.get("/admin/sessions", scope="admin")
-async def list_sessions(request: Request, services: ServicesDep) -> Response:
-    """Who has signed in."""
-    return page(request, "admin_sessions.html", sessions=await services.sessions.list_open())
-
-
-@router.get("/admin/webhooks", scope="admin")
-async def list_webhooks(request: Request, services: ServicesDep) -> Response:
-    """All webhooks, and a form for a new one."""
-    return await _webhooks_page(request, services, None)
 
 
 @router.post("/admin/webhooks", scope="admin")
@@ -133,13 +109,6 @@ async def do_it(
     return redirect(request, f"/admin/{subject}")
 
 
-@router.get("/admin/jobs", scope="admin")
-async def list_jobs(request: Request, services: ServicesDep) -> Response:
-    """What waits, runs and has failed."""
-    counts, failed = await services.jobs.counts(), await services.jobs.failed(MOST_LISTED)
-    return page(request, "admin_jobs.html", counts=counts, failed=failed, tasks=TASKS, states=STATES)
-
-
 @router.post("/admin/jobs/retry", scope="admin")
 async def retry_jobs(
     request: Request, services: ServicesDep, job: Annotated[int | None, Form()] = None
@@ -178,13 +147,30 @@ async def list_audit(
     )
 
 
-async def _keys_page(request: Request, services: Services, text: str | None) -> Response:
+@router.get("/admin", scope="admin")
+@router.get("/admin/{section}", scope="admin")
+async def show_section(request: Request, services: ServicesDep, section: str = "keys") -> Response:
+    """The keys, the sessions, the webhooks, or the jobs."""
+    match section:
+        case "keys":
+            return await _keys_page(request, services)
+        case "sessions":
+            return page(request, "admin_sessions.html", sessions=await services.sessions.list_open())
+        case "webhooks":
+            return await _webhooks_page(request, services)
+        case "jobs":
+            counts, failed = await services.jobs.counts(), await services.jobs.failed(MOST_LISTED)
+            return page(request, "admin_jobs.html", counts=counts, failed=failed, tasks=TASKS, states=STATES)
+    raise UnknownPath("Nothing is found at this path.")
+
+
+async def _keys_page(request: Request, services: Services, text: str | None = None) -> Response:
     """The keys; `text` is that of a new one."""
     keys = await services.keys.list_keys()
     return page(request, "admin_keys.html", keys=keys, text=text, scopes=SCOPES, now=datetime.now(UTC))
 
 
-async def _webhooks_page(request: Request, services: Services, secret: str | None) -> Response:
+async def _webhooks_page(request: Request, services: Services, secret: str | None = None) -> Response:
     """The webhooks; `secret` is that of a new one."""
     webhooks = await services.webhooks.page(None, MOST_LISTED)
     return page(request, "admin_webhooks.html", webhooks=webhooks, secret=secret, types=CHANGES)

@@ -273,9 +273,11 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
     yield _Figure(N_("Mean similarity of matching pages"), [signals.page_similarity])
 
 
-def _marked(passages: Sequence[Passage], side: str) -> Iterator[tuple[str, str | None, str]]:
-    """White space, class of difference (None: the same words) and words of each passage of one side."""
+def _marked(passages: Sequence[Passage], side: str) -> Iterator[tuple[str, str | None, str, str]]:
+    """White space, class of difference (None: the same words), its name, and words of each passage."""
+    names = {kind: gettext(name) for kind, name in CLASSES.items()}
     for passage in passages:
         text: str = getattr(passage, side)
         words = text.lstrip()
-        yield text[: len(text) - len(words)], passage.kind, words
+        name = "" if passage.kind is None else names[passage.kind]
+        yield text[: len(text) - len(words)], passage.kind, name, words

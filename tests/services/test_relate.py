@@ -19,7 +19,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.services.pairs.relate import PairsFailed
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
-from app.stores.postgres.pairs import relation_queries
+from app.stores.postgres.pairs import candidates
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned
@@ -278,7 +278,7 @@ async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
         return await store.list_candidates(first.id, first.entry_id, asked, CLASSIFIER)
 
     at_once = await listed()
-    monkeypatch.setattr(relation_queries, "_READ_AT_ONCE", 2)
+    monkeypatch.setattr(candidates, "_READ_AT_ONCE", 2)
     assert [candidate.entry_id for candidate in at_once] == asked
     assert all(candidate.related for candidate in at_once)
     assert await listed() == at_once

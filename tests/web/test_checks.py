@@ -48,7 +48,7 @@ async def checked(browser: AsyncClient, file: tuple[str, bytes] | None = None, *
 async def test_a_pasted_list_is_answered_row_by_row(browser: AsyncClient, book_id: str) -> None:
     assert (await browser.get("/check")).status_code == 200
     shown = await checked(browser, text=f"0-14-143960-2\n\nbp1:broken\nNobody has this\nisbn:{ISBN}\n")
-    assert shown.outcomes == ["have", "problem", "no", "have"]
+    assert shown.outcomes == ["have", "unanswered", "no", "have"]
     [title] = {link.text_content() for link in shown.document.xpath(f"//tbody//a[@href='/books/{book_id}']")}
     assert title == HOSTILE
     assert not shown.document.xpath("//script[not(@src)]")
@@ -66,9 +66,9 @@ async def test_a_text_and_the_file_of_a_book_are_found_by_their_words(
 
 async def test_tables_lines_and_records_are_lists(browser: AsyncClient, book_id: str) -> None:
     table = f"Nr;title;ISBN;path\n1;x;{ISBN};/etc/passwd\n2;;;/etc/passwd\n3;Nobody has this;;\n"
-    assert (await checked(browser, ("list.csv", table.encode()))).outcomes == ["perhaps", "problem", "no"]
+    assert (await checked(browser, ("list.csv", table.encode()))).outcomes == ["perhaps", "unanswered", "no"]
     lines = b'{"isbn": "9780141439600"}\nbroken\n{"text": "short"}\n'
-    assert (await checked(browser, ("list.jsonl", lines))).outcomes == ["have", "problem", "no"]
+    assert (await checked(browser, ("list.jsonl", lines))).outcomes == ["have", "unanswered", "no"]
     record = (
         '<record xmlns="http://www.loc.gov/MARC21/slim"><leader>00000nam a2200000 a 4500</leader>'
         f'<datafield tag="020" ind1=" " ind2=" "><subfield code="a">{ISBN}</subfield></datafield></record>'
@@ -101,5 +101,5 @@ async def test_ten_thousand_rows_are_answered(browser: AsyncClient, book_id: str
     rows = "\n".join(["bp1:broken"] * 10_001)
     async with browser.stream("POST", "/check", data={"text": rows}) as answer:
         whole = (await answer.aread()).decode()
-    assert whole.count('class="problem"') == 10_000
+    assert whole.count('class="unanswered"') == 10_000
     assert "The list has more" in whole

@@ -3,9 +3,11 @@
 import asyncio
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, cast
 
+import orjson
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import FormData, UploadFile
@@ -80,6 +82,9 @@ _MOST_PARTS = 20
 """Parts of each kind that are looked at, so that those too many can be named."""
 
 _METADATA_BYTES = 1 << 20
+
+_TEXT_FIELDS = ("title", "language", "volume", "collection")
+_YEAR = re.compile(r"-?[0-9]{1,9}")
 
 _LONGEST_NAME = 200
 """Characters of a file's name that are shown."""
@@ -189,6 +194,25 @@ async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
     else:
         changes = await asyncio.to_thread(_json_changes, data)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
+
+
+async def changes_in_form(form: FormData) -> tuple[dict[str, Any], CatalogRecord | None]:
+    """What the fields of a form say of a book, and the part `record`, which they outrank, where there is one.
+
+    Authors and identifiers come one a line. Raises RequestValidationError.
+    """
+    texts = {name: text.strip() for name, text in form.items() if isinstance(text, str)}
+    fields: dict[str, Any] = {name: texts[name] for name in _TEXT_FIELDS if texts.get(name)}
+    for name in ("authors", "identifiers"):
+        if lines := [line.strip() for line in texts.get(name, "").splitlines() if line.strip()]:
+            fields[name] = lines
+    if year := texts.get("year"):
+        fields["year"] = int(year) if _YEAR.fullmatch(year) else year
+    known = await stated_changes(orjson.dumps(fields).decode())
+    sent = form.get("record")
+    said = await stated_changes(sent) if isinstance(sent, UploadFile) and sent.filename else {}
+    record: CatalogRecord | None = said.pop("record", None)
+    return said | known, record and replace(record, changed=tuple(known))
 
 
 def _json_changes(data: bytes) -> dict[str, object]:

@@ -8,8 +8,9 @@ another word instead, and each book has its own elsewhere, too. Measured in docs
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -51,11 +52,14 @@ def changed_lines(left: Content, right: Content, alignment: Alignment) -> float 
     """
     if alignment.unit != "page":
         return None
+    if left.text == right.text:
+        return 0.0
     pairs = concatenated(alignment.runs).pairs
     chosen = pairs[np.linspace(0, len(pairs) - 1, min(len(pairs), _PAGES)).astype(np.int64)]
     texts = [each.text.split(PAGE_BREAK) for each in (left, right)]
     aligned = [_AlignedPages.of(_words(texts[0][i]), _words(texts[1][j])) for i, j in chosen.tolist()]
-    known = [_known(aligned, side) for side in (0, 1)]
+    agreed = {word for pages in aligned for word in pages.agreed}
+    known = [agreed | _repeated(aligned, side) for side in (0, 1)]
     counts = sum((_counts(pages, known) for pages in aligned), Counter[str]())
     if not counts["lines"]:
         return None
@@ -79,16 +83,14 @@ class _AlignedPages:
 
     sides: tuple[_Words, _Words]
     equal: Sequence[tuple[tuple[int, int], tuple[int, int]]]
+    agreed: Sequence[str]  # the words that both have in one place
 
     @classmethod
     def of(cls, left: _Words, right: _Words) -> "_AlignedPages":
         steps = [step for step in Levenshtein.opcodes(left.words, right.words) if step.tag == "equal"]
         bounds = [((step.src_start, step.src_end), (step.dest_start, step.dest_end)) for step in steps]
-        return cls((left, right), bounds)
-
-    def agreed(self) -> Iterable[str]:
-        for (start, end), _ in self.equal:
-            yield from self.sides[0].words[start:end]
+        agreed = chain.from_iterable(left.words[start:end] for (start, end), _ in bounds)
+        return cls((left, right), bounds, list(agreed))
 
 
 def _words(page: str) -> _Words:
@@ -96,17 +98,22 @@ def _words(page: str) -> _Words:
     lines: list[int] = []
     for line in page.casefold().split("\n"):
         found = _WORD.findall(line)
-        first = lines[-1] + 1 if lines else 0
+        first, left = lines[-1] + 1 if lines else 0, len(found)
         words += found
-        lines += [first + place // _LONGEST_LINE for place in range(len(found))]
+        while left > 0:
+            lines += [first] * min(left, _LONGEST_LINE)
+            first, left = first + 1, left - _LONGEST_LINE
     return _Words(words, lines)
 
 
-def _known(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
-    """The words that a book has on two pages, or the other book in the same place."""
-    pages = Counter(word for each in aligned for word in set(each.sides[side].words))
-    agreed = {word for each in aligned for word in each.agreed()}
-    return agreed.union(word for word, count in pages.items() if count > 1)
+def _repeated(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
+    """The words that a book has on two pages."""
+    once, twice = set[str](), set[str]()
+    for each in aligned:
+        words = set(each.sides[side].words)
+        twice |= once & words
+        once |= words
+    return twice
 
 
 def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
@@ -131,9 +138,8 @@ def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
         if pages.equal:
             first, last = pages.equal[0][side][0], pages.equal[-1][side][1] - 1
             counts["lines"] += page.lines[last] - page.lines[first] + 1
-    agreed = list(pages.agreed())
-    counts["equal"] = len(agreed)
-    counts["equal numbers"] = sum(word.isdigit() for word in agreed)
+    counts["equal"] = len(pages.agreed)
+    counts["equal numbers"] = sum(map(str.isdigit, pages.agreed))
     counts["words"], counts["words or numbers"] = len(words), len(words | numbers)
     return counts
 

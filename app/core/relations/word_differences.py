@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from rapidfuzz import fuzz
@@ -191,6 +192,7 @@ def _without_accents(letters: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFD", letters) if not unicodedata.combining(each))
 
 
+@lru_cache(maxsize=16_384)
 def _letters(text: str) -> str:
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 

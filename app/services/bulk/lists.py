@@ -7,9 +7,9 @@ name a book each. The answers make a table again.
 import csv
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from app.catalog.marc.record import InvalidRecord
 from app.core.errors import BrokenFile, InvalidInput, NoText
 from app.core.model import Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
+from app.core.text.content import content_from_text
 from app.readers import jsonl, parquet
 from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
 from app.readers.source import Source, gunzipped
@@ -29,9 +30,11 @@ from app.readers.table import Columns, find_columns, listed, metadata_of
 from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
 
 _DELIMITERS = ",;\t"
+_GZIP = b"\x1f\x8b"
 _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
 _OWN_ID = "external_id"
 _PATH = "path"
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _ISBN = re.compile(r"[0-9]{9}[0-9Xx]|[0-9]{13}")
 _SCHEMES = re.compile(r"(isbn|issn|oclc|lccn|htid|doi)\s*:\s*(\S.*)", re.IGNORECASE)
@@ -59,6 +62,16 @@ class ListedRecord(Unread):
 
     def read(self) -> Submission:
         return Submission(self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBook(Unread):
+    """A book that has been read already."""
+
+    book: Submission
+
+    def read(self) -> Submission:
+        return self.book
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +127,21 @@ def listed_rows(
     return _rows(source, head, named, folder) if TABLE_NAME.fullmatch(source.name) else None
 
 
+def sent_rows(data: bytes, name: str) -> Iterator[Unread] | None:
+    """The rows of a list that was sent, as `listed_rows` has them; one that is compressed is none."""
+    return None if data.startswith(_GZIP) else listed_rows(Source.of_bytes(data, name), {})
+
+
+def pasted_text(text: str) -> Iterator[Unread]:
+    """A text as the one book of a list."""
+    yield ListedBook("", "text", len(text), Submission(content=content_from_text(text)))
+
+
 def pasted_lines(text: str) -> Iterator[ListedLine]:
     """The lines of a text as rows of a list, but for blank ones."""
     position = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        position += len(line) + 1
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        position += len(line)
         if line.strip():
             yield ListedLine("", f"line {number}", position, line.strip())
 
@@ -133,6 +156,13 @@ def cells(answer: Mapping[str, Any]) -> list[str]:
         *(str(first.get("book_id", "")), first.get("title") or "", because, first.get("link", "")),
         *(" ".join(str(item["book_id"]) for item in items[1:]), answer.get("problem", {}).get("detail", "")),
     ]
+
+
+def table_line(row: Sequence[str]) -> str:
+    """A row as a line of CSV; what a spreadsheet would take for a formula is marked as text."""
+    text = StringIO()
+    csv.writer(text).writerow([f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in row])
+    return text.getvalue()
 
 
 def _columns(present: list[str], named: Mapping[str, str]) -> Columns:

@@ -41,7 +41,7 @@ MOST_SHOWN = 12
 LONGEST_SHOWN = 20_000
 """Characters of a page that are shown."""
 
-_NEIGHBOURS = 20
+_NEIGHBOURS = 6
 """Pages before and after one that is shown, by whose words misreadings are known."""
 
 

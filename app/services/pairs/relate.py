@@ -24,7 +24,7 @@ from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Lookup
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.pairs.relation_queries import CandidateStore, StoredSignatures
+from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.pairs.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.redis.indexes import Indexes
 

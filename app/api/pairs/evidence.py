@@ -10,7 +10,7 @@ from app.api.http import deps
 from app.api.http.deps import BookId, OtherId, ServicesDep
 from app.api.http.openapi import problems, with_headers
 from app.api.http.routes import SubjectRouter
-from app.api.relations import PageRelation
+from app.api.pairs.relations import PageRelation
 from app.catalog.evidence import Form, written
 
 

@@ -1,0 +1,160 @@
+"""The candidates that relating compares a book with, and what of them it depends on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from app.core.matching.candidates import CandidateBook
+from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
+from app.core.recipe import page_recipe
+from app.core.relations.relation import ComparedBook
+from app.core.signatures.page_minhash import from_records, to_records
+from app.stores.postgres.connections import SQL, Database
+from app.stores.postgres.contents import decompress
+from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+
+_READ_AT_ONCE = 500
+"""Candidates: a statement for thousands would keep a core from lookups for 20 ms."""
+
+# Written so that a plan made while tables were empty does no harm when they have grown. Jobs and relations
+# are read once, and clusters by key, where joins might read whole tables. Of which jobs wait is asked
+# afterwards, so that no index of all that wait is read too.
+_LIST = SQL(f"""
+    WITH decided AS (
+        SELECT right_id AS id FROM decisions WHERE left_id = $book_id
+        UNION ALL SELECT left_id FROM decisions WHERE right_id = $book_id
+    ),
+    wanted AS (
+        SELECT id, entry_id FROM books WHERE entry_id = ANY($entry_ids::bigint[])
+        UNION SELECT books.id, books.entry_id FROM decided JOIN books ON books.id = decided.id
+    ),
+    related AS MATERIALIZED (
+        SELECT right_entry AS entry_id FROM relations
+        WHERE left_id = $book_id AND left_entry = $entry
+            AND classifier = $classifier
+        UNION ALL SELECT left_entry FROM relations
+        WHERE right_id = $book_id AND right_entry = $entry
+            AND classifier = $classifier
+    ),
+    jobs AS MATERIALIZED (
+        {UNFINISHED_RELATE_JOBS} = ANY($entry_ids::bigint[])
+    )
+    SELECT books.id AS book_id, books.entry_id,
+        (
+            SELECT founder_id FROM cluster_members WHERE book_id = books.id AND by = 'same_text'
+        ) AS cluster,
+        books.entry_id IN (SELECT entry_id FROM related) AS related,
+        books.entry_id IN (SELECT entry_id FROM jobs WHERE status = 'todo') AS waiting,
+        books.id IN (SELECT id FROM decided) AS decided
+    FROM wanted AS books
+""")
+_READ_SIGNATURES = SQL("""
+    SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
+        minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
+        texts.entry_id IS NOT NULL AS has_text
+    FROM books
+    LEFT JOIN LATERAL (
+        SELECT data, shingle_count FROM signatures
+        WHERE entry_id = books.entry_id AND recipe = $minhash_recipe LIMIT 1
+    ) AS minhash ON true
+    LEFT JOIN LATERAL (
+        SELECT data, unit FROM signatures
+        WHERE entry_id = books.entry_id AND recipe = $pages_recipe LIMIT 1
+    ) AS pages ON true
+    LEFT JOIN texts ON texts.entry_id = books.entry_id
+    WHERE books.entry_id = ANY($entry_ids::bigint[])
+""")
+_READ_TEXT = SQL("""
+    SELECT books.page_count, texts.codec, texts.data
+    FROM texts JOIN books ON books.entry_id = texts.entry_id
+    WHERE texts.entry_id = $entry_id
+""")
+# The lock keeps the book from leaving between the look and the insert.
+_INSERT_PAGES = SQL("""
+    INSERT INTO signatures (entry_id, recipe, data, unit)
+    SELECT entry_id, $recipe, $data, $unit
+    FROM books WHERE entry_id = $entry_id FOR KEY SHARE
+    ON CONFLICT DO NOTHING
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignatures:
+    """A book with what its relations depend on, as it is stored."""
+
+    book_id: UUID
+    entry_id: int
+    title: str | None
+    year: int | None
+    volume: str | None
+    minhash: bytes | None
+    shingle_count: int | None
+    pages: bytes | None
+    unit: Literal["page", "window"] | None  # of the pages
+    has_text: bool  # from which page signatures can be computed
+
+    def candidate(self, minhash_recipe: str, pages_recipe: str) -> ComparedBook:
+        """The book as the core compares it; the recipes are those that it was read under."""
+        minhash = pages = None
+        if self.minhash is not None and self.shingle_count is not None:
+            minhash = MinHashSignature.from_bytes(minhash_recipe, self.minhash, self.shingle_count)
+        if self.pages is not None and self.unit is not None:
+            pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
+        return ComparedBook(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
+
+
+class CandidateStore:
+    """The candidates of relating, and the page signatures that relating computes for them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list_candidates(
+        self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
+    ) -> list[CandidateBook]:
+        """The books that people have decided about together with this one, then the candidates, in order.
+
+        Those that are not current are left out, and so is the book itself.
+        """
+        known: dict[int, CandidateBook] = {}
+        for start in range(0, len(candidates) or 1, _READ_AT_ONCE):
+            batch = await self._database.rows(
+                _LIST,
+                book_id=book_id,
+                entry=entry_id,
+                entry_ids=list(candidates[start : start + _READ_AT_ONCE]),
+                classifier=classifier,
+            )
+            known |= {row["entry_id"]: CandidateBook(**row) for row in batch if row["book_id"] != book_id}
+        named = set(candidates)
+        wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
+        return [known[entry] for entry in wanted if entry in known]
+
+    async def read_signatures(
+        self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
+    ) -> list[StoredSignatures]:
+        """Those of the entries that are current, under these recipes, in no order."""
+        signatures = await self._database.rows(
+            _READ_SIGNATURES,
+            entry_ids=list(entry_ids),
+            minhash_recipe=minhash_recipe,
+            pages_recipe=pages_recipe,
+        )
+        return [StoredSignatures(**row) for row in signatures]
+
+    async def read_content(self, entry_id: int) -> Content | None:
+        """The text of an entry, if it is kept."""
+        for row in await self._database.rows(_READ_TEXT, entry_id=entry_id):
+            return Content(decompress(row["data"], row["codec"]), row["page_count"])
+        return None
+
+    async def insert_pages(self, entry_id: int, pages: PageSignatures) -> None:
+        """Store the page signatures of an entry; one that is no longer current is passed over."""
+        await self._database.rows(
+            _INSERT_PAGES,
+            entry_id=entry_id,
+            recipe=pages.recipe,
+            data=to_records(pages),
+            unit=pages.unit,
+        )
