@@ -7,6 +7,7 @@ from app.main import PAGES
 from tests.web.in_browser.site import Site
 
 EXAMPLES: Mapping[str, Sequence[str]] = {
+    "/admin/{section}": [f"/admin/{name}" for name in ("keys", "sessions", "webhooks", "jobs")],
     "/admin/{subject}/{object_id}/{deed}": ["/admin/keys/{key}/revoke"],
     "/books": [
         "/books",
