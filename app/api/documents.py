@@ -63,12 +63,13 @@ Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
 """A share or a confidence, 0 to 1, as it is shown."""
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: object) -> datetime:
     """A time of RFC 3339; pydantic would take numbers as well."""
     try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is not None and "T" in text.upper():
-            return moment.astimezone(UTC)
+        if isinstance(text, str) and "T" in text.upper():
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")

@@ -28,6 +28,7 @@ BEYOND_JSON_SCHEMA = {
     ("invalid", "after"): "A cursor is one that an answer gave.",
     ("invalid", "url"): "A webhook's URL leads to a public address.",
     ("invalid", "title"): "The title of a search has a word, in any script.",
+    ("invalid", "author"): "The author of a search has a name, in any script.",
     ("empty-text", "*"): "A text has a letter or a digit, in any script.",
     ("invalid-text", "*"): "A text has at most 64 combining marks in a row.",
     ("invalid-identifier", "identifier"): "A book identifier ends with its check characters.",
