@@ -86,9 +86,8 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
         _post(service, console, seed, books, posted)
         _show_near_duplicates(service, console, books, posted)
         if keep:
-            console.print(
-                f"The service runs on at {url} until Ctrl-C. In another terminal:", style="bold green"
-            )
+            console.print(f"Look at it in a browser: {url}/", style="bold green", soft_wrap=True)
+            console.print("The service runs on until Ctrl-C. In another terminal:")
             console.print(f"  bookprint ingest FOLDER --url {url}", soft_wrap=True)
             console.print(f"  bookprint lookup FILE --url {url}\n", soft_wrap=True)
             try:

@@ -1,6 +1,7 @@
 """The page of two stored books: why they are related, where, what people decided, and deciding."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, get_args
@@ -209,7 +210,9 @@ def _decision_named(instead_of: str) -> datetime | Literal["nothing", "anything"
         return "nothing"
     if instead_of == "anything":
         return "anything"
-    try:
-        return datetime.fromisoformat(instead_of)
-    except ValueError:
-        raise InvalidInput("This is no time of a decision.", "instead_of") from None
+    moment: datetime | None = None
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(instead_of)
+    if moment is None or moment.tzinfo is None:
+        raise InvalidInput("This is no time of a decision.", "instead_of")
+    return moment

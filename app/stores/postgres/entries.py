@@ -66,8 +66,11 @@ _READ_CURRENT_HITS = SQL(
         shown=_WITH_IDS,
     )
 )
+# By the entries alone: the index of collections would read all books of one.
 _READ_ALL_HITS_OF_COLLECTION = SQL(
-    _READ_HITS.format(state="(SELECT) AS state", shown=f"{_WITH_IDS} AND books.collection = $collection")
+    _READ_HITS.format(
+        state="(SELECT) AS state", shown=f"{_WITH_IDS} AND (books.collection = $collection) IS TRUE"
+    )
 )
 # The hits come nearest first, so what is shown are the first of those that the collection has; those behind
 # the `$first` count only where it has too few of these. Each is looked up for itself, as the signatures are.

@@ -22,6 +22,9 @@ OF_ALL = {
     "entries._DELETE_TOMBSTONES",
     "entries._READ_ENTRIES",
     "entries._READ_MEMBERS",
+    "entries._READ_PENDING_AND_MEMBERS",
+    "entries._READ_QUERY_BOOK (False, True)",
+    "entries._READ_QUERY_BOOK (True, True)",
     "entries._READ_PARTS",
     "relation_queries._COUNT",
 }
@@ -58,8 +61,9 @@ def statements_by_key() -> dict[str, SQL]:
         for name, value in vars(importlib.import_module(f"app.stores.postgres.{module.name}")).items():
             several = value if isinstance(value, dict) else {"": value}
             for place, statement in several.items():
-                if isinstance(statement, SQL) and f"{module.name}.{name}" not in OF_ALL:
-                    statements[f"{module.name}.{name} {place}".rstrip()] = statement
+                full_name = f"{module.name}.{name} {place}".rstrip()
+                if isinstance(statement, SQL) and full_name not in OF_ALL:
+                    statements[full_name] = statement
     return statements
 
 
