@@ -22,7 +22,7 @@ def pages(url: str) -> dict[str, str]:
         book = cluster["founder"]["book_id"]
         relations = client.get(f"/v1/books/{book}/relations").raise_for_status().json()["items"]
     return {
-        "pair": f"{url}/pairs/{book}/{relations[0]['id']}",
+        "pair": f"{url}/pairs/{book}/{relations[0]['book_id']}",
         "cluster": f"{url}/clusters/{cluster['id']}",
     }
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import numpy as np
@@ -26,7 +27,7 @@ _BOOKS, _ROUNDS = 10_000, 20
 _PAGES, _WORDS = 1_000, 250
 """Of the two long books that are compared."""
 
-_ENTRY = SQL("SELECT entry_id FROM books WHERE id = $id::uuid")
+_ENTRY = SQL("SELECT entry_id FROM books WHERE id = $id")
 _A_BOOK = SQL("SELECT id FROM books LIMIT 1")
 
 
@@ -62,7 +63,7 @@ async def _rows(servers: Servers, rounds: int) -> list[list[Cell]]:
         [found] = await database.rows(_A_BOOK)
         pair = [await _posted(client, pages) for pages in _two_books()]
         for book in pair:
-            [row] = await database.rows(_ENTRY, id=book)
+            [row] = await database.rows(_ENTRY, id=UUID(book))
             await app.state.services.relate.relate_entry(row["entry_id"])
         return [
             [name, *await _measured(client, page, calls, rounds)]
@@ -84,8 +85,8 @@ def _asked(book: str, left: str, right: str) -> Mapping[str, tuple[str, Sequence
             f"/books/{left}",
             [f"/v1/books/{left}{part}" for part in ("", "/near-duplicates", "/relations")],
         ),
-        "a pair of long books": (f"/pairs/{left}/{right}", [pair, f"{pair}?exact=true"]),
-        "review": ("/review", ["/v1/reviews?limit=10", pair]),
+        "a pair of long books": (f"/pairs/{left}/{right}", [pair, "/v1/decisions?limit=50"]),
+        "review": ("/review", ["/v1/reviews?limit=6", pair, "/v1/decisions?limit=100"]),
         "clusters": ("/clusters", ["/v1/clusters"]),
         "conflicts": ("/conflicts?by=isbn", ["/v1/conflicts?by=isbn"]),
     }
