@@ -1,14 +1,13 @@
 """The page of two stored books: why they are related, where, what people decided, and deciding."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from fastapi import Form, Query, Request
+from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, BookId, OtherId, ServicesDep
@@ -118,7 +117,7 @@ async def decide(
     actor: ActorDep,
     answer: Annotated[_Said, Form()],
     note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
-    instead_of: Annotated[str, Form(max_length=40)] = "anything",
+    instead_of: Annotated[AwareDatetime | Literal["nothing", "anything"], Form()] = "anything",
     back: Annotated[str, Form(max_length=_LONGEST_QUERY)] = "",
     to_review: Annotated[bool, Form()] = False,
 ) -> Response:
@@ -131,9 +130,7 @@ async def decide(
         raise InvalidInput(f"The control character {code} cannot be in a note.", "note")
     verdict: Opined = "kind" if answer in _KINDS else answer  # type: ignore[assignment]
     kind: Kind | None = answer if answer in _KINDS else None  # type: ignore[assignment]
-    opinion = NewOpinion(
-        book_id, other_id, verdict, kind, on_one_line(note).strip() or None, _decision_named(instead_of)
-    )
+    opinion = NewOpinion(book_id, other_id, verdict, kind, on_one_line(note).strip() or None, instead_of)
     try:
         await services.decisions.decide([opinion], actor=actor)
     except DecidedMeanwhile:
@@ -203,16 +200,3 @@ def _place(pair: ShownPair, runs: Sequence[ShownRun], run: int | None, page: int
         pages[index + 1].this + 1 if index + 1 < len(pages) else None,
         page if page not in (None, found.this + 1) else None,
     )
-
-
-def _decision_named(instead_of: str) -> datetime | Literal["nothing", "anything"]:
-    if instead_of == "nothing":
-        return "nothing"
-    if instead_of == "anything":
-        return "anything"
-    moment: datetime | None = None
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(instead_of)
-    if moment is None or moment.tzinfo is None:
-        raise InvalidInput("This is no time of a decision.", "instead_of")
-    return moment
