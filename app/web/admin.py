@@ -72,12 +72,12 @@ async def add_webhook(
     return await _webhooks_page(request, services, made.secret)
 
 
-@router.get("/admin/{subject}/{object_id}/{deed}", scope="admin")
-async def ask_again(
-    subject: str, object_id: UUID, deed: str, request: Request, services: ServicesDep
+@router.get("/admin/{subject}/{object_id}/{change}", scope="admin")
+async def confirm_change(
+    subject: str, object_id: UUID, change: str, request: Request, services: ServicesDep
 ) -> Response:
     """Ask whether something that cannot be taken back is to be done."""
-    if (question := ASKED.get((subject, deed))) is None:
+    if (question := ASKED.get((subject, change))) is None:
         raise UnknownPath("Nothing is found at this path.")
     if subject == "keys":
         name = (await services.keys.get(object_id)).name
@@ -86,12 +86,12 @@ async def ask_again(
     return page(request, "admin_sure.html", subject=subject, question=question, name=name)
 
 
-@router.post("/admin/{subject}/{object_id}/{deed}", scope="admin")
-async def do_it(
-    subject: str, object_id: UUID, deed: str, request: Request, services: ServicesDep, actor: ActorDep
+@router.post("/admin/{subject}/{object_id}/{change}", scope="admin")
+async def make_change(
+    subject: str, object_id: UUID, change: str, request: Request, services: ServicesDep, actor: ActorDep
 ) -> Response:
     """End a key, a session or a webhook; or make a new secret, and show it this once."""
-    match subject, deed:
+    match subject, change:
         case "keys", "revoke":
             await services.keys.revoke(object_id, actor=actor)
         case "keys", "rotate":

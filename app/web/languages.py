@@ -15,6 +15,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.support import Translations
 
+from app.api.http.deps import accepted_range
+
 WRITTEN_IN = "en"
 
 _language: ContextVar[str] = ContextVar("language", default=WRITTEN_IN)
@@ -41,9 +43,8 @@ def asked_language(wanted: str | None, accepted: str) -> str:
     """
     if wanted is not None and wanted in languages():
         return wanted
-    ranges = [part.partition(";") for part in accepted.split(",")]
-    asked = sorted(ranges, key=lambda part: -_quality(part[2]))
-    names = [name.strip().replace("-", "_") for name, _, _ in asked]
+    ranges = sorted(map(accepted_range, accepted.split(",")), key=lambda asked: -asked[1])
+    names = [name.replace("-", "_") for name, quality in ranges if quality]
     return negotiate_locale(names, languages()) or WRITTEN_IN
 
 
@@ -76,10 +77,3 @@ def _translations(language: str) -> NullTranslations:
         write_mo(compiled, read_po(source, locale=language))
     compiled.seek(0)
     return Translations(compiled)
-
-
-def _quality(parameter: str) -> float:
-    try:
-        return float(parameter.strip().removeprefix("q="))
-    except ValueError:
-        return 1.0

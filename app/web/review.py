@@ -118,7 +118,7 @@ async def show_review(
 
 async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _Told | None:
     """What the person has said last of a pair."""
-    wanted = HistoryFilter(actor.name, pair=(min(left, right), max(left, right)))
+    wanted = HistoryFilter(author=actor.author, pair=(min(left, right), max(left, right)))
     for past in await services.decisions.history(wanted, None, 1, actor=actor):
         return _Told(past, await services.evidence.shown(left, right))
     return None
@@ -126,7 +126,7 @@ async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _T
 
 async def _own(services: Services, actor: Actor) -> Sequence[PastDecision]:
     """What the person has said since a session can have begun and may take back, the newest first."""
-    since = HistoryFilter(actor.name, datetime.now(UTC) - LASTING)
+    since = HistoryFilter(author=actor.author, after=datetime.now(UTC) - LASTING)
     latest: dict[tuple[UUID, UUID], PastDecision] = {}
     for past in await services.decisions.history(since, None, _MOST_PAST, actor=actor):
         latest.setdefault((past.left_id, past.right_id), past)

@@ -73,7 +73,6 @@ class PageRoute(ScopedRoute):
         """Who has signed in; raises `NoValidKey`."""
         if (session := await session_of(scope)) is None:
             raise NoValidKey
-        scope.setdefault("state", {})["session"] = session
         return session.caller
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

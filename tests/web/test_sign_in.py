@@ -169,3 +169,10 @@ async def test_a_missing_page_is_told_as_a_page(open_browser: AsyncClient) -> No
     assert page.status_code == 404
     assert ">No such path</h1>" in page.text
     assert (await open_browser.get("/v1/books/x")).headers["content-type"] == "application/problem+json"
+
+
+async def test_a_page_of_an_error_has_its_header_fields(browser: AsyncClient) -> None:
+    answers = [await browser.post("/sign-in", data={"key": f"bp_{n}"}) for n in range(30)]
+    assert answers[-1].status_code == 429
+    assert answers[-1].headers["content-type"].startswith("text/html")
+    assert int(answers[-1].headers["retry-after"]) > 0

@@ -188,7 +188,7 @@ def best(accept: str, offered: Sequence[str]) -> str:
     >>> best("text/html, application/marc;q=0.5, */*;q=0.1", OFFERED)
     'application/marc'
     """
-    ranges = [_range(part) for part in accept.split(",") if part.strip()]
+    ranges = [accepted_range(part) for part in accept.split(",") if part.strip()]
     qualities = {kind: _quality(kind, ranges) for kind in offered}
     kind = max(offered, key=lambda each: qualities[each])
     if not qualities[kind]:
@@ -201,8 +201,8 @@ def _chosen(request: Request, offered: Sequence[str]) -> str:
     return best(accept, offered) if accept else offered[0]
 
 
-def _range(part: str) -> tuple[str, float]:
-    """A range of types and its quality, 0 to 1; 0 for a quality that is no number."""
+def accepted_range(part: str) -> tuple[str, float]:
+    """A range of types or of languages and its quality, 0 to 1; 0 for a quality that is no number."""
     kind, *parameters = (text.strip().lower() for text in part.split(";"))
     for parameter in parameters:
         name, _, value = parameter.partition("=")

@@ -267,7 +267,10 @@ def install_handlers(app: FastAPI, page_of: Callable[[Request, Problem], Respons
                 405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
             )
         problem, headers = _answer(error)
-        response = page_of(request, problem) or _document(problem, headers)
+        if (response := page_of(request, problem)) is None:
+            response = _document(problem, headers)
+        else:
+            response.headers.update(headers)
         if isinstance(error, BookprintError) and response.status_code in _DENIED:
             app.state.metrics.count_denied(error.problem)
         return response

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from app.services.access.keys import Caller, Keys, NoValidKey
 from app.stores.postgres.keys import key_hash
-from app.stores.postgres.sessions import SessionStore
+from app.stores.postgres.sessions import SessionStore, StoredSession
 
 LASTING = timedelta(hours=12)
 """How long a session lasts at most."""
@@ -44,23 +44,19 @@ class Sessions:
     async def find(self, token: str) -> OpenSession | None:
         """The session of a token; None: it is unknown, has ended or expired, or its key is not valid."""
         session = await self._sessions.read(key_hash(token))
-        caller = None if session is None else await self._keys.caller_of_hash(session.key_hash)
-        if session is None or caller is None:
-            return None
-        return OpenSession(session.id, caller, session.created_at, session.expires_at)
+        return None if session is None else await self._open(session)
 
     async def list_open(self) -> Sequence[OpenSession]:
         """All sessions whose keys are valid, the newest first."""
-        found = [
-            (session, await self._keys.caller_of_hash(session.key_hash))
-            for session in await self._sessions.list_sessions()
-        ]
-        return [
-            OpenSession(session.id, caller, session.created_at, session.expires_at)
-            for session, caller in found
-            if caller is not None
-        ]
+        found = [await self._open(session) for session in await self._sessions.list_sessions()]
+        return [session for session in found if session is not None]
 
     async def end(self, session_id: UUID) -> bool:
         """End a session at once; False: there is none of this id."""
         return await self._sessions.delete(session_id)
+
+    async def _open(self, session: StoredSession) -> OpenSession | None:
+        caller = await self._keys.caller_of_hash(session.key_hash)
+        if caller is None:
+            return None
+        return OpenSession(session.id, caller, session.created_at, session.expires_at)

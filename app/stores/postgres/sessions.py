@@ -22,11 +22,10 @@ class StoredSession:
 
 _COLUMNS = ", ".join(columns(sessions, without=["hash"]))
 
-_INSERT = SQL(f"""
+_INSERT = SQL("""
     WITH expired AS (DELETE FROM sessions WHERE expires_at <= now())
     INSERT INTO sessions (id, hash, key_hash, expires_at)
     VALUES ($id, $hash, $key_hash, now() + $lasting::interval)
-    RETURNING {_COLUMNS}
 """)
 _READ = SQL(f"SELECT {_COLUMNS} FROM sessions WHERE hash = $hash AND expires_at > now()")
 _LIST = SQL(f"SELECT {_COLUMNS} FROM sessions WHERE expires_at > now() ORDER BY created_at DESC, id")

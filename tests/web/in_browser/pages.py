@@ -8,7 +8,7 @@ from tests.web.in_browser.site import Site
 
 EXAMPLES: Mapping[str, Sequence[str]] = {
     "/admin/{section}": [f"/admin/{name}" for name in ("keys", "sessions", "webhooks", "jobs")],
-    "/admin/{subject}/{object_id}/{deed}": ["/admin/keys/{key}/revoke"],
+    "/admin/{subject}/{object_id}/{change}": ["/admin/keys/{key}/revoke"],
     "/books": [
         "/books",
         "/books?q=moby",
