@@ -3,7 +3,8 @@
 docs/configuration.md comes from `app.settings`, docs/decisions/README.md from the headings of the decisions,
 and docs/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
 `{{result | table | row | column | format}}`: the name of a result, the beginning of a table's caption or its
-number from 1, the first cell or cells of a row with ` + ` between, a heading, and a format specification.
+number from 1, the first cell or cells of a row with ` + ` between, a heading, a format specification, and a
+number to multiply by.
 `{{result | machine}}` and `{{result | command}}` stand for these.
 """
 
@@ -117,7 +118,9 @@ def _filled(place: list[str]) -> str:
     if not found or column not in headers:
         raise LookupError(f"{place[0]}, {caption!r} has no {row!r} with {column!r}.")
     cell = found[0][headers.index(column)]
-    return cell if isinstance(cell, str) else format(cell, place[4] if len(place) > 4 else "")
+    if isinstance(cell, str):
+        return cell
+    return format(cell * float(place[5]) if len(place) > 5 else cell, place[4] if len(place) > 4 else "")
 
 
 @cache
