@@ -14,6 +14,7 @@ import pytest
 
 import app.stores.postgres
 from app.stores.postgres.connections import SQL, Database
+from app.stores.postgres.pairs.decisions import _LIST as HISTORY
 
 OF_ALL = {
     "entries._COUNT",
@@ -81,6 +82,33 @@ def reads_by_key(scan: Mapping[str, Any]) -> bool:
         or scan.get("Index Name") in SOME
         or BY_KEY.search(scan.get("Index Cond", "")) is not None
     )
+
+
+async def test_the_history_of_a_book_or_person_is_read_by_an_index(database: Database) -> None:
+    values = dict.fromkeys(("before", "name", "after", "left_id", "right_id", "book_id", "author"))
+    async with database.session() as connection:
+        await connection.execute("""
+            INSERT INTO opinions (left_id, right_id, author, verdict, outcome)
+            SELECT md5(n::text)::uuid, md5((n % 1000)::text)::uuid, 'a' || n % 1000, 'rejected', 'counts'
+            FROM generate_series(1, 100000) AS n
+        """)
+        await connection.execute("ANALYZE opinions")
+        book = await connection.fetchval("SELECT right_id FROM opinions LIMIT 1")
+        for mode in ("force_custom_plan", "force_generic_plan"):
+            await connection.execute(f"SET plan_cache_mode = {mode}")
+            for given in ({"book_id": book}, {"book_id": book, "before": 50_000}, {"author": "nobody"}):
+                wanted = values | given | {"reader": "a1", "limit": 101}
+                statement = HISTORY.given(wanted)
+                explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.text}"
+                plan = await connection.fetchval(explain, *statement.values(wanted))
+                explained = json.loads(plan)[0]
+                print(mode, given, explained["Execution Time"])
+                print(
+                    [
+                        (s.get("Index Name", s["Node Type"]), s.get("Index Cond"), s.get("Actual Rows"))
+                        for s in scans(explained["Plan"])
+                    ]
+                )
 
 
 @pytest.mark.parametrize("name", statements_by_key())
