@@ -1,4 +1,4 @@
-"""What each opinion came instead of, so that to undo it restores that; and an index of those on a book."""
+"""What each opinion came instead of, so that to undo it restores that; and indexes by book and author."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -35,9 +35,11 @@ def upgrade() -> None:
     for name in _BEFORE:
         op.drop_column("opinions", name)
     op.create_index("ix_opinions_right_id", "opinions", ["right_id"])
+    op.create_index("ix_opinions_author_sequence", "opinions", ["author", "sequence"])
 
 
 def downgrade() -> None:
+    op.drop_index("ix_opinions_author_sequence")
     op.drop_index("ix_opinions_right_id")
     for name in _BEFORE:
         op.add_column("opinions", sa.Column(name, sa.Text))

@@ -107,6 +107,7 @@ opinions = Table(
 )
 Index("ix_opinions_left_id_right_id", opinions.c.left_id, opinions.c.right_id)
 Index("ix_opinions_right_id", opinions.c.right_id)
+Index("ix_opinions_author_sequence", opinions.c.author, opinions.c.sequence)
 Index("ix_opinions_name_sequence", opinions.c.name, opinions.c.sequence)
 
 related_entries = Table(
