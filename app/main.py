@@ -174,7 +174,7 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
         Middleware(SecurityHeaders),
         *([] if asks_for_keys else [own_pages]),
         Middleware(CrossOrigin, origins=origins, any_page=asks_for_keys),
-        Middleware(UnhandledErrors),
+        Middleware(UnhandledErrors, page_of=page_of_problem),
     ]
 
 

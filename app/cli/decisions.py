@@ -25,7 +25,7 @@ _DECISION = (
     *("at", "by", "verdict", "kind", "outcome", "left", "right", "note"),
     *("verdict_before", "kind_before", "by_before"),
 )
-_VERDICTS = ("confirmed", "rejected", "withdrawn", "unsure")
+_VERDICTS = ("confirmed", "rejected", "withdrawn", "undone", "unsure")
 _Csv = Annotated[
     Path | None,
     typer.Option("--csv", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
@@ -62,7 +62,7 @@ def decide(
     right: Annotated[str | None, typer.Argument(metavar="BOOK")] = None,
     verdict: Annotated[
         str | None,
-        typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn, unsure or a kind."),
+        typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn, undone, unsure or a kind."),
     ] = None,
     note: Annotated[str | None, typer.Option(help="For those who read the history.")] = None,
     file: Annotated[

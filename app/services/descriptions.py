@@ -11,7 +11,7 @@ from app.catalog import json_ld
 from app.catalog.marc import forms
 from app.catalog.marc.changes import record_of, with_changes
 from app.catalog.marc.links import LinkedBook, Standing, physical_form, with_links, without_links
-from app.catalog.marc.record import MarcRecord
+from app.catalog.marc.record import MarcRecord, TooLongForBinary
 from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownBook
 from app.core.model import Book, CatalogRecord, RecordFormat
@@ -24,6 +24,8 @@ from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 DescriptionForm = RecordFormat | Literal["json-ld"]
 
+_LONGEST_CUT = 100  # characters
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
@@ -34,10 +36,16 @@ class Description:
     standing: Standing
 
     def written(self, form: DescriptionForm) -> bytes:
-        """The description in a form, with the relations as links; raises TooLongForBinary."""
+        """The description in a form, with the relations as links; raises TooLongForBinary.
+
+        In binary MARC titles and authors of related books are cut where the record is too long with them.
+        """
         if form == "json-ld":
             return orjson.dumps(json_ld.document(self.book, self.record, self.standing))
-        return forms.write(with_links(self.record, self.standing), form)
+        try:
+            return forms.write(with_links(self.record, self.standing), form)
+        except TooLongForBinary:
+            return forms.write(with_links(self.record, self.standing, _LONGEST_CUT), form)
 
 
 class Descriptions:

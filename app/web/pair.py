@@ -46,6 +46,7 @@ ANSWERS: dict[Opined, str] = {
     "rejected": N_("not related"),
     "kind": N_("another kind"),
     "withdrawn": N_("taken back"),
+    "undone": N_("undone"),
     "unsure": N_("not sure"),
 }
 OUTCOMES: dict[OpinionOutcome, str] = {
@@ -53,7 +54,8 @@ OUTCOMES: dict[OpinionOutcome, str] = {
     "waits": N_("It counts once another person says the same."),
     "disagrees": N_("Others say otherwise, so nothing counts until one more person agrees with either."),
     "replaced": N_("It was replaced."),
-    "withdrawn": N_("What the machine says counts again."),
+    "withdrawn": N_("It no longer counts."),
+    "undone": N_("What counted before counts again."),
     "unsure": N_("It is not shown to you again; others still find it."),
 }
 _DIRECTIONS = {

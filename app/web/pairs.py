@@ -15,7 +15,7 @@ from app.catalog.evidence import Form as EvidenceForm, written
 from app.core.book_rules import control_in, on_one_line
 from app.core.errors import DecidedMeanwhile, InvalidInput
 from app.core.relations.classification import Kind
-from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, ReviewPlace
+from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, OpinionOutcome, ReviewPlace
 from app.services.pairs.evidence import MatchedPage, ShownPair
 from app.web.pair import ShownRun, plot_file, shown_values
 from app.web.rendering import HEADERS, page as page_of, redirect
@@ -32,6 +32,9 @@ _MOST_DIFFERENT = 8
 
 _LONGEST_QUERY = 1_000  # characters
 
+_STANDING: frozenset[OpinionOutcome] = frozenset({"waits", "disagrees", "unsure"})
+"""Outcomes of an opinion beside the decision that counts, if there is one."""
+
 _TYPES: dict[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "jsonld": "application/ld+json",
@@ -41,7 +44,7 @@ _TYPES: dict[str, str] = {
 _FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations", "tei": "tei"}
 
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
-_Said = Literal["confirmed", "rejected", "withdrawn", "unsure"] | Kind
+_Said = Literal["confirmed", "rejected", "undone", "unsure"] | Kind
 _PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
 
 
@@ -88,6 +91,7 @@ async def show_pair(
     if place is not None:
         pair = await services.evidence.with_words(pair, [place.page])
     wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
+    past = await services.decisions.history(wanted, None, _MOST_PAST, actor=actor)
     path = f"/pairs/{book_id}/{other_id}"
 
     def link(**query: int | None) -> str:
@@ -99,7 +103,8 @@ async def show_pair(
         "link": link,
         "pair_path": path,
         "most_different": most_different(pair, _MOST_DIFFERENT),
-        "past": await services.decisions.history(wanted, None, _MOST_PAST, actor=actor),
+        "past": past,
+        "standing": next((each for each in past if each.own and each.outcome in _STANDING), None),
         "back": "" if place is None else link(run=run, page=page)[1:],
         "to_review": False,
         "done": done,
@@ -123,8 +128,8 @@ async def decide(
 ) -> Response:
     """Record what a person says of two books, and lead back: to the pair, or on in the queue.
 
-    `instead_of` is the time of the decision that the person saw. Where there is another one now, nothing is
-    recorded, and the pair is shown with it.
+    `instead_of` is the time of the decision that the person saw, or of what is undone. Where there is another
+    one now, nothing is recorded, and the pair is shown with it.
     """
     if (code := control_in(note)) is not None:
         raise InvalidInput(f"The control character {code} cannot be in a note.", "note")
@@ -138,8 +143,8 @@ async def decide(
     query = dict(parse_qsl(back)[:10])
     if to_review:
         query = {name: value for name, value in query.items() if name not in ("done", "show")}
-        query["show" if verdict == "withdrawn" else "done"] = pair_name(book_id, other_id)
-        undone = await services.decisions.place(book_id, other_id) if verdict == "withdrawn" else None
+        query["show" if verdict == "undone" else "done"] = pair_name(book_id, other_id)
+        undone = await services.decisions.place(book_id, other_id) if verdict == "undone" else None
         if undone is not None and (after := place_named(query.get("after"))) is not None:
             before = undone._replace(right=UUID(int=undone.right.int + 1))
             query["after"] = place_name(max(before, after))

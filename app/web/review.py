@@ -107,6 +107,7 @@ async def show_review(
             "back": query(after=then),
             "to_review": True,
             "past": [],
+            "standing": None,
             "told": None if done is None else await _told(services, actor, *_pair_named(done)),
             "own": await _own(services, actor),
             "progress": await services.decisions.progress(),
@@ -125,12 +126,13 @@ async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _T
 
 
 async def _own(services: Services, actor: Actor) -> Sequence[PastDecision]:
-    """What the person has said since a session can have begun and may take back, the newest first."""
+    """What the person has said since a session can have begun and may undo, the newest first."""
     since = HistoryFilter(author=actor.author, after=datetime.now(UTC) - LASTING)
     latest: dict[tuple[UUID, UUID], PastDecision] = {}
     for past in await services.decisions.history(since, None, _MOST_PAST, actor=actor):
-        latest.setdefault((past.left_id, past.right_id), past)
-    return [past for past in latest.values() if past.outcome not in ("withdrawn", "replaced")][:_MOST_UNDONE]
+        if past.outcome not in ("withdrawn", "undone", "replaced"):
+            latest.setdefault((past.left_id, past.right_id), past)
+    return list(latest.values())[:_MOST_UNDONE]
 
 
 def _pair_of(queued: QueuedRelation) -> tuple[UUID, UUID]:

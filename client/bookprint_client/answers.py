@@ -266,7 +266,7 @@ class DecidedAnswer(TypedDict):
     left: str
     right: str
     status: int
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"] | None
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "undone", "unsure"] | None
     problem: Problem | None
 
 
@@ -590,10 +590,10 @@ class PastDecisionAnswer(TypedDict):
     by: str | None
     left: str
     right: str
-    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn", "unsure"]
+    verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn", "undone", "unsure"]
     kind: Kind | None
     note: str | None
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "unsure"]
+    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "undone", "unsure"]
     before: DecisionBefore | None
 
 

@@ -151,7 +151,7 @@ async def test_a_decision_is_that_of_the_api_and_is_undone_by_one_click(
     assert "another author" in document.xpath("string(//section[@aria-labelledby='history'])")
     assert len(await history(browser)) == 1
 
-    await send(browser, document, "withdrawn")
+    await send(browser, document, "undone")
     assert await api(browser, relation) == before
     assert await api(browser, f"/books/{first}/cluster?by=same_text") == cluster
 
@@ -176,8 +176,8 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
     assert again.xpath("string(//h2)") == document.xpath("string(//h2)")
 
     for left in (1, 0):
-        assert end.xpath("//button[@data-key='u']/@value") == ["withdrawn"]
-        back = await send(browser, end, "withdrawn")
+        assert end.xpath("//button[@data-key='u']/@value") == ["undone"]
+        back = await send(browser, end, "undone")
         end = await read(browser, back.headers["location"])
         assert len(end.xpath("//section[@aria-labelledby='own']//li")) == left
     assert end.xpath("string(//h2)") == titles[0]

@@ -12,16 +12,25 @@ carry a policy of their own, which stands. No cache keeps what a key was sent fo
 import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.admission import declared_size
 from app.api.http.bodies import UnsupportedMediaType
-from app.api.http.problems import RequestRefusal, problem_response
+from app.api.http.problems import (
+    PageOfProblem,
+    Problem,
+    RequestRefusal,
+    document,
+    problem_of,
+    problem_response,
+)
 
 log = structlog.get_logger()
 
@@ -182,10 +191,14 @@ class SecurityHeaders:
 
 
 class UnhandledErrors:
-    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside."""
+    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside.
 
-    def __init__(self, app: ASGIApp) -> None:
+    The problem names the request as the log does.
+    """
+
+    def __init__(self, app: ASGIApp, page_of: PageOfProblem) -> None:
         self._app = app
+        self._page_of = page_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -208,10 +221,20 @@ class UnhandledErrors:
                 reason = str(error.__cause__)
                 log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
                 return
-            log.exception("request failed", method=scope["method"], path=scope["path"])
+            number = uuid4().hex
+            log.exception("request failed", method=scope["method"], path=scope["path"], request=number)
             if begun:
                 raise
-            await problem_response(error)(scope, receive, send)
+            problem = problem_of(error)
+            problem.detail += f" In the log it is request {number}."
+            await self._response(Request(scope), problem)(scope, receive, send)
+
+    def _response(self, request: Request, problem: Problem) -> Response:
+        try:
+            return self._page_of(request, problem) or document(problem)
+        except Exception:
+            log.exception("an error has no page", path=request.scope["path"])
+            return document(problem)
 
 
 class HeadAsGet:

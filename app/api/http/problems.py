@@ -153,11 +153,14 @@ def problem_of(error: Exception) -> Problem:
 
 def problem_response(error: Exception) -> Response:
     """The problem document for an error; one that is not foreseen here is an internal error."""
-    return _document(*_answer(error))
+    return document(*_answer(error))
 
 
-def _document(problem: Problem, headers: Mapping[str, str]) -> Response:
-    return Response(problem.model_dump_json(), problem.status, headers=dict(headers), media_type=MEDIA_TYPE)
+def document(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """The problem as an answer to a program."""
+    return Response(
+        problem.model_dump_json(), problem.status, headers=dict(headers or {}), media_type=MEDIA_TYPE
+    )
 
 
 def _answer(error: Exception) -> tuple[Problem, Mapping[str, str]]:
@@ -254,12 +257,12 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
 
 _DENIED = frozenset({401, 403, 429})
 
+PageOfProblem = Callable[[Request, Problem], Response | None]
+"""Shows a problem to people; None: a program asked."""
 
-def install_handlers(app: FastAPI, page_of: Callable[[Request, Problem], Response | None]) -> None:
-    """Let the application answer every foreseen error, the router's own included, with a problem.
 
-    `page_of` shows it to people; None: a program asked.
-    """
+def install_handlers(app: FastAPI, page_of: PageOfProblem) -> None:
+    """Let the application answer every foreseen error, the router's own included, with a problem."""
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == 405:
@@ -268,7 +271,7 @@ def install_handlers(app: FastAPI, page_of: Callable[[Request, Problem], Respons
             )
         problem, headers = _answer(error)
         if (response := page_of(request, problem)) is None:
-            response = _document(problem, headers)
+            response = document(problem, headers)
         else:
             response.headers.update(headers)
         if isinstance(error, BookprintError) and response.status_code in _DENIED:

@@ -123,16 +123,18 @@ class DecisionItem(OneOfBody):
 
     left: Annotated[UUID, Field(strict=False)]
     right: Annotated[UUID, Field(strict=False)]
-    verdict: Literal["confirmed", "rejected", "withdrawn", "unsure"] | None = Field(
+    verdict: Literal["confirmed", "rejected", "withdrawn", "undone", "unsure"] | None = Field(
         default=None,
-        description="`withdrawn` ends the decision there is, or takes one's own opinion back; `unsure` "
-        "decides nothing, and has the queue leave the pair out for this key.",
+        description="`withdrawn` ends the decision there is, or takes one's own opinion back; `undone` has "
+        "what was before hold again, too; `unsure` decides nothing, and has the queue leave the pair out for "
+        "this key.",
     )
     kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
     note: _Note | None = Field(default=None, description="For those who read the history.")
     instead_of: Moment | Literal["nothing"] | None = Field(
         default=None,
-        description="When the decision was made that was seen, or `nothing`: refused where there is another.",
+        description="When the decision was made that was seen, or what is undone; or `nothing`. Refused "
+        "where there is another.",
     )
 
     def to_opinion(self) -> NewOpinion:
@@ -163,7 +165,7 @@ class DecidedAnswer(Document):
     status: int = Field(description="200, or that of the problem.")
     outcome: OpinionOutcome | None = Field(
         description="It `counts`; it `waits` until another key agrees; it `disagrees` with another one; a "
-        "decision is `withdrawn`; its author is `unsure`; null: refused."
+        "decision is `withdrawn` or `undone`; its author is `unsure`; null: refused."
     )
     problem: Problem | None = Field(description="Why it was refused; null: it was not.")
 
@@ -221,7 +223,8 @@ class PastDecisionAnswer(Document):
     note: str | None
     outcome: OpinionOutcome = Field(
         description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was "
-        "`replaced` before it counted; it is `withdrawn`, or withdrew; or its author is `unsure`."
+        "`replaced` before it counted; it is `withdrawn`, or withdrew; it has `undone` another; or its "
+        "author is `unsure`."
     )
     before: DecisionBefore | None = Field(description="Null: nobody had decided.")
 

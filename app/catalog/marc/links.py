@@ -62,12 +62,15 @@ def physical_form(leader: str, fixed: str | None) -> PhysicalForm | None:
     return _FORMS.get((fixed or "")[23:24]) if leader[6] in "atcdp" else None
 
 
-def with_links(record: MarcRecord, standing: Standing) -> MarcRecord:
-    """The record with the book's identifiers and linking entries behind its own fields."""
+def with_links(record: MarcRecord, standing: Standing, longest: int | None = None) -> MarcRecord:
+    """The record with the book's identifiers and linking entries behind its own fields.
+
+    A title or author of an entry that has more than `longest` characters ends with an ellipsis.
+    """
     form = physical_form(record.leader, record.control("008"))
     names = [("book", str(standing.book_id)), ("text", standing.identifier), ("cluster", standing.cluster)]
     numbers = [_number(name, value) for name, value in names if value is not None]
-    entries = [_entry(book, form) for book in standing.linked if book.relation.kind in RELATED]
+    entries = [_entry(book, form, longest) for book in standing.linked if book.relation.kind in RELATED]
     entries.sort(key=lambda entry: entry.tag)
     return replace(record, fields=(*without_links(record).fields, *numbers, *entries))
 
@@ -91,16 +94,16 @@ def _number(name: str, value: str) -> DataField:
     return DataField("024", "7 ", (subfield_of("a", value), subfield_of("q", name), subfield_of("2", OURS)))
 
 
-def _entry(book: LinkedBook, form: PhysicalForm | None) -> DataField:
+def _entry(book: LinkedBook, form: PhysicalForm | None, longest: int | None) -> DataField:
     metadata, relation = book.metadata, book.relation
     phrase = {"contains": "Contains", "contained_in": "Contained in"}.get(
         relation.direction or "", _PHRASES[relation.kind]
     )
     subfields = [subfield_of("i", f"{phrase} (confidence {relation.confidence:.2f}):")]
     if metadata.authors:
-        subfields.append(subfield_of("a", metadata.authors[0]))
+        subfields.append(subfield_of("a", _cut(metadata.authors[0], longest)))
     if metadata.title is not None:
-        subfields.append(subfield_of("t", metadata.title))
+        subfields.append(subfield_of("t", _cut(metadata.title, longest)))
     if metadata.year is not None:
         subfields.append(subfield_of("d", str(metadata.year)))
     subfields += [subfield_of("z", isbn) for isbn in isbns(metadata.identifiers)]
@@ -109,6 +112,10 @@ def _entry(book: LinkedBook, form: PhysicalForm | None) -> DataField:
     subfields.append(subfield_of("w", f"{_OUR_NUMBER}{book.book_id}"))
     # First indicator 0: the entry may be shown as a note. Second 8: nothing is said before it but $i.
     return DataField(entry_tag(book, form), "08", tuple(subfields))
+
+
+def _cut(text: str, longest: int | None) -> str:
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def _is_ours(field: Field) -> bool:

@@ -103,23 +103,14 @@ class Decisions:
         return last if all(each.verdict == "rejected" for each in last) else []
 
     async def take_rejections_back(self, book_id: UUID, *, actor: Actor) -> None:
-        """Have what was decided before the `last_rejections` count again.
+        """Undo the `last_rejections`.
 
         Raises `InvalidInput`, and `DecidedMeanwhile` where others have decided since.
         """
         past = await self.last_rejections(book_id, actor=actor)
         if not past:
             raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
-        opinions = [
-            NewOpinion(
-                each.left_id,
-                each.right_id,
-                each.verdict_before or "withdrawn",
-                each.kind_before if each.verdict_before == "kind" else None,
-                instead_of=each.at if each.outcome == "counts" else "anything",
-            )
-            for each in past
-        ]
+        opinions = [NewOpinion(each.left_id, each.right_id, "undone", instead_of=each.at) for each in past]
         await self._decisions.insert(opinions, actor=actor)
 
     async def reviews(

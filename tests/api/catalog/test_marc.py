@@ -351,6 +351,22 @@ async def test_record_too_long_for_binary_is_answered_as_xml_alone(client: Async
     assert own_fields(await exported(client, book)) == long.fields
 
 
+async def test_long_titles_of_related_books_are_cut_in_binary_alone(
+    client: AsyncClient, services: Services
+) -> None:
+    pages, title = pages_of(TEXT), "Ferry ж" * 1_428
+    book = await post(client, pages=pages, title="The Ferry")
+    await post(client, pages=pages_of(scanned(TEXT, 1)), title=title, authors=["Harbour, E. M."])
+    await run_jobs(services)
+
+    [cut] = added(await exported(client, book, "marc"), "775")
+    [whole] = added(await exported(client, book), "775")
+
+    assert cut.first("t") == f"{title[:99]}…"
+    assert whole.first("t") == title
+    assert cut.first("a") == whole.first("a") == "Harbour, E. M."
+
+
 async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
     book = (await client.post("/v1/books", files=form(FERRY))).json()
 

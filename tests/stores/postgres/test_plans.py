@@ -14,6 +14,7 @@ import pytest
 
 import app.stores.postgres
 from app.stores.postgres.connections import SQL, Database
+from app.stores.postgres.pairs.decisions import _LIST as HISTORY
 
 OF_ALL = {
     "entries._COUNT",
@@ -49,6 +50,9 @@ SMALL = {"suites"}
 SOME = {"ix_books_pending", "pk_tombstones"}
 """Indexes of what there is little of, which lookups read whole."""
 
+OF_HISTORY = {"ix_opinions_left_id_right_id", "ix_opinions_right_id", "ix_opinions_author_sequence"}
+"""Indexes by which the history of decisions on a book or of a person is read."""
+
 BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|external_id|content_key|args) ")
 """A condition on a column by which one row is looked up, or those of one book."""
 
@@ -81,6 +85,31 @@ def reads_by_key(scan: Mapping[str, Any]) -> bool:
         or scan.get("Index Name") in SOME
         or BY_KEY.search(scan.get("Index Cond", "")) is not None
     )
+
+
+async def test_the_history_of_a_book_or_person_is_read_by_an_index(database: Database) -> None:
+    values = dict.fromkeys(("before", "name", "after", "left_id", "right_id", "book_id", "author"))
+    async with database.session() as connection:
+        await connection.execute("""
+            INSERT INTO opinions (left_id, right_id, author, verdict, outcome)
+            SELECT md5(n::text)::uuid, md5((n % 1000)::text)::uuid, 'a' || n % 1000, 'rejected', 'counts'
+            FROM generate_series(1, 100000) AS n
+        """)
+        await connection.execute("ANALYZE opinions")
+        book = await connection.fetchval("SELECT right_id FROM opinions LIMIT 1")
+        for mode in ("force_custom_plan", "force_generic_plan"):
+            await connection.execute(f"SET plan_cache_mode = {mode}")
+            for given in ({"book_id": book}, {"book_id": book, "before": 50_000}, {"author": "nobody"}):
+                wanted = values | given | {"reader": "a1", "limit": 101}
+                statement = HISTORY.given(wanted)
+                explain = f"EXPLAIN (FORMAT JSON) {statement.text}"
+                [explained] = json.loads(await connection.fetchval(explain, *statement.values(wanted)))
+                read = [
+                    scan.get("Index Name", scan["Node Type"])
+                    for scan in scans(explained["Plan"])
+                    if scan.get("Alias", "opinions") in ("opinions", "waiting")
+                ]
+                assert set(read) <= OF_HISTORY, (mode, given, explained)
 
 
 @pytest.mark.parametrize("name", statements_by_key())

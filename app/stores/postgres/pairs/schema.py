@@ -96,15 +96,18 @@ opinions = Table(
     Column("right_id", Uuid, nullable=False),
     Column("author", Text, nullable=False),  # id of the key, else the name of the actor
     Column("name", Text),  # of the actor; null: not known
-    Column("verdict", Text, nullable=False),  # of a decision, or withdrawn
+    Column("verdict", Text, nullable=False),  # of a decision, withdrawn, undone or unsure
     Column("kind", Text),
     Column("note", Text),
-    Column("outcome", Text, nullable=False),  # counts, waits, disagrees, replaced or withdrawn
-    Column("verdict_before", Text),  # of the decision that counted until then; null: there was none
-    Column("kind_before", Text),
-    Column("name_before", Text),
+    Column("outcome", Text, nullable=False),  # counts, waits, disagrees, replaced, withdrawn, undone, unsure
+    Column("left_entry", BigInteger),  # the contents that were judged; null: not known
+    Column("right_entry", BigInteger),
+    Column("before", BigInteger),  # the opinion whose decision counted until then; null: there was none
+    Column("ended_by", BigInteger),  # the opinion with which this one came to count, or was replaced
 )
 Index("ix_opinions_left_id_right_id", opinions.c.left_id, opinions.c.right_id)
+Index("ix_opinions_right_id", opinions.c.right_id)
+Index("ix_opinions_author_sequence", opinions.c.author, opinions.c.sequence)
 Index("ix_opinions_name_sequence", opinions.c.name, opinions.c.sequence)
 
 related_entries = Table(

@@ -322,7 +322,7 @@ def test_no_statement_writes_without_an_entry() -> None:
         for name, statement in _statements()
         if write.search(statement) and "insert_entries(" not in statement
     }
-    told_beside = {"decisions._INSERT_OPINION", "decisions._UPDATE_OUTCOMES"}
+    told_beside = {f"decisions._{what}" for what in ("INSERT_OPINION", "END", "REVIVE", "UPDATE_WAITING")}
     assert silent == by_itself | told_of_all_at_once | told_beside
 
 
