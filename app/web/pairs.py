@@ -1,5 +1,6 @@
 """The page of two stored books: why they are related, where, what people decided, and deciding."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -82,12 +83,15 @@ async def show_pair(
     meanwhile: bool = False,
 ) -> Response:
     """Two books side by side, at the run and page of the address, else at the page that differs most."""
-    pair = await services.evidence.shown(book_id, other_id)
+    wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
+    pair, past = await asyncio.gather(
+        services.evidence.shown(book_id, other_id),
+        services.decisions.history(wanted, None, _MOST_PAST, actor=actor),
+    )
     values = shown_values(pair)
     place = _place(pair, values["plot"].runs, run, page)
     if place is not None:
         pair = await services.evidence.with_words(pair, [place.page])
-    wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
     path = f"/pairs/{book_id}/{other_id}"
 
     def link(**query: int | None) -> str:
@@ -99,7 +103,7 @@ async def show_pair(
         "link": link,
         "pair_path": path,
         "most_different": most_different(pair, _MOST_DIFFERENT),
-        "past": await services.decisions.history(wanted, None, _MOST_PAST, actor=actor),
+        "past": past,
         "back": "" if place is None else link(run=run, page=page)[1:],
         "to_review": False,
         "done": done,

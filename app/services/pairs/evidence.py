@@ -1,7 +1,6 @@
 """The evidence for a relation: of two books of the catalogue, to travel; of two texts, to be shown."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -14,7 +13,13 @@ from app.core.errors import NotCompared
 from app.core.model import PAGE_BREAK, Book, Content, Metadata, Submission
 from app.core.relations.alignment import Alignment, Unit, align, concatenated
 from app.core.relations.classification import Kind
-from app.core.relations.related import PageMatches, RelationSummary, StoredDecision, StoredRelation
+from app.core.relations.related import (
+    PageMatches,
+    RelatedBook,
+    RelationSummary,
+    StoredDecision,
+    StoredRelation,
+)
 from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.relations.signals import Sides
@@ -68,16 +73,12 @@ class EvidenceOfPairs:
 
         They need not have been compared. Raises `UnknownBook`, and `NotCompared` for a book and itself.
         """
-        books = [await self._books.get(each) for each in (book_id, other_id)]
-        finding = decided = None
-        try:
-            related, matches = await self._relations.pair(book_id, other_id)
-        except NotCompared:
-            if book_id == other_id:
-                raise
-            matches = PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
-        else:
-            finding, decided = related.evidence, related.decided
+        one, two, found = await asyncio.gather(
+            self._books.get(book_id), self._books.get(other_id), self._pair(book_id, other_id)
+        )
+        related, matches = found
+        books = [one, two]
+        finding, decided = (None, None) if related is None else (related.evidence, related.decided)
         same_breaks = finding is not None and finding.summary.kind in _SAME_BREAKS
         counts = _unit_counts(books, finding, matches)
         this, other = (
@@ -86,6 +87,15 @@ class EvidenceOfPairs:
         )
         matched = _matched(matches, same_breaks=same_breaks)
         return ShownPair(this, other, finding, matches, matched, decided=decided)
+
+    async def _pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook | None, PageMatches]:
+        """The relation of two books; None: not compared."""
+        try:
+            return await self._relations.pair(book_id, other_id)
+        except NotCompared:
+            if book_id == other_id:
+                raise
+            return None, PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
 
     async def with_words(self, pair: "ShownPair", pages: Sequence["MatchedPage"]) -> "ShownPair":
         """The pair with the words of some of its pages, where the texts of both books are kept."""
@@ -274,19 +284,22 @@ def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
     With other page breaks these are one more on either side.
     """
     around = 0 if same_breaks and matches.unit == "page" else 1
-    found: dict[int, list[int]] = defaultdict(list)
-    best: dict[int, float] = {}
-    order = np.argsort(-matches.similarities, kind="stable")
-    for (i, j), similarity in zip(
-        matches.pairs[order].tolist(), matches.similarities[order].tolist(), strict=True
-    ):
-        found[i].append(j)
-        best.setdefault(i, similarity)
-    pages = []
-    for i, others in sorted(found.items()):
-        near = [j for j in others if abs(j - others[0]) <= around]  # not those of another run
-        pages.append(MatchedPage(i, (max(min(near) - around, 0), max(near) + 1 + around), best[i]))
-    return pages
+    order = np.lexsort((matches.pairs[:, 1], -matches.similarities, matches.pairs[:, 0]))
+    every, others = matches.pairs[order].T
+    pages, starts, counts = np.unique(every, return_index=True, return_counts=True)
+    best = np.repeat(others[starts], counts)
+    near = np.where(np.abs(others - best) <= around, others, best)  # not those of another run
+    if not pages.size:
+        return []
+    first = np.maximum(np.minimum.reduceat(near, starts) - around, 0)
+    end = np.maximum.reduceat(near, starts) + 1 + around
+    similarities = matches.similarities[order][starts]
+    return [
+        MatchedPage(page, (one, two), similarity)
+        for page, one, two, similarity in zip(
+            *(each.tolist() for each in (pages, first, end, similarities)), strict=True
+        )
+    ]
 
 
 def _differing(
