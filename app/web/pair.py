@@ -67,8 +67,6 @@ _WIDTH, _HEIGHT = 560.0, 420.0
 
 _TICKS = 6
 
-_MARK = Markup('<mark class="%s" title="%s">%s</mark>')
-
 
 def self_contained_page(pair: ShownPair) -> str:
     """The page as one file that needs no other."""
@@ -272,13 +270,14 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
 
 def _marked(passages: Sequence[Passage], side: str) -> Markup:
     """The words of one side, with those that differ marked with their class."""
-    names = {kind: gettext(name) for kind, name in CLASSES.items()}
-    told = []
+    names = {kind: escape(gettext(name)) for kind, name in CLASSES.items()}
+    told: list[str] = []
     for passage in passages:
         text: str = getattr(passage, side)
         if passage.kind is None:
             told.append(escape(text))
-            continue
-        words = text.lstrip()
-        told += text[: len(text) - len(words)], _MARK % (passage.kind, names[passage.kind], words or "‸")
-    return Markup("").join(told)
+        else:
+            words = text.lstrip()
+            mark = f'<mark class="{passage.kind}" title="{names[passage.kind]}">'
+            told += text[: len(text) - len(words)], mark, escape(words or "‸"), "</mark>"
+    return Markup("".join(told))
