@@ -11,7 +11,8 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
+from markupsafe import Markup, escape
 
 from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, PART, Kind
 from app.core.relations.related import MatchedRun
@@ -193,17 +194,11 @@ def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
 
 def _points(run: MatchedRun, x: float, y: float) -> str:
     """The corners of a run's line: pairs between which both books go on by one page are left out."""
-    pairs = run.pairs
-    corners = [
-        pair
-        for before, pair, after in zip([None, *pairs[:-1]], pairs, [*pairs[1:], None], strict=True)
-        if before is None or after is None or _step(before, pair) != _step(pair, after)
-    ]
-    return " ".join(f"{(i + 0.5) * x:.1f},{(j + 0.5) * y:.1f}" for i, j in corners)
-
-
-def _step(one: Sequence[int], two: Sequence[int]) -> tuple[int, int]:
-    return two[0] - one[0], two[1] - one[1]
+    pairs = np.reshape(run.pairs, (-1, 2))
+    steps = np.diff(pairs, axis=0)
+    turns = (steps[1:] != steps[:-1]).any(axis=1)
+    corners = pairs[np.concatenate(([True], turns, [True]))[: len(pairs)]]
+    return " ".join(f"{(i + 0.5) * x:.1f},{(j + 0.5) * y:.1f}" for i, j in corners.tolist())
 
 
 def _gaps(matched: set[int], count: int, scale: float) -> Iterator[tuple[float, float]]:
@@ -275,11 +270,16 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
     yield _Figure(N_("Mean similarity of matching pages"), [signals.page_similarity])
 
 
-def _marked(passages: Sequence[Passage], side: str) -> Iterator[tuple[str, str | None, str, str]]:
-    """White space, class of difference (None: the same words), its name, and words of each passage."""
-    names = {kind: gettext(name) for kind, name in CLASSES.items()}
+def _marked(passages: Sequence[Passage], side: str) -> Markup:
+    """The words of one side, with those that differ marked with their class."""
+    names = {kind: escape(gettext(name)) for kind, name in CLASSES.items()}
+    told: list[str] = []
     for passage in passages:
         text: str = getattr(passage, side)
-        words = text.lstrip()
-        name = "" if passage.kind is None else names[passage.kind]
-        yield text[: len(text) - len(words)], passage.kind, name, words
+        if passage.kind is None:
+            told.append(escape(text))
+        else:
+            words = text.lstrip()
+            mark = f'<mark class="{passage.kind}" title="{names[passage.kind]}">'
+            told += text[: len(text) - len(words)], mark, escape(words or "‸"), "</mark>"
+    return Markup("".join(told))

@@ -1,5 +1,6 @@
 """The page of two stored books: why they are related, where, what people decided, and deciding."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -16,7 +17,7 @@ from app.core.book_rules import control_in, on_one_line
 from app.core.errors import DecidedMeanwhile, InvalidInput
 from app.core.relations.classification import Kind
 from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, OpinionOutcome, ReviewPlace
-from app.services.pairs.evidence import MatchedPage, ShownPair
+from app.services.pairs.evidence import MatchedPage, ShownPair, with_words
 from app.web.pair import ShownRun, plot_file, shown_values
 from app.web.rendering import HEADERS, page as page_of, redirect
 from app.web.routes import PageRouter
@@ -85,13 +86,16 @@ async def show_pair(
     meanwhile: bool = False,
 ) -> Response:
     """Two books side by side, at the run and page of the address, else at the page that differs most."""
-    pair = await services.evidence.shown(book_id, other_id)
+    wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
+    pair, texts, past = await asyncio.gather(
+        services.evidence.shown(book_id, other_id),
+        services.evidence.texts(book_id, other_id),
+        services.decisions.history(wanted, None, _MOST_PAST, actor=actor),
+    )
     values = shown_values(pair)
     place = _place(pair, values["plot"].runs, run, page)
     if place is not None:
-        pair = await services.evidence.with_words(pair, [place.page])
-    wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
-    past = await services.decisions.history(wanted, None, _MOST_PAST, actor=actor)
+        pair = await with_words(pair, texts, [place.page])
     path = f"/pairs/{book_id}/{other_id}"
 
     def link(**query: int | None) -> str:

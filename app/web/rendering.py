@@ -31,6 +31,7 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     undefined=StrictUndefined,
+    auto_reload=False,
     extensions=["jinja2.ext.i18n"],
 )
 templates.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
 """The queue of pairs that a person should look at: one at a time, decided by one key."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from app.services.pairs.decisions import (
     QueuedRelation,
     ReviewFilter,
 )
-from app.services.pairs.evidence import ShownPair
+from app.services.pairs.evidence import ShownPair, with_words
 from app.web.pair import ANSWERS, KINDS, OUTCOMES, shown_values
 from app.web.pairs import most_different, pair_name, place_name, place_named
 from app.web.rendering import page
@@ -85,8 +86,10 @@ async def show_review(
     then = place_name(queue.items[0].place) if is_first else after
     values: dict[str, Any] = {"pair": None}
     if left is not None and right is not None:
-        pair = await services.evidence.shown(left, right)
-        pair = await services.evidence.with_words(pair, most_different(pair, 1))
+        pair, texts = await asyncio.gather(
+            services.evidence.shown(left, right), services.evidence.texts(left, right)
+        )
+        pair = await with_words(pair, texts, most_different(pair, 1))
         values = shown_values(pair) | {"pair_path": f"/pairs/{left}/{right}"}
     return page(
         request,

@@ -32,12 +32,13 @@ _MOST_WORDS = 5_000
 """Words of a page that are aligned; time grows with the square."""
 
 _WORD = re.compile(
-    r"\s*(?:[{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
+    r"\s*([{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
 )
 """A word with the white space before it; each character of a script without word spaces is one."""
 
 _HYPHENS = re.compile(r"[-\u00ad\u2010\u2011¬⸗\ufffe]")
 _NO_LETTERS = re.compile(r"[\W_]+")
+_NO_WORDS = re.compile(r"(?:[^\w\s]|_)+")
 _FORMS = (("ck$", "c"), ("our", "or"), ("vv", "w"), ("[æœ]|ae|oe", "e"), ("v", "u"), ("j", "i"), ("y", "i"))
 """Old forms and the ones that they are held to be here."""
 
@@ -61,8 +62,7 @@ class Passage:
 
 def common_words(pages: Iterable[str], others: Iterable[str]) -> frozenset[str]:
     """The words that each of two books has more than once, in the form in which differences look them up."""
-    counts = [Counter(_letters(word) for page in book for word in _words(page)) for book in (pages, others)]
-    return frozenset(word for word, count in counts[0].items() if min(count, counts[1][word]) > 1)
+    return _repeated(pages) & _repeated(others)
 
 
 def word_differences(this: str, other: str, known: Collection[str] = ()) -> list[Passage]:
@@ -112,6 +112,13 @@ def place_of(page: str, text: str) -> tuple[int, int]:
 def _words(text: str) -> list[str]:
     """Each with the white space before it."""
     return [each[0] for each in _WORD.finditer(text)]
+
+
+def _repeated(pages: Iterable[str]) -> frozenset[str]:
+    """The words that come more than once, as `_letters` has them."""
+    text = unicodedata.normalize("NFKC", "\n".join(pages)).casefold()
+    counts = Counter(_WORD.findall(_NO_WORDS.sub("", text)))
+    return frozenset(word for word, count in counts.items() if count > 1)
 
 
 def _threes(words: Sequence[str]) -> Iterator[tuple[str, ...]]:

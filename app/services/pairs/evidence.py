@@ -1,9 +1,10 @@
 """The evidence for a relation: of two books of the catalogue, to travel; of two texts, to be shown."""
 
 import asyncio
-from collections import defaultdict
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +15,13 @@ from app.core.errors import NotCompared
 from app.core.model import PAGE_BREAK, Book, Content, Metadata, Submission
 from app.core.relations.alignment import Alignment, Unit, align, concatenated
 from app.core.relations.classification import Kind
-from app.core.relations.related import PageMatches, RelationSummary, StoredDecision, StoredRelation
+from app.core.relations.related import (
+    PageMatches,
+    RelatedBook,
+    RelationSummary,
+    StoredDecision,
+    StoredRelation,
+)
 from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.relations.signals import Sides
@@ -30,7 +37,7 @@ from app.core.signatures.sketch import page_signatures, sketch
 from app.core.text.page_furniture import printed_numbers
 from app.services.books import Books
 from app.services.pairs.relations import Relations, effective_of
-from app.stores.postgres.contents import TextStore
+from app.stores.postgres.contents import StoredText, TextStore
 
 MOST_COMPARED = 200
 """Pages of a book whose words are compared with those of the other one, evenly over the book."""
@@ -68,16 +75,12 @@ class EvidenceOfPairs:
 
         They need not have been compared. Raises `UnknownBook`, and `NotCompared` for a book and itself.
         """
-        books = [await self._books.get(each) for each in (book_id, other_id)]
-        finding = decided = None
-        try:
-            related, matches = await self._relations.pair(book_id, other_id)
-        except NotCompared:
-            if book_id == other_id:
-                raise
-            matches = PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
-        else:
-            finding, decided = related.evidence, related.decided
+        one, two, found = await asyncio.gather(
+            self._books.get(book_id), self._books.get(other_id), self._pair(book_id, other_id)
+        )
+        related, matches = found
+        books = [one, two]
+        finding, decided = (None, None) if related is None else (related.evidence, related.decided)
         same_breaks = finding is not None and finding.summary.kind in _SAME_BREAKS
         counts = _unit_counts(books, finding, matches)
         this, other = (
@@ -87,19 +90,34 @@ class EvidenceOfPairs:
         matched = _matched(matches, same_breaks=same_breaks)
         return ShownPair(this, other, finding, matches, matched, decided=decided)
 
-    async def with_words(self, pair: "ShownPair", pages: Sequence["MatchedPage"]) -> "ShownPair":
-        """The pair with the words of some of its pages, where the texts of both books are kept."""
-        ids = [book.book_id for book in (pair.this, pair.other) if book.book_id is not None]
-        texts = await self._texts.read(ids)
-        this, other = (replace(book, has_text=book.book_id in texts) for book in (pair.this, pair.other))
-        pair = replace(pair, this=this, other=other)
-        if not (this.has_text and other.has_text):
-            return pair
-        stored = [texts[each] for each in ids]
-        differing = await asyncio.to_thread(
-            lambda: _compared(pair, [each.content() for each in stored], pages)
-        )
-        return replace(pair, differing=differing, compared=len(differing))
+    async def _pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook | None, PageMatches]:
+        """The relation of two books; None: not compared."""
+        try:
+            return await self._relations.pair(book_id, other_id)
+        except NotCompared:
+            if book_id == other_id:
+                raise
+            return None, PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
+
+    async def texts(self, book_id: UUID, other_id: UUID) -> Sequence[StoredText | None]:
+        """The texts of two books, for `with_words`; None: it is not kept."""
+        found = await self._texts.read([book_id, other_id])
+        return [found.get(each) for each in (book_id, other_id)]
+
+
+async def with_words(
+    pair: "ShownPair", texts: Sequence[StoredText | None], pages: Sequence["MatchedPage"]
+) -> "ShownPair":
+    """The pair with the words of some of its pages, where the texts of both books are kept."""
+    this, other = (
+        replace(book, has_text=text is not None)
+        for book, text in zip((pair.this, pair.other), texts, strict=True)
+    )
+    pair, kept = replace(pair, this=this, other=other), [text for text in texts if text is not None]
+    if len(kept) < len(texts):
+        return pair
+    differing = await asyncio.to_thread(lambda: _compared(pair, [each.content() for each in kept], pages))
+    return replace(pair, differing=differing, compared=len(differing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +196,10 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
     step = max(len(pages) / MOST_COMPARED, 1.0)
     places = [int(each * step) for each in range(min(len(pages), MOST_COMPARED))]
     known = common_words(*texts)
-    differing = [_differing(pages[place], texts[0], texts[1], known) for place in places]
+    differing = [
+        _differing(page, texts[0][page.this], texts[1][slice(*page.other)], known)
+        for page in (pages[place] for place in places)
+    ]
     most = sorted(differing, key=lambda each: (-each.count("other"), -each.count("ocr"), each.this))
     found = relation.classification
     return ShownPair(
@@ -213,22 +234,30 @@ def _compared(
     pair: ShownPair, contents: Sequence[Content], pages: Sequence[MatchedPage]
 ) -> Sequence[DifferingPages]:
     """The words of pages of two stored books."""
-    if pair.matches.unit == "window":
-        # Windows are those of the normal form, of as many words each.
-        windows = [page_signatures(Content(each.text, None)).lengths.size for each in contents]
-        texts = [even_parts(each.text, count) for each, count in zip(contents, windows, strict=True)]
-    else:
-        texts = [each.text.split(PAGE_BREAK) for each in contents]
+    texts = [each.text for each in contents]
+    ends = [_part_ends(each, pair.matches.unit) for each in contents]
+
+    def parts(side: int, first: int, end: int) -> list[str]:
+        bounds = pairwise(ends[side][max(first, 0) : end + 1])
+        return [texts[side][one:two].removesuffix(PAGE_BREAK) for one, two in bounds]
+
     differing = []
     for page in pages:
-        if page.this >= len(texts[0]) or page.other[0] >= len(texts[1]):
+        this, others = parts(0, page.this, page.this + 1), parts(1, *page.other)
+        if not this or not others:
             continue  # the content was replaced a moment ago
-        near = [
-            text[max(first - _NEIGHBOURS, 0) : first + _NEIGHBOURS]
-            for text, first in zip(texts, (page.this, page.other[0]), strict=True)
-        ]
-        differing.append(_differing(page, texts[0], texts[1], common_words(*near)))
+        firsts = enumerate((page.this, page.other[0]))
+        near = [parts(side, first - _NEIGHBOURS, first + _NEIGHBOURS) for side, first in firsts]
+        differing.append(_differing(page, this[0], others, common_words(*near)))
     return differing
+
+
+def _part_ends(content: Content, unit: Unit | None) -> list[int]:
+    """0, and where each page of a text ends, or each of its windows, which are of as many words each."""
+    if unit == "window":
+        windows = page_signatures(Content(content.text, None)).lengths.size  # those of the normal form
+        return [0, *accumulate(map(len, even_parts(content.text, windows)))]
+    return [0, *(found.end() for found in re.finditer(PAGE_BREAK, content.text)), len(content.text)]
 
 
 def _content(sent: Submission) -> Content:
@@ -274,30 +303,30 @@ def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
     With other page breaks these are one more on either side.
     """
     around = 0 if same_breaks and matches.unit == "page" else 1
-    found: dict[int, list[int]] = defaultdict(list)
-    best: dict[int, float] = {}
-    order = np.argsort(-matches.similarities, kind="stable")
-    for (i, j), similarity in zip(
-        matches.pairs[order].tolist(), matches.similarities[order].tolist(), strict=True
-    ):
-        found[i].append(j)
-        best.setdefault(i, similarity)
-    pages = []
-    for i, others in sorted(found.items()):
-        near = [j for j in others if abs(j - others[0]) <= around]  # not those of another run
-        pages.append(MatchedPage(i, (max(min(near) - around, 0), max(near) + 1 + around), best[i]))
-    return pages
+    order = np.lexsort((matches.pairs[:, 1], -matches.similarities, matches.pairs[:, 0]))
+    every, others = matches.pairs[order].T
+    pages, starts, counts = np.unique(every, return_index=True, return_counts=True)
+    best = np.repeat(others[starts], counts)
+    near = np.where(np.abs(others - best) <= around, others, best)  # not those of another run
+    if not pages.size:
+        return []
+    first = np.maximum(np.minimum.reduceat(near, starts) - around, 0)
+    end = np.maximum.reduceat(near, starts) + 1 + around
+    similarities = matches.similarities[order][starts]
+    return [
+        MatchedPage(page, (one, two), similarity)
+        for page, one, two, similarity in zip(
+            *(each.tolist() for each in (pages, first, end, similarities)), strict=True
+        )
+    ]
 
 
 def _differing(
-    matched: MatchedPage,
-    pages: Sequence[str],
-    other_pages: Sequence[str],
-    known: frozenset[str],
+    matched: MatchedPage, page: str, others: Sequence[str], known: frozenset[str]
 ) -> DifferingPages:
     """The differences of a page; what the other pages have before and behind its text is left out."""
-    page, first, end = matched.this, matched.other[0], min(matched.other[1], len(other_pages))
-    text = "\n".join(each[:LONGEST_SHOWN] for each in other_pages[first:end])
-    start, stop = (0, len(text)) if end - first == 1 else place_of(pages[page], text)
-    passages = word_differences(pages[page][:LONGEST_SHOWN], text[start:stop], known)
-    return DifferingPages(page, (first, end), passages, start > 0, stop < len(text))
+    text = "\n".join(each[:LONGEST_SHOWN] for each in others)
+    start, stop = (0, len(text)) if len(others) == 1 else place_of(page, text)
+    passages = word_differences(page[:LONGEST_SHOWN], text[start:stop], known)
+    first = matched.other[0]
+    return DifferingPages(matched.this, (first, first + len(others)), passages, start > 0, stop < len(text))

@@ -50,7 +50,7 @@ def test_a_decision_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
     any_browser.go(pair(site))
     for name, verdict in (("Right:", "confirmed"), ("Undo", None)):
         any_browser.walk_to(name, Keys.TAB)
-        entered(any_browser, Keys.ENTER)
+        any_browser.follow(Keys.ENTER)
         assert decision(site) == verdict
 
 
@@ -60,9 +60,9 @@ def test_keys_decide_unless_they_are_switched_off(browser: Browser, site: Site) 
     browser.find("input[name=note]").send_keys("xyz")
     assert decision(site) is None, "a key acts while one writes"
     browser.go(pair(site))
-    entered(browser, "x")
+    browser.follow("x")
     assert decision(site) == "rejected"
-    entered(browser, "u")
+    browser.follow("u")
     assert decision(site) is None
     browser.find("#keys").click()
     browser.go(pair(site))
@@ -105,10 +105,3 @@ def test_a_reader_sees_no_button_and_cannot_decide(browser: Browser, site: Site)
     for path in (pair(site), "/review"):
         browser.go(path)
         assert not browser.has("Not related")
-
-
-def entered(browser: Browser, key: str) -> None:
-    """Press a key that leads to another page."""
-    before = browser.find("html")
-    browser.press(key)
-    browser.await_new_page(before)

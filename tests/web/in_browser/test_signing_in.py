@@ -25,18 +25,14 @@ def test_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
     assert any_browser.path == "/sign-in"
     any_browser.walk_to("Key", Keys.TAB)
     any_browser.press(site.keys["Rita Reader"])
-    before = any_browser.find("html")
-    any_browser.press(Keys.ENTER)
-    any_browser.await_new_page(before)
+    any_browser.follow(Keys.ENTER)
     assert any_browser.driver.current_url.endswith("/?from=a-link")
     any_browser.press(Keys.TAB)
     assert any_browser.focused().text == "Skip to the content"
     any_browser.press(Keys.ENTER)
     assert any_browser.focused().tag_name == "main"
     any_browser.walk_to("Sign out", Keys.SHIFT + Keys.TAB)
-    before = any_browser.find("html")
-    any_browser.press(Keys.ENTER)
-    any_browser.await_new_page(before)
+    any_browser.follow(Keys.ENTER)
     assert any_browser.path == "/sign-in"
 
 
@@ -53,9 +49,7 @@ def test_a_language_is_chosen_by_keyboard(any_browser: Browser) -> None:
     any_browser.go("/sign-in")
     any_browser.walk_to("Language", Keys.TAB)
     any_browser.press("D", Keys.TAB)
-    before = any_browser.find("html")
-    any_browser.press(Keys.ENTER)
-    any_browser.await_new_page(before)
+    any_browser.follow(Keys.ENTER)
     assert any_browser.find("html").get_attribute("lang") == "de"
     assert any_browser.find("h1").text == "Anmelden"
     assert any_browser.barriers() == []
