@@ -96,7 +96,6 @@ async def show_pair(
     place = _place(pair, values["plot"].runs, run, page)
     if place is not None:
         pair = await with_words(pair, texts, [place.page])
-    path = f"/pairs/{book_id}/{other_id}"
 
     def link(**query: int | None) -> str:
         return f"?{urlencode({name: number for name, number in query.items() if number is not None})}"
@@ -105,7 +104,7 @@ async def show_pair(
         "pair": pair,
         "place": place,
         "link": link,
-        "pair_path": path,
+        "pair_path": f"/pairs/{book_id}/{other_id}",
         "most_different": most_different(pair, _MOST_DIFFERENT),
         "past": past,
         "standing": next((each for each in past if each.own and each.outcome in _STANDING), None),

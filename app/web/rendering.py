@@ -92,8 +92,7 @@ def _frame(request: Request) -> dict[str, Any]:
 
 
 def _root(request: Request) -> str:
-    root: str = request.scope.get("root_path", "")
-    return root.rstrip("/")
+    return str(request.scope.get("root_path", "")).rstrip("/")
 
 
 def _number(value: float) -> str:
