@@ -21,7 +21,10 @@ _SPREAD = 0.011
 """Median deviation from it."""
 
 _LEAST_ALIKE = 0.07
-"""Less never makes pages alike."""
+"""Less never makes pages alike, unless equal pages are faint."""
+
+_FAINT = 0.3
+"""Similarity of equal pages below which they are faint: badly read, so that chance may hide one."""
 
 _SAMPLE = 16_000
 """Pairs of pages that are looked at, about."""
@@ -42,6 +45,7 @@ class Background:
     spread: float  # standard deviation of `best`
     threshold: float  # pages above it are alike
     typical: float  # of equal pages
+    faint: bool  # equal pages are so little alike that chance may hide one, and enough of them show it
 
     def weights(self) -> NDArray[np.float32]:
         """The weight in a local alignment of each similarity, 0 to 255: 1 for typical equal pages; (256,)."""
@@ -76,11 +80,20 @@ def estimate_background(
         best = float(np.median(bests))
         deviation = float(np.median(np.abs(bests - best)))
     deviation = max(_SIGMA * deviation, np.sqrt(max(median, 0.01) / 128))
-    threshold = max(_LEAST_ALIKE, median + 4 * max(spread, 1 / 255), best)
     tops = np.concatenate([similarities.max(axis=side, initial=0) for side in (0, 1)]) / 255
+    beyond = max(median + 4 * max(spread, 1 / 255), best)
+    threshold, typical, count = _equal_pages(tops, max(beyond, _LEAST_ALIKE))
+    faint = typical < _FAINT and count >= 2 * ENOUGH
+    if faint:
+        threshold, typical, _ = _equal_pages(tops, beyond)
+    return Background(median, best, deviation, threshold, typical, faint)
+
+
+def _equal_pages(tops: NDArray[np.float64], threshold: float) -> tuple[float, float, int]:
+    """The threshold, the similarity of equal pages, and how many show it; `tops` are the best of each page."""
     tops = tops[tops > threshold + 0.02]
     typical = float(np.median(tops)) if tops.size else threshold
-    return Background(median, best, deviation, threshold, max(typical, threshold + 0.05))
+    return threshold, max(typical, threshold + 0.05), tops.size
 
 
 def _quantile(counts: NDArray[np.generic], share: float) -> int:

@@ -7,6 +7,7 @@ of the two books.
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,12 @@ _AS_ALIKE = 0.85
 
 _LEAST_TYPICAL = 0.3
 """Coverage of equal pages however badly they are read: what is less alike shares formulas."""
+
+_LEAST_FAINT = 0.1
+"""The same, where enough pages are alike to show it."""
+
+_ERROR = 1 / 3
+"""Standard error, in pages, up to which the share found of one is believed."""
 
 _NOTABLE = 0.06
 """Neighbouring pages of one book are alike where they are so much more so than any two."""
@@ -64,17 +71,30 @@ def page_coverage(
         np.bincount(pages, weights=shared, minlength=length.size)
         for pages, length in zip((i, j), lengths, strict=True)
     ]
-    raw = [total / np.maximum(length, 1) for total, length in zip(sums, lengths, strict=True)]
+    together = _pages_together(background)
+    raw = [
+        _share_of_pages(total, length, pairs[:, side], together)
+        for side, (total, length) in enumerate(zip(sums, lengths, strict=True))
+    ]
     typical = float(np.median(np.concatenate([raw[side][pairs[:, side]] for side in (0, 1)])))
-    whole = max(typical, _LEAST_TYPICAL)
+    whole = max(typical, _LEAST_FAINT if background.faint else _LEAST_TYPICAL)
     most = np.minimum(1, whole / _WHOLE / np.maximum(np.maximum(raw[0][i], raw[1][j]), 1e-9))
     shares = []
-    for pages, length in zip((i, j), lengths, strict=True):
+    for side, (pages, length) in enumerate(zip((i, j), lengths, strict=True)):
         given = np.bincount(pages, weights=shared * most, minlength=length.size)
-        share = np.clip(given / np.maximum(length, 1) / whole, 0, 1)
+        share = np.clip(_share_of_pages(given, length, pairs[:, side], together) / whole, 0, 1)
         shares.append(np.where(share >= _WHOLE, 1, share))
-    on_pair = np.clip(shared / np.maximum(np.maximum(sums[0][i], sums[1][j]), 1e-9), 0, 1)
-    same_page = _smoothed(cells, on_pair, _window(background))[rows]
+    either = sums[0][i], sums[1][j]
+    if background.faint:
+        order = np.argsort(rows)
+        on_pairs, *of_pages = (
+            _smoothed(pairs[order], each[rows][order], _window(background)) for each in (shared, *either)
+        )
+        same_page = np.empty(len(pairs))
+        same_page[order] = np.clip(on_pairs / np.maximum(np.maximum(*of_pages), 1e-9), 0, 1)
+    else:
+        on_pair = np.clip(shared / np.maximum(np.maximum(*either), 1e-9), 0, 1)
+        same_page = _smoothed(cells, on_pair, _window(background))[rows]
     _recognise(pairs, similarities[pairs[:, 0], pairs[:, 1]] / 255, shares, same_page)
     return Coverage(shares[0], shares[1], same_page, float(np.clip(typical, 0, 1)))
 
@@ -159,6 +179,30 @@ def _usual(similarities: NDArray[np.uint8], side: int, background: Background) -
     # numpy selects among floats four times as fast as among bytes.
     medians = np.partition(sample.astype(np.float32), columns.size // 2, axis=1)[:, columns.size // 2]
     return np.asarray(np.maximum(medians.astype(np.float64) / 255, background.median))
+
+
+def _share_of_pages(
+    shared: NDArray[np.float64], lengths: NDArray[np.int64], matched: NDArray[np.int64], together: int
+) -> NDArray[np.float64]:
+    """The share of each page that `shared` code points are, (pages,); of matched ones over some together."""
+    share = shared / np.maximum(lengths, 1)
+    if together > 1:
+        pages = np.unique(matched)
+        kernel = np.ones(min(together, pages.size))
+        sums = [np.convolve(each[pages], kernel, "same") for each in (shared, lengths)]
+        share[pages] = sums[0] / np.maximum(sums[1], 1)
+    return np.asarray(share)
+
+
+def _pages_together(background: Background) -> int:
+    """Over how many pages, an odd number, a share is averaged, so that `_ERROR` is its standard error at most.
+
+    A page's text lies on two pages of the other book, and similarities are of 128 bins.
+    """
+    if not background.faint:
+        return 1
+    variance = 2 * background.typical * (1 - background.typical) / 128
+    return ceil(variance / (_ERROR * (background.typical - background.median)) ** 2) // 2 * 2 + 1
 
 
 def _window(background: Background) -> int:
