@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import PageSignatures, require_same_recipe
-from app.core.relations.background import Background, estimate_background
+from app.core.relations.background import ENOUGH, FAINT, Background, estimate_background
 from app.core.relations.coarse import blocks_of, group_size, grouped_pages, sliced_pages
 from app.core.relations.coverage import page_coverage
 from app.core.relations.runs import find_runs, split
@@ -116,6 +116,9 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
         rows[again] = 0
     neighbours = _neighbours(left.values, 1)[0, 1:], _neighbours(right.values, 1)[0, 1:]
     runs = find_runs(similarities, background)
+    if background.typical < FAINT and max(map(len, runs), default=0) >= ENOUGH:
+        background = estimate_background(similarities, *lengths, faint=True)
+        runs = find_runs(similarities, background)
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *runs])
     coverage = page_coverage(pairs, similarities, background, lengths, neighbours)
     ends = np.cumsum([len(run) for run in runs])[:-1]
