@@ -27,7 +27,7 @@ _LEAST_TYPICAL = 0.3
 """Coverage of equal pages however badly they are read: what is less alike shares formulas."""
 
 _LEAST_FAINT = 0.1
-"""The same, where enough pages are alike to show it."""
+"""The same where equal pages are faint."""
 
 _ERROR = 1 / 3
 """Standard error, in pages, up to which the share found of one is believed."""
@@ -84,17 +84,7 @@ def page_coverage(
         given = np.bincount(pages, weights=shared * most, minlength=length.size)
         share = np.clip(_share_of_pages(given, length, pairs[:, side], together) / whole, 0, 1)
         shares.append(np.where(share >= _WHOLE, 1, share))
-    either = sums[0][i], sums[1][j]
-    if background.faint:
-        order = np.argsort(rows)
-        on_pairs, *of_pages = (
-            _smoothed(pairs[order], each[rows][order], _window(background)) for each in (shared, *either)
-        )
-        same_page = np.empty(len(pairs))
-        same_page[order] = np.clip(on_pairs / np.maximum(np.maximum(*of_pages), 1e-9), 0, 1)
-    else:
-        on_pair = np.clip(shared / np.maximum(np.maximum(*either), 1e-9), 0, 1)
-        same_page = _smoothed(cells, on_pair, _window(background))[rows]
+    same_page = _on_one_page(cells, rows, shared, (sums[0][i], sums[1][j]), background)
     _recognise(pairs, similarities[pairs[:, 0], pairs[:, 1]] / 255, shares, same_page)
     return Coverage(shares[0], shares[1], same_page, float(np.clip(typical, 0, 1)))
 
@@ -127,6 +117,27 @@ def _shared_text(
     shorter, longer = np.minimum(lengths[0][i], lengths[1][j]), np.maximum(lengths[0][i], lengths[1][j])
     share = jaccard * (shorter + longer) / (1 + np.maximum(jaccard, 0))
     return np.asarray(np.minimum(np.where(jaccard > 0, share, 2 * jaccard * shorter), shorter))
+
+
+def _on_one_page(
+    cells: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    shared: NDArray[np.float64],
+    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
+    background: Background,
+) -> NDArray[np.float64]:
+    """The share of what is found of both pages of a pair that is found on it, (pairs,).
+
+    `rows` are the cells of the pairs, and `sums` what is found of either page of each cell. The errors of
+    faint pages are so large that sums are averaged, over pairs alone, and not shares.
+    """
+    window = _window(background)
+    if not background.faint:
+        on_pair = np.clip(shared / np.maximum(np.maximum(*sums), 1e-9), 0, 1)
+        return _smoothed(cells, on_pair, window)[rows]
+    places, inverse = np.unique(rows, return_inverse=True)
+    on_pair, *of_pages = (_smoothed(cells[places], each[places], window) for each in (shared, *sums))
+    return np.asarray(np.clip(on_pair / np.maximum(np.maximum(*of_pages), 1e-9), 0, 1)[inverse])
 
 
 def _recognise(
@@ -195,9 +206,9 @@ def _share_of_pages(
 
 
 def _pages_together(background: Background) -> int:
-    """Over how many pages, an odd number, a share is averaged, so that `_ERROR` is its standard error at most.
+    """Over how many pages, an odd number, shares are averaged: so that their standard error is `_ERROR`.
 
-    A page's text lies on two pages of the other book, and similarities are of 128 bins.
+    A page's text lies on two pages of the other book, and their similarities are of 128 bins.
     """
     if not background.faint:
         return 1
