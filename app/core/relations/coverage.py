@@ -193,7 +193,10 @@ def _usual(similarities: NDArray[np.uint8], side: int, background: Background) -
 
 
 def _share_of_pages(
-    shared: NDArray[np.float64], lengths: NDArray[np.int64], matched: NDArray[np.int64], together: int
+    shared: NDArray[np.float64] | NDArray[np.signedinteger],
+    lengths: NDArray[np.int64],
+    matched: NDArray[np.int64],
+    together: int,
 ) -> NDArray[np.float64]:
     """The share of each page that `shared` code points are, (pages,); of matched ones over some together."""
     share = shared / np.maximum(lengths, 1)
