@@ -116,7 +116,7 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
         rows[again] = 0
     neighbours = _neighbours(left.values, 1)[0, 1:], _neighbours(right.values, 1)[0, 1:]
     runs = find_runs(similarities, background)
-    if background.typical < FAINT and max(map(len, runs), default=0) >= ENOUGH:
+    if background.typical < FAINT and _take_up_half(runs, lengths):
         background = estimate_background(similarities, *lengths, faint=True)
         runs = find_runs(similarities, background)
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *runs])
@@ -133,6 +133,14 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
         left_lengths=lengths[0],
         right_lengths=lengths[1],
         typical_coverage=coverage.typical,
+    )
+
+
+def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.int64], ...]) -> bool:
+    """Whether the runs take up half of a book, as formulas do not: so they show how alike equal pages are."""
+    spans = [sum(int(run[-1, side] - run[0, side]) + 1 for run in runs) for side in (0, 1)]
+    return any(
+        span >= max(ENOUGH, np.count_nonzero(length) / 2) for span, length in zip(spans, lengths, strict=True)
     )
 
 
