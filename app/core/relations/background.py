@@ -62,9 +62,13 @@ def estimate_background(
     similarities: NDArray[np.uint8],
     left_lengths: NDArray[np.int64],
     right_lengths: NDArray[np.int64],
+    *,
     faint: bool = False,
 ) -> Background:
-    """The background of all pages' similarities (left, right), 0 to 255; pages of length 0 are blank."""
+    """The background of all pages' similarities (left, right), 0 to 255; pages of length 0 are blank.
+
+    `faint` says that equal pages are known to be badly read: the pair then shows alone what is alike.
+    """
     rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
     if min(rows.size, columns.size) < ENOUGH:
         median, spread, best, deviation = _MEDIAN, _SPREAD, _LEAST_ALIKE, _SPREAD
