@@ -137,10 +137,13 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 
 def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.int64], ...]) -> bool:
-    """Whether the runs take up half of a book, as formulas do not: so they show how alike equal pages are."""
+    """Whether runs, a long one among them, take up half of a book: they show how alike equal pages are.
+
+    Formulas and quotations stand here and there.
+    """
     spans = [sum(int(run[-1, side] - run[0, side]) + 1 for run in runs) for side in (0, 1)]
-    return any(
-        span >= max(ENOUGH, np.count_nonzero(length) / 2) for span, length in zip(spans, lengths, strict=True)
+    return max(map(len, runs), default=0) >= ENOUGH and any(
+        2 * span >= np.count_nonzero(length) for span, length in zip(spans, lengths, strict=True)
     )
 
 
