@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import PageSignatures, require_same_recipe
-from app.core.relations.background import Background, estimate_background
+from app.core.relations.background import ENOUGH, FAINT, Background, estimate_background
 from app.core.relations.coarse import blocks_of, group_size, grouped_pages, sliced_pages
 from app.core.relations.coverage import page_coverage
 from app.core.relations.runs import find_runs, split
@@ -116,6 +116,9 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
         rows[again] = 0
     neighbours = _neighbours(left.values, 1)[0, 1:], _neighbours(right.values, 1)[0, 1:]
     runs = find_runs(similarities, background)
+    if background.typical < FAINT and _take_up_half(runs, lengths):
+        background = estimate_background(similarities, *lengths, faint=True)
+        runs = find_runs(similarities, background)
     pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *runs])
     coverage = page_coverage(pairs, similarities, background, lengths, neighbours)
     ends = np.cumsum([len(run) for run in runs])[:-1]
@@ -130,6 +133,17 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
         left_lengths=lengths[0],
         right_lengths=lengths[1],
         typical_coverage=coverage.typical,
+    )
+
+
+def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.int64], ...]) -> bool:
+    """Whether runs, a long one among them, take up half of a book: they show how alike equal pages are.
+
+    Formulas and quotations stand here and there.
+    """
+    spans = [sum(int(run[-1, side] - run[0, side]) + 1 for run in runs) for side in (0, 1)]
+    return max(map(len, runs), default=0) >= ENOUGH and any(
+        2 * span >= np.count_nonzero(length) for span, length in zip(spans, lengths, strict=True)
     )
 
 

@@ -21,7 +21,10 @@ _SPREAD = 0.011
 """Median deviation from it."""
 
 _LEAST_ALIKE = 0.07
-"""Less never makes pages alike."""
+"""Less never makes pages alike, unless equal pages are faint."""
+
+FAINT = 0.3
+"""Similarity of equal pages below which they are faint: so badly read that chance may hide one."""
 
 _SAMPLE = 16_000
 """Pairs of pages that are looked at, about."""
@@ -42,6 +45,7 @@ class Background:
     spread: float  # standard deviation of `best`
     threshold: float  # pages above it are alike
     typical: float  # of equal pages
+    faint: bool  # equal pages are known to be badly read, so that chance may hide one
 
     def weights(self) -> NDArray[np.float32]:
         """The weight in a local alignment of each similarity, 0 to 255: 1 for typical equal pages; (256,)."""
@@ -55,9 +59,16 @@ class Background:
 
 
 def estimate_background(
-    similarities: NDArray[np.uint8], left_lengths: NDArray[np.int64], right_lengths: NDArray[np.int64]
+    similarities: NDArray[np.uint8],
+    left_lengths: NDArray[np.int64],
+    right_lengths: NDArray[np.int64],
+    *,
+    faint: bool = False,
 ) -> Background:
-    """The background of all pages' similarities (left, right), 0 to 255; pages of length 0 are blank."""
+    """The background of all pages' similarities (left, right), 0 to 255; pages of length 0 are blank.
+
+    `faint` says that equal pages are known to be badly read: the pair then shows alone what is alike.
+    """
     rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
     if min(rows.size, columns.size) < ENOUGH:
         median, spread, best, deviation = _MEDIAN, _SPREAD, _LEAST_ALIKE, _SPREAD
@@ -76,11 +87,11 @@ def estimate_background(
         best = float(np.median(bests))
         deviation = float(np.median(np.abs(bests - best)))
     deviation = max(_SIGMA * deviation, np.sqrt(max(median, 0.01) / 128))
-    threshold = max(_LEAST_ALIKE, median + 4 * max(spread, 1 / 255), best)
+    threshold = max(0 if faint else _LEAST_ALIKE, median + 4 * max(spread, 1 / 255), best)
     tops = np.concatenate([similarities.max(axis=side, initial=0) for side in (0, 1)]) / 255
     tops = tops[tops > threshold + 0.02]
     typical = float(np.median(tops)) if tops.size else threshold
-    return Background(median, best, deviation, threshold, max(typical, threshold + 0.05))
+    return Background(median, best, deviation, threshold, max(typical, threshold + 0.05), faint)
 
 
 def _quantile(counts: NDArray[np.generic], share: float) -> int:

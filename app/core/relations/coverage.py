@@ -7,6 +7,7 @@ of the two books.
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,12 @@ _AS_ALIKE = 0.85
 
 _LEAST_TYPICAL = 0.3
 """Coverage of equal pages however badly they are read: what is less alike shares formulas."""
+
+_LEAST_FAINT = 0.1
+"""The same where equal pages are faint."""
+
+_ERROR = 1 / 3
+"""Standard error, in pages, up to which the share found of one is believed."""
 
 _NOTABLE = 0.06
 """Neighbouring pages of one book are alike where they are so much more so than any two."""
@@ -64,17 +71,20 @@ def page_coverage(
         np.bincount(pages, weights=shared, minlength=length.size)
         for pages, length in zip((i, j), lengths, strict=True)
     ]
-    raw = [total / np.maximum(length, 1) for total, length in zip(sums, lengths, strict=True)]
+    together = _pages_together(background)
+    raw = [
+        _share_of_pages(total, length, pairs[:, side], together)
+        for side, (total, length) in enumerate(zip(sums, lengths, strict=True))
+    ]
     typical = float(np.median(np.concatenate([raw[side][pairs[:, side]] for side in (0, 1)])))
-    whole = max(typical, _LEAST_TYPICAL)
+    whole = max(typical, _LEAST_FAINT if background.faint else _LEAST_TYPICAL)
     most = np.minimum(1, whole / _WHOLE / np.maximum(np.maximum(raw[0][i], raw[1][j]), 1e-9))
     shares = []
-    for pages, length in zip((i, j), lengths, strict=True):
+    for side, (pages, length) in enumerate(zip((i, j), lengths, strict=True)):
         given = np.bincount(pages, weights=shared * most, minlength=length.size)
-        share = np.clip(given / np.maximum(length, 1) / whole, 0, 1)
+        share = np.clip(_share_of_pages(given, length, pairs[:, side], together) / whole, 0, 1)
         shares.append(np.where(share >= _WHOLE, 1, share))
-    on_pair = np.clip(shared / np.maximum(np.maximum(sums[0][i], sums[1][j]), 1e-9), 0, 1)
-    same_page = _smoothed(cells, on_pair, _window(background))[rows]
+    same_page = _on_one_page(cells, rows, shared, (sums[0][i], sums[1][j]), background)
     _recognise(pairs, similarities[pairs[:, 0], pairs[:, 1]] / 255, shares, same_page)
     return Coverage(shares[0], shares[1], same_page, float(np.clip(typical, 0, 1)))
 
@@ -107,6 +117,27 @@ def _shared_text(
     shorter, longer = np.minimum(lengths[0][i], lengths[1][j]), np.maximum(lengths[0][i], lengths[1][j])
     share = jaccard * (shorter + longer) / (1 + np.maximum(jaccard, 0))
     return np.asarray(np.minimum(np.where(jaccard > 0, share, 2 * jaccard * shorter), shorter))
+
+
+def _on_one_page(
+    cells: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    shared: NDArray[np.float64],
+    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
+    background: Background,
+) -> NDArray[np.float64]:
+    """The share of what is found of both pages of a pair that is found on it, (pairs,).
+
+    `rows` are the cells of the pairs, and `sums` what is found of either page of each cell. The errors of
+    faint pages are so large that sums are averaged, over pairs alone, and not shares.
+    """
+    window = _window(background)
+    if not background.faint:
+        on_pair = np.clip(shared / np.maximum(np.maximum(*sums), 1e-9), 0, 1)
+        return _smoothed(cells, on_pair, window)[rows]
+    places, inverse = np.unique(rows, return_inverse=True)
+    on_pair, *of_pages = (_smoothed(cells[places], each[places], window) for each in (shared, *sums))
+    return np.asarray(np.clip(on_pair / np.maximum(np.maximum(*of_pages), 1e-9), 0, 1)[inverse])
 
 
 def _recognise(
@@ -159,6 +190,33 @@ def _usual(similarities: NDArray[np.uint8], side: int, background: Background) -
     # numpy selects among floats four times as fast as among bytes.
     medians = np.partition(sample.astype(np.float32), columns.size // 2, axis=1)[:, columns.size // 2]
     return np.asarray(np.maximum(medians.astype(np.float64) / 255, background.median))
+
+
+def _share_of_pages(
+    shared: NDArray[np.float64] | NDArray[np.signedinteger],
+    lengths: NDArray[np.int64],
+    matched: NDArray[np.int64],
+    together: int,
+) -> NDArray[np.float64]:
+    """The share of each page that `shared` code points are, (pages,); of matched ones over some together."""
+    share = shared / np.maximum(lengths, 1)
+    if together > 1:
+        pages = np.unique(matched)
+        kernel = np.ones(min(together, pages.size))
+        sums = [np.convolve(each[pages], kernel, "same") for each in (shared, lengths)]
+        share[pages] = sums[0] / np.maximum(sums[1], 1)
+    return np.asarray(share)
+
+
+def _pages_together(background: Background) -> int:
+    """Over how many pages, an odd number, shares are averaged: so that their standard error is `_ERROR`.
+
+    A page's text lies on two pages of the other book, and their similarities are of 128 bins.
+    """
+    if not background.faint:
+        return 1
+    variance = 2 * background.typical * (1 - background.typical) / 128
+    return ceil(variance / (_ERROR * (background.typical - background.median)) ** 2) // 2 * 2 + 1
 
 
 def _window(background: Background) -> int:

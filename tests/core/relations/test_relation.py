@@ -31,7 +31,7 @@ def kind(left: Pages, right: Pages, rate: float = 0.02) -> Kind:
     return relation_of(left, right, rate).classification.kind
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10])
+@pytest.mark.parametrize("rate", [0.0, 0.02, 0.05, 0.10, 0.15])
 def test_classes_are_the_same_at_every_rate_of_errors(rate: float) -> None:
     assert kind(WHOLE, WHOLE, rate) == "SAME_PAGINATION"
     assert kind(WHOLE, set_anew(WHOLE, 130), rate) == "DIFFERENT_PAGINATION"
