@@ -37,12 +37,13 @@ def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | No
     """The sample of the grams of a text; None where it has none."""
     from app.core.signatures import shingle_kernels as kernels
 
-    weights = (recipe.gram_weight, recipe.letter_weight, recipe.dense_weight)
+    weights = (recipe.gram_weight, recipe.letter_weight, recipe.arabic_weight, recipe.dense_weight)
+    table = folding_table(recipe.arabic_classes)
 
     def distinct_below(limit: int) -> Hashes:
         hashes = np.empty(2 * text.size, dtype=np.uint64)  # some code points fold to two symbols
         count = kernels.grams_below(
-            text.codes, text.size, folding_table(), weights, np.uint64(min(limit, _ALL - 1)), hashes
+            text.codes, text.size, table, weights, np.uint64(min(limit, _ALL - 1)), hashes
         )
         return np.unique(hashes[:count])
 
