@@ -267,8 +267,8 @@ def grams_below(
 ) -> int:
     """Writes the hashes below a limit of the grams of a folded text, and returns their number.
 
-    `weights` are those of a gram, a letter, an Arabic letter and a dense character. A hash is written as often
-    as its gram occurs.
+    `weights` are those of a gram, a letter, an Arabic letter and a dense character. A hash is written as
+    often as its gram occurs.
     """
     symbols = np.empty(2 * size + 1, dtype=np.uint32)
     end, weighed = _fold(text, size, table, symbols)

@@ -4,9 +4,9 @@ Spaces, marks and the second of two equal symbols go, ligatures are taken apart,
 spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
 docs/decisions/0038-letter-samples.md.
 
-Of Arabic letters those become one that have one shape but for dots, hamza and other small signs, in the middle
-of a word or in the one form that they have; and alef and lam, which are both an upright stroke. Letters of
-Persian and Urdu and other code points for a letter count as well. It is a rule of shape and no measured table.
+Of Arabic letters those become one that have one shape but for dots, hamza and other small signs, in the
+middle of a word or in the one form that they have; and alef and lam, which are both an upright stroke.
+Letters of Persian and Urdu and other code points of a letter count as well.
 """
 
 import unicodedata
