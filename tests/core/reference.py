@@ -166,7 +166,7 @@ def shingles(normal: str) -> list[int]:
 
 
 CLASSES = {letter: group[0] for group in ("iltfj1yr", "nuvhbmw68", "eco0", "gq9", "sz25") for letter in group}
-SHAPES = "الٱ بتثنيئپٹںی حجخچ دذڈ رزژڑ سش صض طظ عغ فق كکگ هھہۀۂۃە وؤ"
+SHAPES = "الٱ ٮبتثنيئپٹںی حجخچ دذڈ رزژڑ سش صض طظ عغ ڡفق کكگ هھہۀۂۃە وؤ"
 ARABIC_CLASSES = {letter: group[0] for group in SHAPES.split() for letter in group}
 FOLDED = {
     "æ": "ae",

@@ -24,7 +24,7 @@ would find more old prints, and twice to five times as many strangers."""
 
 ARABIC_CLASSES = {
     "ا": "الٱ",
-    "ب": "بتثنيئپٹںی",
+    "ٮ": "بتثنيئپٹںی",
     "ح": "جحخچ",
     "د": "دذڈ",
     "ر": "رزژڑ",
@@ -32,12 +32,12 @@ ARABIC_CLASSES = {
     "ص": "صض",
     "ط": "طظ",
     "ع": "عغ",
-    "ف": "فق",
-    "ك": "كکگ",
+    "ڡ": "فق",
+    "ک": "كکگ",
     "ه": "هھہۀۂۃە",
     "و": "وؤ",
 }
-"""The same for Arabic letters."""
+"""The same for Arabic letters: letters without dots, and those that become them."""
 
 _REPLACED = {
     "æ": "ae",
