@@ -6,7 +6,7 @@ a recipe with a new name, new golden vectors and a reindex.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -138,8 +138,10 @@ class FracMinHashRecipe:
     lowest: int  # exponent of the limits at the first levels
     top_level: int  # of a sample that keeps every hash, or nearly so
     gram_weight: int = 40  # a gram is the shortest run of symbols that weighs this much
-    letter_weight: int = 2
+    letter_weight: int = 2  # the least of the weights
+    arabic_weight: int = 2  # of an Arabic letter
     dense_weight: int = 5  # of Han, Kana, Hangul and the like
+    arabic_classes: bool = False  # whether Arabic letters of one shape become one
 
     @property
     def mean_kept(self) -> float:
@@ -149,6 +151,15 @@ class FracMinHashRecipe:
 
 _WORDS128 = FracMinHashRecipe("word5-sample128-v1", 128, "shingles", per_octave=1, lowest=0, top_level=64)
 _LETTERS256 = FracMinHashRecipe("char20-sample256-v1", 256, "grams", per_octave=8, lowest=29, top_level=254)
+_SHAPES256 = replace(
+    _LETTERS256,
+    name="char20-sample256-v2",
+    gram_weight=360,  # 20 letters, 18 Arabic ones, 8 dense characters
+    letter_weight=18,
+    arabic_weight=20,
+    dense_weight=45,
+    arabic_classes=True,
+)
 
 MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
@@ -162,7 +173,7 @@ VECTORS = "tfidf-simhash1024-v1"
 
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
-DEFAULT_SAMPLE = _LETTERS256.name
+DEFAULT_SAMPLE = _SHAPES256.name
 DEFAULT_PAGES = _CHAR6.name
 
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
@@ -170,7 +181,7 @@ FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
 SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType(
-    {recipe.name: recipe for recipe in (_LETTERS256, _WORDS128)}
+    {recipe.name: recipe for recipe in (_SHAPES256, _LETTERS256, _WORDS128)}
 )
 PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 

@@ -166,6 +166,8 @@ def shingles(normal: str) -> list[int]:
 
 
 CLASSES = {letter: group[0] for group in ("iltfj1yr", "nuvhbmw68", "eco0", "gq9", "sz25") for letter in group}
+SHAPES = "الٱ ٮبتثنيئپٹںی حجخچ دذڈ رزژڑ سش صض طظ عغ ڡفق کكگ هھہۀۂۃە وؤ"
+ARABIC_CLASSES = {letter: group[0] for group in SHAPES.split() for letter in group}
 FOLDED = {
     "æ": "ae",
     "œ": "oe",
@@ -194,8 +196,9 @@ FOLDED = {
 }
 
 
-def symbols(normal: str) -> list[int]:
+def symbols(normal: str, version: int) -> list[int]:
     """The code points of a normal form with letters folded, none equal to the one before."""
+    classes = CLASSES | ARABIC_CLASSES if version == 2 else CLASSES
     folded: list[int] = []
     for char in normal:
         point = ord(char)
@@ -203,33 +206,34 @@ def symbols(normal: str) -> list[int]:
         marked = 0xC0 <= point < 0x250 or 0x370 <= point < 0x530 or 0x1E00 <= point < 0x2000
         plain = unicodedata.normalize("NFD", char)[0] if marked else char
         for letter in "" if mark else FOLDED.get(char, plain):
-            symbol = ord(CLASSES.get(letter, letter))
+            symbol = ord(classes.get(letter, letter))
             if folded[-1:] != [symbol]:
                 folded.append(symbol)
     return folded
 
 
-def grams(normal: str) -> list[int]:
+def grams(normal: str, version: int) -> list[int]:
     """The 64-bit hash of each gram of folded letters, in order."""
-    folded, hashes = symbols(normal), []
+    folded, hashes = symbols(normal, version), []
+    arabic = 18 if version == 1 else 20
     for first in range(len(folded)):
         weight = running = 0
         for symbol in folded[first:]:
             dense = 0x2E80 <= symbol < 0xD7B0 or 0xF900 <= symbol < 0xFB00 or symbol >= 0x20000
-            weight += 5 if dense else 2
+            weight += 45 if dense else arabic if 0x600 <= symbol < 0x700 else 18
             running = (running * BASE + symbol) & M64
-            if weight >= 40:
+            if weight >= 360:
                 hashes.append(mix64(running))
                 break
     return hashes
 
 
-def gram_sample(normal: str, most: int = 256) -> tuple[int, list[int]]:
-    """The level and the hashes of a sample of grams."""
-    hashes = set(grams(normal))
+def gram_sample(normal: str, version: int = 2) -> tuple[int, list[int]]:
+    """The level and the hashes of a sample of grams, `char20-sample256-v1` or `-v2`."""
+    hashes = set(grams(normal, version))
     for level in range(254, -1, -1):
         kept = sorted(h for h in hashes if h < (8 + level % 8) << level // 8 + 29)
-        if len(kept) <= most:
+        if len(kept) <= 256:
             return level, kept
     raise AssertionError("no level keeps so few")
 

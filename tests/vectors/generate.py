@@ -37,6 +37,7 @@ from tests.vectors.unicode_table import KIND_RANGES
 
 HERE = Path(__file__).parent
 STUDIED = ("tf-simhash64-v1", "tf-simhash96-v1", "tf-simhash128-v1", "tf-simhash256-v1")
+EARLIER_SAMPLES = ("char20-sample256-v1", "word5-sample128-v1")
 
 NORMAL_FORMS = (
     "(Nice) Day !",
@@ -153,6 +154,7 @@ def _degenerate() -> dict[str, Content]:
 def _signed(content: Content) -> Any:
     normal = str(normalise(content))
     made = sketch(content)
+    earlier = {name: sketch(content, sample_recipe=name).sample for name in EARLIER_SAMPLES}
     studied = {name: sketch(content, fingerprint_recipe=name).fingerprint for name in STUDIED}
     return {
         "text": content.text,
@@ -163,6 +165,9 @@ def _signed(content: Content) -> Any:
         "signature_key": signature_key(made).hex(),
         "studied_fingerprints": {
             name: fingerprint and fingerprint.hex for name, fingerprint in studied.items()
+        },
+        "earlier_samples": {
+            name: sample and sha256(sample.packed()).hexdigest() for name, sample in earlier.items()
         },
         "identifier": made.fingerprint and identifier.encode(made.fingerprint, made.word_count),
     }

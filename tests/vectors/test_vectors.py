@@ -96,6 +96,9 @@ def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
     if "sample" in signed:
         hashes = np.frombuffer(b64decode(signed["sample"]["hashes"]), dtype="<u8").tolist()
         assert reference.gram_sample(normal) == (signed["sample"]["level"], hashes)
+        level, hashes = reference.gram_sample(normal, 1)
+        packed = bytes([level]) + np.array(hashes, dtype="<u8").tobytes()
+        assert sha256(packed).hexdigest() == book["earlier_samples"]["char20-sample256-v1"]
 
     cuts = starts if book["page_count"] else reference.windows(normal)
     records = b64decode(signed["pages"]["values"])

@@ -4,8 +4,9 @@ All distinct hashes below a limit are kept, so what two books share is in both s
 limit is the largest of the recipe's levels that leaves no more hashes than the recipe allows. Two books are
 compared below the lower of their limits, where each sample is complete.
 
-What is hashed are word shingles, or grams of folded letters (`app.core.text.folding`): runs of 20 letters, or
-of eight Han and the like, which an error in ten letters leaves whole one time in eight. A gram's hash is
+What is hashed are word shingles, or grams of folded letters (`app.core.text.folding`): runs of 20 letters
+(of 18 Arabic ones where these have classes), or of eight Han and the like, which an error in ten letters
+leaves whole one time in eight. A gram's hash is
 mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
 """
 
@@ -37,12 +38,13 @@ def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | No
     """The sample of the grams of a text; None where it has none."""
     from app.core.signatures import shingle_kernels as kernels
 
-    weights = (recipe.gram_weight, recipe.letter_weight, recipe.dense_weight)
+    weights = (recipe.gram_weight, recipe.letter_weight, recipe.arabic_weight, recipe.dense_weight)
+    table = folding_table(recipe.arabic_classes)
 
     def distinct_below(limit: int) -> Hashes:
         hashes = np.empty(2 * text.size, dtype=np.uint64)  # some code points fold to two symbols
         count = kernels.grams_below(
-            text.codes, text.size, folding_table(), weights, np.uint64(min(limit, _ALL - 1)), hashes
+            text.codes, text.size, table, weights, np.uint64(min(limit, _ALL - 1)), hashes
         )
         return np.unique(hashes[:count])
 

@@ -3,7 +3,7 @@
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
- "sample": {"recipe": "char20-sample256-v1", "level": 220,
+ "sample": {"recipe": "char20-sample256-v2", "level": 220,
             "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,

@@ -218,21 +218,25 @@ def shingle_tokens(
     return tokens, shingles, window_count
 
 
-FIRST_DENSE = 0x2E80
+ARABIC, AFTER_ARABIC, FIRST_DENSE = 0x600, 0x700, 0x2E80
 LOW_HALF = U64(0xFFFFFFFF)
 
 
 @compiled
-def _is_dense(symbol: np.uint32) -> bool:
-    """Whether it is Han, Kana, Hangul or the like."""
-    return bool((FIRST_DENSE <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000)
+def _weight(symbol: np.uint32, weights: tuple[int, int, int, int]) -> int:
+    """The weight of an Arabic letter; of Han, Kana, Hangul or the like; of any other letter."""
+    if ARABIC <= symbol < AFTER_ARABIC:
+        return weights[2]
+    if (FIRST_DENSE <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000:
+        return weights[3]
+    return weights[1]
 
 
 @compiled
 def _fold(text: Codes, size: int, table: NDArray[np.uint64], symbols: Codes) -> tuple[int, bool]:
     """Writes the symbols of a text, none equal to the one before.
 
-    Returns their number, and whether some may be dense.
+    Returns their number, and whether some may weigh more than others.
     """
     # Each is written and perhaps written over, because whether it counts cannot be predicted.
     found = Index(0)
@@ -249,7 +253,7 @@ def _fold(text: Codes, size: int, table: NDArray[np.uint64], symbols: Codes) -> 
         symbols[count] = symbol
         count = Index(count + Index(symbol != last))
         last, most = symbol, max(most, symbol)
-    return I64(count), bool(most >= FIRST_DENSE)
+    return I64(count), bool(most >= ARABIC)
 
 
 @compiled
@@ -257,21 +261,21 @@ def grams_below(
     text: Codes,
     size: int,
     table: NDArray[np.uint64],
-    weights: tuple[int, int, int],
+    weights: tuple[int, int, int, int],
     limit: np.uint64,
     hashes: NDArray[np.uint64],
 ) -> int:
     """Writes the hashes below a limit of the grams of a folded text, and returns their number.
 
-    `weights` are those of a gram, a letter and a dense character. A hash is written as often as its gram
-    occurs.
+    `weights` are those of a gram, a letter, an Arabic letter and a dense character. A hash is written as
+    often as its gram occurs.
     """
     symbols = np.empty(2 * size + 1, dtype=np.uint32)
-    end, dense = _fold(text, size, table, symbols)
+    end, weighed = _fold(text, size, table, symbols)
     letters = -(-weights[0] // weights[1])
     powers = _powers(letters + 1)
     running, count = U64(0), 0
-    if not dense:
+    if not weighed:
         for i in range(min(letters, end)):
             running = U64(U64(running * BASE) + U64(symbols[i]))
         symbols[end] = 0
@@ -287,13 +291,13 @@ def grams_below(
     first, weight = 0, 0
     for i in range(end):
         running = U64(U64(running * BASE) + U64(symbols[i]))
-        weight += weights[2] if _is_dense(symbols[i]) else weights[1]
+        weight += _weight(symbols[i], weights)
         while weight >= weights[0]:
             mixed = mix64(running)
             if mixed < limit:
                 hashes[count] = mixed
                 count += 1
             running = U64(running - U64(U64(symbols[first]) * powers[i - first]))
-            weight -= weights[2] if _is_dense(symbols[first]) else weights[1]
+            weight -= _weight(symbols[first], weights)
             first += 1
     return count

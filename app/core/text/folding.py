@@ -3,6 +3,10 @@
 Spaces, marks and the second of two equal symbols go, ligatures are taken apart, and letters that OCR and old
 spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
 docs/decisions/0038-letter-samples.md.
+
+Of Arabic letters those become one that have one shape but for dots, hamza and other small signs, in the
+middle of a word or in the one form that they have; and alef and lam, which are both an upright stroke.
+Letters of Persian and Urdu and other code points of a letter count as well.
 """
 
 import unicodedata
@@ -17,6 +21,23 @@ SIZE = 0x3000
 CLASSES = {"i": "iltfj1yr", "n": "nuvhbmw68", "e": "eco0", "g": "gq9", "s": "sz25"}
 """Symbols, and the letters and figures of ASCII that become them. f and long s stay apart from s: joined they
 would find more old prints, and twice to five times as many strangers."""
+
+ARABIC_CLASSES = {
+    "ا": "الٱ",
+    "ٮ": "بتثنيئپٹںی",
+    "ح": "جحخچ",
+    "د": "دذڈ",
+    "ر": "رزژڑ",
+    "س": "سش",
+    "ص": "صض",
+    "ط": "طظ",
+    "ع": "عغ",
+    "ڡ": "فق",
+    "ک": "كکگ",
+    "ه": "هھہۀۂۃە",
+    "و": "وؤ",
+}
+"""The same for Arabic letters: letters without dots, and those that become them."""
 
 _REPLACED = {
     "æ": "ae",
@@ -53,11 +74,12 @@ _DROPPED = (
 
 
 @cache
-def folding_table() -> NDArray[np.uint64]:
+def folding_table(arabic_classes: bool) -> NDArray[np.uint64]:
     """What each code point below `SIZE` becomes, (SIZE,): a symbol, 0 for none, and 2^32 times a second."""
     replaced = {chr(code): unicodedata.normalize("NFD", chr(code))[0] for part in _MARKED for code in part}
     replaced |= _REPLACED | {chr(code): "" for part in _DROPPED for code in part}
-    symbols = {letter: symbol for symbol, letters in CLASSES.items() for letter in letters}
+    classes = CLASSES | ARABIC_CLASSES if arabic_classes else CLASSES
+    symbols = {letter: symbol for symbol, letters in classes.items() for letter in letters}
     table = np.zeros(SIZE, dtype=np.uint64)
     for code in range(SIZE):
         letters = replaced.get(chr(code), chr(code))

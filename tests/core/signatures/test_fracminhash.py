@@ -41,11 +41,12 @@ def test_sample_is_what_the_definition_says(
         assert made.recipe == name
 
 
+@pytest.mark.parametrize("version", [1, 2])
 @given(tricky_texts(400))
-def test_sample_of_any_text_is_that_of_the_plain_implementation(text: str) -> None:
+def test_sample_of_any_text_is_that_of_the_plain_implementation(version: int, text: str) -> None:
     normal = normalise(Content(text, None))
-    made = gram_sample(normal, LETTERS)
-    level, hashes = reference.gram_sample(str(normal))
+    made = gram_sample(normal, sample_recipe(f"char20-sample256-v{version}"))
+    level, hashes = reference.gram_sample(str(normal), version)
     assert ([] if made is None else made.hashes.tolist()) == hashes
     assert made is None or made.level == level
 
@@ -70,6 +71,27 @@ def test_look_alikes_and_old_spelling_leave_the_sample_as_it_is() -> None:
     assert one is not None
     assert other is not None
     assert shared_hashes(one, other) > 0.95 * one.hashes.size
+
+
+def test_arabic_letters_of_one_shape_leave_the_sample_as_it_is() -> None:
+    text = texts.text("arabic", 3000, 5)
+    misread = text.replace("ت", "ن").replace("ش", "س").replace("ف", "ق").replace("ا", "ل")
+    for recipe, are_equal in (("char20-sample256-v1", False), (DEFAULT_SAMPLE, True)):
+        one, other = (
+            gram_sample(normalise(Content(each, None)), sample_recipe(recipe)) for each in (text, misread)
+        )
+        assert one is not None
+        assert other is not None
+        assert np.array_equal(one.hashes, other.hashes) == are_equal
+
+
+@pytest.mark.parametrize("script", sorted(texts.SYLLABLES.keys() - {"arabic"}))
+def test_both_samples_of_letters_of_other_scripts_have_the_same_hashes(script: str) -> None:
+    normal = normalise(Content(texts.text(script, 1500, 5), None))
+    one, other = (gram_sample(normal, sample_recipe(f"char20-sample256-v{version}")) for version in (1, 2))
+    assert one is not None
+    assert other is not None
+    assert (one.level, one.hashes.tolist()) == (other.level, other.hashes.tolist())
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:

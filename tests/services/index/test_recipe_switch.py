@@ -10,7 +10,7 @@ import pytest
 
 from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, DEFAULT_SUITE, Suite, Suites
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, DEFAULT_SUITE, SAMPLE_RECIPES, Suite, Suites
 from app.core.signatures.sketch import fingerprint
 from app.core.text.content import content_from_text
 from app.services.index.recipe_switch import _NOTICED_AFTER as NOTICED_AFTER, Recipes, Switched, TextsMissing
@@ -88,7 +88,7 @@ async def test_samples_change_while_lookups_by_text_are_answered(
     whole = await post(services, content_from_text(" ".join(words)))
     part = await post(services, content_from_text(" ".join(words[: len(words) // 3])))
     await post(services)
-    for recipe in ("word5-sample128-v1", DEFAULT_SAMPLE):
+    for recipe in ("word5-sample128-v1", "char20-sample256-v1", DEFAULT_SAMPLE):
         switching = asyncio.create_task(change(services, recipe))
         while not switching.done():
             answer = await elsewhere.lookup.near_duplicates(whole.id, Verified(), None, 10)
@@ -100,7 +100,7 @@ async def test_samples_change_while_lookups_by_text_are_answered(
         answer = await elsewhere.lookup.near_duplicates(whole.id, Verified(), None, 10)
         assert {match.book.book_id for match in answer.matches} == {part.id, later.id}
         await services.ingest.delete(later.id, None, actor=ACTOR)
-        others = {"word5-sample128-v1", DEFAULT_SAMPLE} - {recipe}
+        others = SAMPLE_RECIPES.keys() - {recipe}
         assert [key for name in others async for key in redis.scan_iter(match=f"bp:*{name}*")] == []
 
 

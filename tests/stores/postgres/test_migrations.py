@@ -2,10 +2,14 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+from app.core.recipe import DEFAULT_SAMPLE
+from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
 from app.stores.postgres.pairs.schema import metadata
 
@@ -30,6 +34,26 @@ async def test_several_processes_may_migrate_at_once(bare_database_url: str) -> 
 async def test_a_database_without_a_schema_is_not_current(bare_database_url: str) -> None:
     async with open_database(bare_database_url, 1) as database:
         assert not await SchemaQueries(database).has_newest()
+
+
+@pytest.mark.parametrize(
+    ("books", "sample"),
+    [("", DEFAULT_SAMPLE), ("(gen_random_uuid(), 'a', '{}', '{}', 1, 1)", "char20-sample256-v1")],
+    ids=["empty", "with a book"],
+)
+def test_a_library_with_books_keeps_its_samples(database_url: str, books: str, sample: str) -> None:
+    engine, config = sa.create_engine(database_url), connections._config()
+    insert = "INSERT INTO books (id, content_key, authors, name_keys, word_count, character_count) VALUES "
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0027")
+        if books:
+            connection.execute(sa.text(insert + books))
+        connection.commit()
+        command.upgrade(config, "head")
+        connection.commit()
+        assert connection.scalars(sa.text("SELECT sample FROM suites")).all() == [sample]
+    engine.dispose()
 
 
 async def test_bytes_that_are_compressed_already_are_not_compressed_again(database_url: str) -> None:
