@@ -60,7 +60,7 @@ def migrated_template(server_url: str) -> Iterator[str]:
 def fresh_database(server_url: str, template: str = "template0") -> Iterator[str]:
     """The URL of a new database, a copy of `template`, which is dropped at the end."""
     name = f"bookprint_test_{uuid4().hex[:12]}"
-    _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     try:
         url = make_url(server_url).set(
             drivername="postgresql+psycopg", database=name, password=DATABASE_PASSWORD
