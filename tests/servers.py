@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -60,7 +61,7 @@ def migrated_template(server_url: str) -> Iterator[str]:
 def fresh_database(server_url: str, template: str = "template0") -> Iterator[str]:
     """The URL of a new database, a copy of `template`, which is dropped at the end."""
     name = f"bookprint_test_{uuid4().hex[:12]}"
-    _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _administer(server_url, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     try:
         url = make_url(server_url).set(
             drivername="postgresql+psycopg", database=name, password=DATABASE_PASSWORD
@@ -90,6 +91,11 @@ def _insist_on_empty(redis_url: str) -> None:
 
 def _administer(server_url: str, statement: str) -> None:
     # Plainly: an engine of its own takes longer to set up than the statement to run.
+    _administrator(server_url).execute(statement.encode())
+
+
+@cache
+def _administrator(server_url: str) -> psycopg.Connection:
+    """A connection for the whole session, as the server starts a process for each new one."""
     address = make_url(server_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(statement.encode())
+    return psycopg.connect(address, autocommit=True)

@@ -1,12 +1,13 @@
 """Books for the tests of the API: prose of invented words, and copies of it with scanning errors."""
 
+from functools import cache
 from random import Random
 
 
 def prose(seed: int, words: int = 4000) -> str:
     """A text whose names and topics come in bursts, as a book's do."""
     rng = Random(seed)
-    common = [_word(Random(n)) for n in range(2000)]
+    common = _common_words()
     own = [_word(rng) for _ in range(60)]
     chosen: list[str] = []
     while len(chosen) < words:
@@ -15,6 +16,11 @@ def prose(seed: int, words: int = 4000) -> str:
             rank = min(int(rng.paretovariate(0.9)), len(common) - 1)
             chosen.append(rng.choice(topic) if rng.random() < 0.15 else common[rank])
     return " ".join(chosen[:words])
+
+
+@cache
+def _common_words() -> list[str]:
+    return [_word(Random(n)) for n in range(2000)]
 
 
 def scanned(text: str, seed: int, error_rate: float = 0.02) -> str:

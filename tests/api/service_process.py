@@ -3,8 +3,6 @@
 import asyncio
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ import psutil
 
 from app.settings import Settings
 from app.wiring import open_services
+from tests.forks import Fork
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,11 @@ def serving(database_url: str, redis_url: str, **environment: str) -> Iterator[S
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "--factory", "app.main:create_app", "--port", str(port)]
-    process = subprocess.Popen(
+    command = ["uvicorn", "--factory", "app.main:create_app", "--port", str(port)]
+    process = Fork(
         [*command, "--log-level", "warning", "--no-access-log"],
-        env=os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url} | environment,
+        os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url} | environment,
+        shares_readers=False,
     )
     try:
         server = Server(port, psutil.Process(process.pid))
@@ -76,7 +76,7 @@ def serving(database_url: str, redis_url: str, **environment: str) -> Iterator[S
         process.wait(30)
 
 
-def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_ready(server: Server, process: Fork) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         try:

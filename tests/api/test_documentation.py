@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 from fastapi import FastAPI
 from httpx import AsyncClient
-from jsonschema import Draft202012Validator
 
 from app.api.changes import ActivityStream
 from app.api.http.deps import OFFERED, OFFERED_EVIDENCE, OFFERED_TEXTS
@@ -27,13 +27,18 @@ from tests.api.example_requests import (
 from tests.api.library import prose, scanned
 from tests.paged_books import run_jobs
 
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
 WEBHOOK = {"url": "https://93.184.215.14/changes"}
 EXAMPLES = list(example_requests())
 
 
-def validator(schema: Json) -> Draft202012Validator:
-    return Draft202012Validator(schema | {"components": DOCUMENT["components"]})
+def validator(schema: Json, components: Json = DOCUMENT["components"]) -> "Draft202012Validator":
+    from jsonschema import Draft202012Validator  # late, as it takes seconds to load
+
+    return Draft202012Validator(schema | {"components": components})
 
 
 def with_nulls_optional(schema: Json) -> Json:
@@ -52,7 +57,7 @@ def test_every_schema_has_an_example_that_fits_it(name: str) -> None:
 
     # FastAPI leaves nulls out of examples.
     components = {"schemas": {other: with_nulls_optional(schema) for other, schema in SCHEMAS.items()}}
-    fitting = Draft202012Validator(components["schemas"][name] | {"components": components})
+    fitting = validator(components["schemas"][name], components)
     assert [error.message for error in fitting.iter_errors(example)] == []
 
 

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 from httpx import AsyncClient
-from jsonschema import Draft202012Validator
 
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.jobs import insert_relate_jobs_of
@@ -41,6 +40,8 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
 
     answer = await client.get(f"/v1/jobs/{later}")
     job = answer.json()
+
+    from jsonschema import Draft202012Validator  # late, as it takes seconds to load
 
     assert answer.status_code == 200
     document = (await client.get("/openapi.json")).json()

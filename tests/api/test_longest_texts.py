@@ -18,8 +18,7 @@ from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
 from app.catalog.reconciliation import PROPERTIES
 from app.core.model import CatalogRecord
-from app.main import create_app
-from app.settings import Settings
+from tests.api.example_requests import DOCUMENT
 from tests.api.service_process import Server, reconcile, serving
 
 Json = dict[str, Any]
@@ -48,7 +47,6 @@ HEAD = 60_000
 FORM = "multipart/form-data; boundary=part"
 UNKNOWN = str(UUID(int=1))
 CONTENTS = {"text", "pages", "signatures", "identifier", "fingerprint"}
-DOCUMENT = create_app(Settings()).openapi()
 
 
 @dataclass(frozen=True, slots=True)

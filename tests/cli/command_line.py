@@ -1,4 +1,4 @@
-"""The command line as a user runs it: real processes, a real service."""
+"""The command line as a user runs it: processes, a real service."""
 
 import os
 import re
@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import psutil
 
 from app.embedded.processes import is_alive
+from tests.forks import Fork
 from tests.secret_search import lines_with_secrets
 
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
@@ -33,16 +35,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def bookprint(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    return subprocess.run(
-        [*BOOKPRINT, *map(str, arguments)],
-        env=environment(variables),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """Run a command to its end, in a fork of a process that has loaded it."""
+    command = ["app.cli", *map(str, arguments)]
+    with open(os.devnull) as nothing, TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+        streams = [stream.fileno() for stream in (nothing, output, errors)]
+        status = Fork(command, environment(variables), streams, shares_readers=True).wait(120)
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, status, output.read(), errors.read())
 
 
 @dataclass(slots=True)

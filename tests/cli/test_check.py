@@ -24,6 +24,7 @@ def book(service: Service) -> dict[str, str]:
         "title": "Held here",
         "identifiers": [f"isbn:{ISBN}"],
         "authors": ["Ann Onym"],
+        "collection": "holdings",
     }
     posted: dict[str, str] = httpx.post(f"{service.url}/v1/books", json=body).json()
     return posted
@@ -103,7 +104,8 @@ def test_holdings_go_to_a_partner_and_are_known_there(
     service: Service, book: dict[str, str], tmp_path: Path, ending: str
 ) -> None:
     table = tmp_path / f"holdings.{ending}"
-    done = bookprint("export", "--identifiers", "--out", str(table), "--url", service.url)
+    of_these = ("--collection", "holdings", "--url", service.url)
+    done = bookprint("export", "--identifiers", "--out", str(table), *of_these)
     assert done.returncode == 0, done.stderr
     assert TEXT[:200].encode() not in table.read_bytes()
     checked = bookprint("check", str(table), "--url", service.url, "--json")

@@ -22,6 +22,7 @@ def ids(service: Service) -> list[str]:
                 "pages": pages_of(scanned(prose(77, 3000), seed)),
                 "title": title,
                 "external_id": f"s-{seed}",
+                "collection": "reviewed",
             },
         ).json()
         for seed, title in enumerate(("The Salt Road", "=A; Ferry"))
@@ -35,14 +36,15 @@ def ids(service: Service) -> list[str]:
 def test_reviews_are_decided_on_in_a_csv_file_and_the_history_tells_it(
     service: Service, ids: list[str], tmp_path: Path
 ) -> None:
-    done = bookprint("reviews", "--url", service.url)
+    of_these = ("--kind", "SAME_PAGINATION", "--collection", "reviewed", "--url", service.url)
+    done = bookprint("reviews", *of_these)
     head, line = (line.split("\t") for line in done.stdout.splitlines())
     cells = dict(zip(head, line, strict=True))
     assert [cells["left_id"], cells["right_id"]] == ids
     assert "titles" in cells["because"]
 
     file = tmp_path / "reviews.csv"
-    assert bookprint("reviews", "--csv", file, "--url", service.url).stdout == ""
+    assert bookprint("reviews", "--csv", file, *of_these).stdout == ""
     with file.open(encoding="utf-8", newline="") as opened:
         [row] = csv.DictReader(opened)
     with file.open("w", encoding="utf-8", newline="") as opened:
@@ -51,7 +53,7 @@ def test_reviews_are_decided_on_in_a_csv_file_and_the_history_tells_it(
         writer.writerow(row | {"verdict": "confirmed", "note": "seen"})
     done = bookprint("decide", "--file", file, "--url", service.url)
     assert (done.returncode, done.stderr) == (0, "Decisions: 1; refused: 0.\n")
-    assert bookprint("reviews", "--json", "--url", service.url).stdout == ""
+    assert bookprint("reviews", "--json", *of_these).stdout == ""
 
     assert bookprint("decide", "s-0", "s-1", "withdrawn", "--url", service.url).returncode == 0
     done = bookprint("decide", "s-0", "s-1", "withdrawn", "--url", service.url)

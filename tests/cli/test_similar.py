@@ -12,20 +12,24 @@ from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from tests.api.library import prose, scanned
-from tests.cli.command_line import Service, bookprint, serving
+from tests.api.service_process import reconcile, serving
+from tests.cli.command_line import bookprint
 
 
 @pytest.fixture
-def own_service(tmp_path: Path) -> Iterator[Service]:
-    with serving(tmp_path / "data") as service:
-        yield service
+def service_url(database_url: str, redis_url: str) -> Iterator[str]:
+    reconcile(database_url, redis_url)
+    with serving(database_url, redis_url) as server:
+        yield server.url
 
 
-def test_similar_books_are_printed_once_vectors_are_computed(own_service: Service, tmp_path: Path) -> None:
-    url, data_dir = ("--url", own_service.url), ("--data-dir", own_service.data_dir)
+def test_similar_books_are_printed_once_vectors_are_computed(
+    service_url: str, database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    url, servers = ("--url", service_url), {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
 
     def post(**book: object) -> str:
-        book_id: str = httpx.post(f"{own_service.url}/v1/books", json=book, timeout=60).json()["id"]
+        book_id: str = httpx.post(f"{service_url}/v1/books", json=book, timeout=60).json()["id"]
         return book_id
 
     book = post(text=prose(1), title="Emma")
@@ -34,7 +38,7 @@ def test_similar_books_are_printed_once_vectors_are_computed(own_service: Servic
     without = bookprint("similar", book, *url)
     assert (without.returncode, without.stdout) == (1, "")
     assert "reindex --vectors" in without.stderr
-    computed = bookprint("reindex", "--vectors", *data_dir)
+    computed = bookprint("reindex", "--vectors", **servers)
     assert computed.stdout == "2 books have got vectors\n", computed.stderr
     lonely = bookprint("similar", book, *url)
     assert lonely.stdout == "similarity\ttitle\tauthors\tid\n"
@@ -48,7 +52,7 @@ def test_similar_books_are_printed_once_vectors_are_computed(own_service: Servic
         "authors": ["Austen, Jane", "Somebody Else"],
     }
     file.write_text(json.dumps(line), encoding="utf-8")
-    ingested = bookprint("ingest", file, *data_dir, BOOKPRINT_VECTORS="on")
+    ingested = bookprint("ingest", file, BOOKPRINT_VECTORS="on", **servers)
     assert ingested.returncode == 0, ingested.stderr
     found = bookprint("similar", book, *url)
     [_, row] = found.stdout.splitlines()

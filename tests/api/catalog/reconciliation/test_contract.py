@@ -5,13 +5,10 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from httpx import AsyncClient
-from jsonschema import Draft7Validator
-from referencing import Registry, Resource
-from referencing.jsonschema import DRAFT7
 
 from app.api.reconciliation.answers import (
     ExtensionAnswer,
@@ -20,6 +17,9 @@ from app.api.reconciliation.answers import (
     Suggestions,
 )
 from tests.api.catalog.reconciliation.books import Json, post_novels, send
+
+if TYPE_CHECKING:
+    from jsonschema import Draft7Validator
 
 FOLDER = Path(os.environ.get("BOOKPRINT_CATALOGS", "/nowhere")) / "reconciliation"
 
@@ -37,7 +37,11 @@ def all_examples(sort: str) -> Iterator[Any]:
             yield pytest.param(schema.stem, *example.values, id=example.id)
 
 
-def validator(name: str) -> Draft7Validator:
+def validator(name: str) -> "Draft7Validator":
+    from jsonschema import Draft7Validator  # late, as it takes seconds to load
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT7
+
     schemas = {path.name: json.loads(path.read_text()) for path in (FOLDER / "schemas").glob("*.json")}
     resources = {name: Resource.from_contents(schema, DRAFT7) for name, schema in schemas.items()}
     registry: Registry[Any] = Registry().with_resources(
