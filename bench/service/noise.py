@@ -80,8 +80,9 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         notes=[
             f"{len(works)} works in {len(languages)} languages ({', '.join(languages)}) that are not in the "
             "corpus; the steps of the rule were not chosen on them. The classes of letters in the samples "
-            "were chosen while half of the English ones were at hand, and clean copies of the public ones "
-            "were among the strangers that the rule was judged on. Pairs are made as for `bench relations` "
+            "were chosen while half of the English ones and all of the Arabic ones were at hand, and clean "
+            "copies of the public ones were among the strangers that the rule was judged on. Pairs are made "
+            "as for `bench relations` "
             f"(seeds 1 to 3, {PAIRS} for each rate and seed, from half of the works), without those near the "
             f"line of another relation, from pages of about {PAGE:,} characters; a short text has {SHORT:,} "
             f"characters and {COPIES} copies, all with errors; precision, recall and F1 are means over "
