@@ -32,6 +32,9 @@ _LEAST_LETTERS = 5
 _LIKE = 60
 """Of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading."""
 
+_SAME_PAGE = 0.5
+"""Of the median share of words that two pages agree on: with less they are two other pages."""
+
 _AS_OFTEN = 0.5
 """Numbers count where more of them differ than this share of the rate at which words are misread."""
 
@@ -58,6 +61,8 @@ def changed_lines(left: Content, right: Content, alignment: Alignment) -> float 
     chosen = pairs[np.linspace(0, len(pairs) - 1, min(len(pairs), _PAGES)).astype(np.int64)]
     texts = [each.text.split(PAGE_BREAK) for each in (left, right)]
     aligned = [_AlignedPages.of(_words(texts[0][i]), _words(texts[1][j])) for i, j in chosen.tolist()]
+    least = _SAME_PAGE * np.median([pages.agreement for pages in aligned]) if aligned else 0.0
+    aligned = [pages for pages in aligned if pages.agreement >= least]
     agreed = {word for pages in aligned for word in pages.agreed}
     known = [agreed | _repeated(aligned, side) for side in (0, 1)]
     counts = sum((_counts(pages, known) for pages in aligned), Counter[str]())
@@ -91,6 +96,11 @@ class _AlignedPages:
         bounds = [((step.src_start, step.src_end), (step.dest_start, step.dest_end)) for step in steps]
         agreed = chain.from_iterable(left.words[start:end] for (start, end), _ in bounds)
         return cls((left, right), bounds, list(agreed))
+
+    @property
+    def agreement(self) -> float:
+        """The share of the shorter page's words that both have in one place."""
+        return len(self.agreed) / max(1, min(len(side.words) for side in self.sides))
 
 
 def _words(page: str) -> _Words:
