@@ -36,7 +36,7 @@ if sys.dont_write_bytecode:
 settings.register_profile("bookprint", deadline=None)
 settings.load_profile("bookprint")
 
-from app.embedded import Servers, postgres  # noqa: E402
+from app.embedded import Servers  # noqa: E402
 from app.stores.postgres import connections  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.secret_search import lines_with_secrets  # noqa: E402
@@ -44,9 +44,6 @@ from tests.servers import flushed_redis, fresh_database, migrated_template, scra
 
 # On a busy machine a first connection may take longer than a client would be kept waiting.
 connections._STATEMENT_WAIT = 10.0
-
-# Postgres goes through all its buffers whenever a database is made or dropped.
-postgres._MOST_BUFFERS = postgres._LEAST_BUFFERS
 
 _MOST_PROCESSES = 4
 _BEYOND_CORES = 1  # tests wait for servers now and then

@@ -6,17 +6,18 @@ A test's database is a copy of a migrated template, so it starts empty and costs
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 from uuid import uuid4
 
 import psycopg
 import redis
 from sqlalchemy import make_url
 
-from app.embedded import EmbeddedServers, Servers
+from app.embedded import EmbeddedServers, Servers, postgres
 from tests.secret_search import DATABASE_PASSWORD
 
 _ROOM = 4_000_000_000  # bytes
@@ -42,7 +43,12 @@ def session_servers(data_dir: Path) -> Iterator[Servers]:
     redis_url = os.environ.get("REDIS_URL") or None
     if redis_url is not None:
         _insist_on_empty(redis_url)
-    with EmbeddedServers(data_dir, database_url=database_url, redis_url=redis_url) as servers:
+    with ExitStack() as stack:
+        # Postgres goes through all its buffers whenever a database is made or dropped.
+        with patch.object(postgres, "_MOST_BUFFERS", postgres._LEAST_BUFFERS):
+            servers = stack.enter_context(
+                EmbeddedServers(data_dir, database_url=database_url, redis_url=redis_url)
+            )
         yield servers
 
 
