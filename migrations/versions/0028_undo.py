@@ -18,8 +18,8 @@ def upgrade() -> None:
             SELECT max(e.sequence) FROM opinions e
             WHERE (e.left_id, e.right_id) = (opinions.left_id, opinions.right_id)
                 AND e.sequence < opinions.sequence AND e.outcome = 'counts'
-                AND (e.verdict, e.kind, e.name)
-                    IS NOT DISTINCT FROM (verdict_before, kind_before, name_before)
+                AND (e.verdict, e.kind, e.name) IS NOT DISTINCT FROM
+                    (opinions.verdict_before, opinions.kind_before, opinions.name_before)
         )
         WHERE verdict_before IS NOT NULL
         """

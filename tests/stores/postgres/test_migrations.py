@@ -56,6 +56,36 @@ def test_a_library_with_books_keeps_its_samples(database_url: str, books: str, s
     engine.dispose()
 
 
+def test_opinions_keep_what_was_before_them(database_url: str) -> None:
+    engine, config = sa.create_engine(database_url), connections._config()
+    columns = (
+        "left_id, right_id, author, name, verdict, kind, outcome, verdict_before, kind_before, name_before"
+    )
+    pair = "'00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'"
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0027")
+        for values in (
+            "'k1', 'Ann', 'rejected', 'UNRELATED', 'counts', NULL, NULL, NULL",
+            "'k2', 'Ben', 'kind', 'SAME_TEXT', 'counts', 'rejected', 'UNRELATED', 'Ann'",
+            "'k2', 'Ben', 'withdrawn', NULL, 'withdrawn', 'kind', 'SAME_TEXT', 'Ben'",
+        ):
+            connection.execute(sa.text(f"INSERT INTO opinions ({columns}) VALUES ({pair}, {values})"))
+        connection.commit()
+        earlier = connection.execute(sa.text(f"SELECT {columns} FROM opinions ORDER BY sequence")).all()
+        command.upgrade(config, "head")
+        first, second, third = connection.execute(
+            sa.text("SELECT sequence, before FROM opinions ORDER BY sequence")
+        ).all()
+        assert [first.before, second.before, third.before] == [None, first.sequence, second.sequence]
+        command.downgrade(config, "0027")
+        assert (
+            connection.execute(sa.text(f"SELECT {columns} FROM opinions ORDER BY sequence")).all() == earlier
+        )
+        connection.commit()
+    engine.dispose()
+
+
 async def test_bytes_that_are_compressed_already_are_not_compressed_again(database_url: str) -> None:
     stored = SQL("""
         SELECT attrelid::regclass::text AS name FROM pg_attribute
