@@ -91,7 +91,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
                 break
             print(f"  {steps[-1]}", flush=True)
     print(f"  {ended or 'Nothing was left out.'}", flush=True)
-    return _section(steps, ended)
+    return _section(steps, most, ended)
 
 
 def fitting(books: int, *, redis: float, postgres: float, memory: int, disk: int) -> int:
@@ -146,7 +146,7 @@ def _shares(process: psutil.Process) -> int:
         return 0
 
 
-def _section(steps: Sequence[_Step], ended: str) -> Section:
+def _section(steps: Sequence[_Step], most: int, ended: str) -> Section:
     rows = [[*astuple(step)] for step in steps]
     ratios = [
         [
@@ -157,7 +157,7 @@ def _section(steps: Sequence[_Step], ended: str) -> Section:
     ]
     return Section(
         title="Growth with the library",
-        command="python -m bench growth --books 10000000 --data DIR",
+        command=f"python -m bench growth --books {most} --data DIR",
         tables=[
             Table(
                 [

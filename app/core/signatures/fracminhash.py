@@ -6,8 +6,8 @@ compared below the lower of their limits, where each sample is complete.
 
 What is hashed are word shingles, or grams of folded letters (`app.core.text.folding`): runs of 20 letters
 (of 18 Arabic ones where these have classes), or of eight Han and the like, which an error in ten letters
-leaves whole one time in eight. A gram's hash is
-mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
+leaves whole one time in eight. A gram's hash is mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols,
+B = SHINGLE_BASE.
 """
 
 from collections.abc import Callable
