@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS, NO_DISTANCE, Words, distances, rows_within, words
-from app.core.index.records import FLAT_RECORD, IDENTIFIED, LIST_BITS, Hits
+from app.core.index.records import FLAT_RECORD, IDENTIFIED, LIST_BITS, NO_SAMPLE, SIGNED, Hits
 
 _SAMPLED = 4096
 
@@ -29,6 +29,10 @@ class FlatIndex:
         self._signed = records["signed"].copy()
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
         """The entries in each bucket of each band, (8, 65536)."""
+        self.unsampled = 0
+        """Entries with a fingerprint and no sample, those that are identifiers alone left out."""
+        self._identified = 0
+        self._unsampled_ids: NDArray[np.uint64] | None = None  # None: not known since one came or went
         self._count(self._signed.nonzero()[0], 1)
 
     @property
@@ -39,7 +43,7 @@ class FlatIndex:
     @property
     def has_identified(self) -> bool:
         """Whether any entry is an identifier alone."""
-        return bool((self._signed[: self._size] == IDENTIFIED).any())
+        return self._identified > 0
 
     @property
     def posting_lists(self) -> int:
@@ -82,6 +86,14 @@ class FlatIndex:
         rows = np.flatnonzero(self._signed[: self._size] == IDENTIFIED)
         near = distances(bits, self._words(rows))
         return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
+
+    def unsampled_within(self, bits: bytes, d: int) -> Hits:
+        """The entries counted as `unsampled` at Hamming distance at most d."""
+        if not self.unsampled:
+            return Hits.none()
+        if self._unsampled_ids is None:
+            self._unsampled_ids = self._entry_ids[: self._size][self._are_unsampled(slice(self._size))]
+        return self.among(self._unsampled_ids, bits, d)
 
     def among(self, entry_ids: NDArray[np.uint64], bits: bytes, d: int) -> Hits:
         """Those of these entries, which ascend, that lie at Hamming distance at most d."""
@@ -137,7 +149,14 @@ class FlatIndex:
         chosen = slice(self._size) if rows is None else rows
         return self._high[chosen], self._low[chosen]
 
+    def _are_unsampled(self, rows: NDArray[np.intp] | slice) -> NDArray[np.bool_]:
+        return np.asarray((self._signed[rows] == SIGNED) & (self._levels[rows] == NO_SAMPLE))
+
     def _count(self, rows: NDArray[np.intp], step: int) -> None:
+        self._identified += step * int(self.identified(rows).sum())
+        if unsampled := int(self._are_unsampled(rows).sum()):
+            self.unsampled += step * unsampled
+            self._unsampled_ids = None
         bands = np.stack(self._words(rows), axis=1).view(">u2").astype(np.intp)
         for band, sizes in enumerate(self.bucket_sizes):
             if len(rows) == 1:

@@ -42,6 +42,9 @@ LAST_DISTANCE = 129
 
 _LAST_RANK = 1 << 30
 
+_FEW_UNSAMPLED = 1 / 32
+"""Of all entries, those without a sample up to which each of them is compared sooner than all are."""
+
 _FEWEST = 0.95
 """A book's words by its length code are at least this share of its shingles."""
 
@@ -89,10 +92,19 @@ def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: Flat
 
 
 def plan_candidates(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
-    """The plan for every entry that may be related, be it only by a small part of either book."""
+    """The plan for every entry that may be related, be it only by a small part of either book.
+
+    Beyond the distance that suffices alone, books with samples must share hashes, which the posting list
+    shows. The few without are compared one by one.
+    """
     plan = Plan()
     if query.fingerprint is not None:
-        plan = plan_range(query.fingerprint, suite, VERIFICATION.distance_unsampled, flat)
+        is_narrow = (
+            query.sample is not None and flat is not None and flat.unsampled <= _FEW_UNSAMPLED * flat.size
+        )
+        rule = VERIFICATION
+        distance = rule.distance_alone if is_narrow else rule.distance_unsampled
+        plan = plan_range(query.fingerprint, suite, distance, flat)
     if query.sample is not None:
         require_same_recipe(query.sample.recipe, suite.sample)
         plan = replace(plan, sample=sample_posting(query.sample.hashes))
@@ -114,7 +126,11 @@ def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Propose
     Of two books one of which is an identifier alone, `within_reach` proposes.
     """
     sampled = entries_sharing(read.sample, plan.sample.tags)
-    found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
+    close = near(plan, read).entry_ids
+    if plan.bits is not None and plan.distance < VERIFICATION.distance_unsampled:
+        unsampled = read.flat.unsampled_within(plan.bits, VERIFICATION.distance_unsampled)
+        close = np.union1d(close, unsampled.entry_ids)
+    found = np.union1d(close, sampled.at_least(VERIFICATION.min_shared))
     rows = read.flat.rows(found)
     entry_ids = read.flat.entry_ids(rows)
     candidates = Candidates(

@@ -71,7 +71,8 @@ VERIFICATION = Verification(
     # Books of one language and one size share two hashes by chance more often than any other number.
     compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
 )
-"""Near-duplicates lie within `distance_unsampled` bits or share `min_shared` hashes: so they are found."""
+"""Near-duplicates share `min_shared` hashes or lie within `distance_alone` bits, `distance_unsampled` where
+either has no sample: so they are found."""
 
 
 def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:

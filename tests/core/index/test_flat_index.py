@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.core.index.flat_index import FlatIndex
-from app.core.index.records import FLAT_RECORD, NO_SAMPLE
+from app.core.index.records import FLAT_RECORD, IDENTIFIED, NO_SAMPLE, SIGNED
 
 
 def records(rng: np.random.Generator, entry_ids: list[int]) -> np.ndarray:
@@ -91,6 +91,29 @@ def test_what_is_dropped_is_found_no_more_and_can_come_back(made: np.ndarray) ->
     assert flat_index.rows(np.array([entry_id], dtype=np.uint64)).size == 0
     flat_index.put(gone)
     assert entry_id in flat_index.within(bits, 0).entry_ids
+
+
+def test_entries_without_a_sample_are_known_as_they_come_and_go(made: np.ndarray) -> None:
+    made["level"][::7] = NO_SAMPLE
+    made["signed"][3::70] = IDENTIFIED
+    bits = made[7]["bits"].tobytes()
+    whole, grown = FlatIndex(made), FlatIndex()
+    for record in made:
+        grown.put(record)
+        grown.unsampled_within(bits, 9)
+    for record in made[:1000]:
+        whole.drop(int(record["entry_id"]))
+        grown.drop(int(record["entry_id"]))
+    rest = made[1000:]
+    unsampled = rest[(rest["signed"] == SIGNED) & (rest["level"] == NO_SAMPLE)]
+    assert unsampled.size > 100
+    for flat_index in (whole, grown):
+        assert flat_index.unsampled == unsampled.size
+        assert pairs(flat_index.unsampled_within(bits, 9)) == brute_force(unsampled, bits, 9) != []
+        assert flat_index.has_identified
+        for record in rest[rest["signed"] == IDENTIFIED]:
+            flat_index.drop(int(record["entry_id"]))
+        assert not flat_index.has_identified
 
 
 def test_rows_are_found_by_entry_id(made: np.ndarray) -> None:

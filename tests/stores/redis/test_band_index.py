@@ -9,6 +9,7 @@ from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from app.core.index import fingerprints as planning
 from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
 from app.core.matching.search import Proposed, plan_candidates, proposed
+from app.core.matching.verification import evidence_of_each, is_near_duplicate
 from app.core.model import Entry, Fingerprint
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
@@ -249,6 +250,22 @@ async def test_books_are_found_by_shared_text_without_fingerprints(index: BandIn
     query = Entry(0, None, first.minhash, first.sample)
     assert (await near_duplicates(index, query)).entry_ids.tolist() == [1, 2]
     assert (await near_duplicates(index, Entry(0, None, None))).size == 0
+
+
+@pytest.mark.parametrize("every", [40, 3], ids=["few", "many"])
+async def test_books_without_samples_are_found_as_the_rule_says(index: BandIndex, every: int) -> None:
+    rng = np.random.default_rng(21)
+    entries = [
+        replace(entry, sample=None) if entry.entry_id % every == 0 else entry for entry in family(rng, 800)
+    ]
+    await index.insert(entries)
+    farther = 0
+    for query in [*entries[every - 1 :: every][:30], *entries[every::every][:30]]:
+        pairs_of_it = list(zip(entries, evidence_of_each(query, entries), strict=True))
+        expected = {other.entry_id for other, each in pairs_of_it if is_near_duplicate(each)}
+        assert {*(await near_duplicates(index, query)).entry_ids.tolist()} == expected
+        farther += sum(each.distance > 15 for other, each in pairs_of_it if other.entry_id in expected)
+    assert farther
 
 
 @on_cluster_too
