@@ -34,8 +34,10 @@ _ROOM = 5 * 2**30
 """Memory beside the index: signatures of a rebuild, buffers of Postgres, processes."""
 _ROW = 4 * 31
 """Bytes a book of the flat index in an API process, two workers and the process that builds the index."""
-_DISK_SHARE = 0.8
-"""Of the disk, for tables; their log takes some more while they are written."""
+_LOG = 2 * 2**30
+"""Bytes that Postgres's log takes while tables are written."""
+_POSTINGS = 256 * 8
+"""Bytes a book of the temporary files in which a rebuild sorts the postings of samples."""
 _LEAST = 2**28
 """Memory that Valkey gets in any case."""
 _SERVERS = ("postgres", "valkey-server")
@@ -97,7 +99,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 def fitting(books: int, *, redis: float, postgres: float, memory: int, disk: int) -> int:
     """As many of these books as fit, by the bytes that one takes; whole batches if not all."""
     by_memory = (memory - _ROOM) / (redis + _ROW)
-    by_disk = _DISK_SHARE * disk / postgres
+    by_disk = (disk - _LOG) / (postgres + _POSTINGS)
     least = max(0, min(by_memory, by_disk))
     return books if least >= books else int(least) // BATCH * BATCH
 
