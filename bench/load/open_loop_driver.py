@@ -223,15 +223,17 @@ def _drive(
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     connections = sum(stream.connections for stream in streams)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, connections + _OTHER_FILES), most))
+    # Made before the connections, so that `select` takes its descriptor.
+    selector = selectors.DefaultSelector()
+    # Nothing falls due while thousands of connections are made.
+    sockets = [[_connected(address) for _ in range(stream.connections)] for stream in streams]
     began = time.perf_counter() + 0.1
     counted_from, end = began + warm_up, began + warm_up + seconds
     running = []
-    # Made before the connections, so that `select` takes its descriptor.
-    selector = selectors.DefaultSelector()
     for number, stream in enumerate(streams):
         moments = random.Random(_SEED + number) if number else None
         state = _StreamState(stream, Outcome(stream.name, counted_from, end), began, moments)
-        state.free = [_connect(address, state) for _ in range(stream.connections)]
+        state.free = [_Connection(address, each, state) for each in sockets[number]]
         running.append(state)
     busy: set[_Connection] = set()
     while True:
@@ -271,10 +273,6 @@ def _drive(
         connection.stream.outcome.give_up([connection.due], now)
         connection.socket.close()
     return [state.outcome for state in running]
-
-
-def _connect(address: tuple[str, int], stream: _StreamState) -> _Connection:
-    return _Connection(address, _connected(address), stream)
 
 
 def _connected(address: tuple[str, int]) -> socket.socket:

@@ -28,13 +28,14 @@ from bench.load.loaded_service import lookups, served, server_processes
 from bench.load.open_loop_driver import Outcome, Request, Stream, drive, post
 from bench.service.service_process import Service, await_jobs, processor_seconds
 
-_BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 2.0
+_BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 3.0
 _PROCESSES = (1, 2)
 _CLIENTS = (8, 32, 128, 512)
 _SHARES = (0.5, 1.0, 2.0, 4.0)
 _CALM = _SHARES[0]
 _POSTING = 2  # clients that find the load of posts, of which half comes beside lookups
-_CONNECTIONS = 3_000  # of a flood; each has one request under way
+_CONNECTIONS, _FOR_POSTS = 6_000, 500  # of a flood: more than requests wait, as each has one under way
+_WARM_UP, _FLOOD_WARM_UP = 1.0, 6.0  # seconds; a flood is measured once as many wait as ever will
 _REST_SECONDS = 5.0
 _TEXTS, _CHARACTERS = 240, 120_000
 _SEED = 23
@@ -104,7 +105,8 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
             f"{library.books:,} books. Driver, API, workers, Postgres and Valkey share the machine. Clients "
             f"ask again once they are answered. Shares are of what {_CLIENTS[0]} clients get answered. "
             f"Beside lookups come half the posts that {_POSTING} clients get answered, of {_CHARACTERS:,} "
-            f"characters. Requests come over {_CONNECTIONS:,} connections. Processor time is that of the "
+            f"characters. Requests come over {_CONNECTIONS:,} connections, and floods are measured from "
+            f"{_FLOOD_WARM_UP:g} s after their beginning. Processor time is that of the "
             "service and its servers for each answer that is no refusal, posts beside it included."
         ],
     )
@@ -136,13 +138,17 @@ class _Loads:
                 self._measure(f"{clients} clients", self._asked(None, clients))
             load = self.answers[f"{_CLIENTS[0]} clients"].rounds[number].rate
             for share in _SHARES:
-                self._measure(f"{share:g} of that", self._asked(share * load))
+                self._measure(f"{share:g} of that", self._asked(share * load), warm_up=_warm_up(share))
                 if share > 1:
                     name = f"{_CALM:g}, {_REST_SECONDS:g} s after {share:g}"
                     self._measure(name, self._asked(_CALM * load), warm_up=_REST_SECONDS)
             for share in _SHARES:
-                beside = _once(books, int(posts * (self.seconds + 1)), rate=posts)
-                self._measure(f"{share:g} beside posts", self._asked(share * load), beside)
+                warm_up = _warm_up(share)
+                beside = _once(
+                    books, int(posts * (self.seconds + warm_up)), rate=posts, connections=_FOR_POSTS
+                )
+                name = f"{share:g} beside posts"
+                self._measure(name, self._asked(share * load), beside, warm_up=warm_up)
 
     def table(self, caption: str) -> Table:
         """A row for each load."""
@@ -155,7 +161,7 @@ class _Loads:
         headers += ["median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms", "processor, ms"]
         return Table(headers, rows, caption)
 
-    def _measure(self, name: str, *streams: Stream, warm_up: float = 1.0) -> None:
+    def _measure(self, name: str, *streams: Stream, warm_up: float = _WARM_UP) -> None:
         before = sum(processor_seconds(*self.processes).values())
         outcomes = drive(self.service.address, streams, seconds=self.seconds, warm_up=warm_up)
         spent = sum(processor_seconds(*self.processes).values()) - before
@@ -167,6 +173,10 @@ class _Loads:
 
     def _asked(self, rate: float | None, connections: int = _CONNECTIONS) -> Stream:
         return lookups(self.library, self.query, rate=rate, connections=connections)
+
+
+def _warm_up(share: float) -> float:
+    return _FLOOD_WARM_UP if share > 1 else _WARM_UP
 
 
 def _spread(values: Sequence[float], digits: int) -> str:
@@ -186,10 +196,9 @@ def _posts() -> Iterator[Request]:
         yield post("/v1/books", f'{{"text":"Printing {number} of {now}. '.encode(), endings[number % _TEXTS])
 
 
-def _once(books: Iterator[Request], count: int, **options: float) -> Stream:
-    connections = int(options.get("connections", _CONNECTIONS))
+def _once(books: Iterator[Request], count: int, *, connections: int, rate: float | None = None) -> Stream:
     taken = list(itertools.islice(books, count))
-    return Stream("posts", taken, connections=connections, rate=options.get("rate"), once=True)
+    return Stream("posts", taken, connections=connections, rate=rate, once=True)
 
 
 def lost(url: str, ids: Sequence[str]) -> int:
