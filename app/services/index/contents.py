@@ -5,15 +5,17 @@ posting list is made in parts, which lie in temporary files until it is their tu
 """
 
 import asyncio
+import errno
 import sys
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.errors import Unavailable
 from app.core.index.fingerprints import BANDS
 from app.core.index.packing import (
     EntryColumns,
@@ -45,7 +47,7 @@ _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
 _SAMPLE_ROW = 2400
-"""Bytes that one entry's sample takes while a part is sorted, about."""
+"""Bytes that one entry's sample takes in temporary files, and while a part is sorted, at most."""
 
 _POSTED = np.dtype([("address", "<u4"), ("record", "<u4")])
 """One posting and the address of its bucket."""
@@ -126,7 +128,7 @@ class ExpectedIndex:
     async def samples(self) -> AsyncIterator[BucketList]:
         """The posting list of FracMinHash, in parts, each of some buckets in a row."""
         recipe, parts = self._index.suite.sample, self._sample_parts
-        with ExitStack() as stack:
+        with _told_of_full_disk(self.size), ExitStack() as stack:
             files = [stack.enter_context(SpooledTemporaryFile(_ROOM // parts)) for _ in range(parts)]
             async for entry_ids, hashes in self._signatures.read_sample_hashes(
                 self._columns.entry_ids, recipe
@@ -144,6 +146,19 @@ class ExpectedIndex:
                 file.close()
                 packed = await asyncio.to_thread(packed_buckets, posted["address"], posted["record"])
                 yield BucketList(bucket_keys(recipe, packed.addresses), packed, POSTING_BYTES, POSTING_CAP)
+
+
+@contextmanager
+def _told_of_full_disk(entries: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Unavailable(
+            f"The folder for temporary files, {gettempdir()}, is full. An index of {entries:,} books takes "
+            f"up to {_SAMPLE_ROW * entries / 1e9:.1f} GB there. Let TMPDIR name one with as much room."
+        ) from exc
 
 
 @dataclass(slots=True)

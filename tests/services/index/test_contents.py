@@ -1,7 +1,10 @@
 """The index as it should be, made from Postgres."""
 
+from io import FileIO
+
 import pytest
 
+from app.core.errors import Unavailable
 from app.core.model import Submission
 from app.core.text.content import content_from_text
 from app.wiring import Services
@@ -24,3 +27,16 @@ async def test_posting_list_in_parts_is_the_one_that_is_made_at_once(
     assert len(lists) == 8 + 5 + 1  # bands, parts, the flat index
     assert report.clean
     assert report.records > 6 * (8 + 100 + 1)
+
+
+async def test_a_full_folder_for_temporary_files_is_told_and_the_index_built_later(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await services.ingest.post(Submission(content=content_from_text(prose(7))), actor=ACTOR)
+    name = "app.services.index.contents.SpooledTemporaryFile"
+    with monkeypatch.context() as full:
+        full.setattr(name, lambda most: FileIO("/dev/full", "w"))
+        with pytest.raises(Unavailable, match=r"temporary files, .* is full. .* 1 books .* TMPDIR"):
+            await services.upkeep.rebuild()
+    await services.upkeep.catch_up()
+    assert (await services.upkeep.verify(lambda done, total: None)).clean
