@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,12 +63,13 @@ def main() -> None:
 def _lower_priority() -> None:
     """Give the API priority where both want to compute."""
     os.nice(_NICENESS)
-    if hasattr(os, "SCHED_IDLE"):
-        # To Linux a core that computes nothing else is free, so the API and its servers are put there at once.
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     # Where Linux weighs sessions against each other, niceness counts only within one.
     with suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
+    # To Linux a core that computes nothing else is free, so the API and its servers are put there at once.
+    if sys.platform == "linux":
+        with suppress(OSError):  # a container may forbid it
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """`bookprint jobs` on a running service."""
 
+import os
 import re
 import time
 
@@ -68,9 +69,14 @@ def test_workers_of_serve_give_way_to_the_api(service: Service) -> None:
     deadline = time.monotonic() + 20
     while True:
         workers = [process for process in service.family() if _is(process, "worker 1")]
-        if workers and all(process.nice() == 19 for process in workers):
+        if workers and all(_gives_way(process) for process in workers):
             break
         assert time.monotonic() < deadline
         time.sleep(0.1)
     [api] = [process for process in service.family() if _is(process, "api 1")]
     assert api.nice() == psutil.Process().nice()
+    assert os.sched_getscheduler(api.pid) == os.SCHED_OTHER
+
+
+def _gives_way(worker: psutil.Process) -> bool:
+    return worker.nice() == 19 and os.sched_getscheduler(worker.pid) == os.SCHED_IDLE
