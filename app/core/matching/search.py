@@ -126,11 +126,10 @@ def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Propose
     Of two books one of which is an identifier alone, `within_reach` proposes.
     """
     sampled = entries_sharing(read.sample, plan.sample.tags)
-    close = near(plan, read).entry_ids
+    found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
     if plan.bits is not None and plan.distance < VERIFICATION.distance_unsampled:
         unsampled = read.flat.unsampled_within(plan.bits, VERIFICATION.distance_unsampled)
-        close = np.union1d(close, unsampled.entry_ids)
-    found = np.union1d(close, sampled.at_least(VERIFICATION.min_shared))
+        found = np.union1d(found, unsampled.entry_ids)
     rows = read.flat.rows(found)
     entry_ids = read.flat.entry_ids(rows)
     candidates = Candidates(
