@@ -1,6 +1,7 @@
 """The index as it should be, made from Postgres."""
 
-from io import FileIO
+import errno
+from io import BytesIO
 
 import pytest
 
@@ -29,13 +30,18 @@ async def test_posting_list_in_parts_is_the_one_that_is_made_at_once(
     assert report.records > 6 * (8 + 100 + 1)
 
 
+class FullFile(BytesIO):
+    def write(self, _: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
 async def test_a_full_folder_for_temporary_files_is_told_and_the_index_built_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await services.ingest.post(Submission(content=content_from_text(prose(7))), actor=ACTOR)
     name = "app.services.index.contents.SpooledTemporaryFile"
     with monkeypatch.context() as full:
-        full.setattr(name, lambda most: FileIO("/dev/full", "w"))
+        full.setattr(name, lambda most: FullFile())
         with pytest.raises(Unavailable, match=r"temporary files, .* is full. .* 1 books .* TMPDIR"):
             await services.upkeep.rebuild()
     await services.upkeep.catch_up()
