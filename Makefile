@@ -6,9 +6,9 @@
 VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
-INSTALLED := $(VENV)/.installed
 COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
-	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(ARGS)
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+ADDED := build parquet test check bench research
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench research lock sbom audit clean
@@ -16,32 +16,40 @@ COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-9s%s\n", name, $$0 }'
 
-demo: $(INSTALLED) ## start the service on a small library, post it and find its near-duplicates
+demo: $(VENV)/.run ## start the service on a small library, post it and find its near-duplicates
 	@$(BIN)/bookprint demo $(ARGS)
 
-test: $(INSTALLED) ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
+test: $(VENV)/.test ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not engine and not browser" $(ARGS)
 
-check: $(INSTALLED) ## lint, format, types and the import contract
+check: $(VENV)/.check ## lint, format, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED) ## measure, and write bench/results/*.json and bench/REPORT.md
+bench: $(VENV)/.bench ## measure, and write bench/results/*.json and bench/REPORT.md
 	@$(BIN)/python -m bench $(ARGS)
 
-research: $(INSTALLED) ## repeat the experiments of publications, and write research/results/*.json and research/REPORT.md
+research: $(VENV)/.research ## repeat the experiments of publications, and write research/results/*.json and research/REPORT.md
 	@$(BIN)/python -m research $(ARGS)
 
+# One resolution pins everything, so that no version differs between two locks. requirements-run.lock is what runs; each
+# other lock holds only what its extra adds to it.
 lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
-	$(COMPILE) pyproject.toml --extra build --extra test --extra bench --extra research --extra dev -o requirements.lock
-	$(COMPILE) pyproject.toml --extra build --extra parquet -c requirements.lock -o requirements-run.lock
-	{ sed -n 's/^pyspark-client\(==[^ ]*\).*/pyspark\1/p' requirements.lock; printf 'setuptools\nwheel\n'; } | \
-		$(COMPILE) - -o .ci/requirements-spark.lock
+	cat requirements-*.lock >all.lock
+	$(COMPILE) $(ADDED:%=--extra %) $(ARGS) -o all.lock
+	$(COMPILE) -c all.lock -o requirements-run.lock
+	for extra in $(ADDED); do \
+		$(COMPILE) --extra $$extra -c all.lock -o requirements-$$extra.lock \
+			$$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements-run.lock) || exit; \
+	done
+	{ sed -n 's/^pyspark-client\(==[^ ]*\).*/pyspark\1/p' requirements-test.lock; printf 'setuptools\nwheel\n'; } | \
+		$(COMPILE:pyproject.toml=-) -o .ci/requirements-spark.lock
+	rm all.lock
 
-sbom: $(INSTALLED) ## write sbom.json, the bill of materials of what runs (CycloneDX), from requirements-run.lock
+sbom: $(VENV)/.check ## write sbom.json, the bill of materials of what runs (CycloneDX), from requirements-run.lock
 	@PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible -o sbom.json requirements-run.lock
 
 audit: ## look the pins that run up in the public lists of vulnerabilities (needs the network)
@@ -54,6 +62,12 @@ clean: ## remove the environment and every cache
 	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find app client workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): requirements.lock pyproject.toml tools/make-venv
+$(VENV)/.run: requirements-run.lock requirements-build.lock pyproject.toml tools/make-venv
 	@sh tools/make-venv $(VENV)
+	@touch $@
+
+# the check reads the types of everything, and runs tests of the project's own files
+$(VENV)/.check: requirements-test.lock requirements-bench.lock
+$(VENV)/.%: requirements-%.lock $(VENV)/.run
+	@sh tools/make-venv $(VENV) $(patsubst requirements-%.lock,%,$(filter %.lock,$^))
 	@touch $@

@@ -1,7 +1,7 @@
 """The licences of what an installation runs on.
 
 `python -m tools.licences` writes the table in docs/licences.md. They are read from the metadata of the
-installed distributions that requirements-run.lock names.
+installed distributions that requirements-run.lock and requirements-parquet.lock name.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "licences.md"
-LOCK = ROOT / "requirements-run.lock"
+LOCKS = [ROOT / "requirements-run.lock", ROOT / "requirements-parquet.lock"]
 
 PERMISSIVE = {
     *("0BSD", "Apache Software License", "Apache-2.0", "BSD", "BSD License", "BSD-2-Clause", "BSD-3-Clause"),
@@ -31,8 +31,9 @@ _IN_TEXT = {"pymarc": "BSD-2-Clause"}
 
 
 def locked() -> list[str]:
-    """The distributions that the lock names, in its order."""
-    return sorted(set(re.findall(r"^([\w.-]+)==", LOCK.read_text(encoding="utf-8"), re.MULTILINE)))
+    """The distributions that the locks name, by name."""
+    pinned = "".join(lock.read_text(encoding="utf-8") for lock in LOCKS)
+    return sorted(set(re.findall(r"^([\w.-]+)==", pinned, re.MULTILINE)))
 
 
 def licences() -> dict[str, str]:

@@ -23,7 +23,7 @@ _NOT_PASSED_ON = {
     *("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"),
 }
 _SECONDS_TO_END = 30.0
-_LOCK = "requirements.lock"
+_LOCK = "requirements-run.lock"
 _WHOLE_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
 """Passes SIGTERM on to all that the command has started."""
 

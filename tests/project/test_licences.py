@@ -1,13 +1,15 @@
 """The licences of what runs: listed, and whatever asks for more than a notice is known and explained."""
 
 import re
+import tomllib
 from fnmatch import fnmatch
 
 import pytest
+from packaging.requirements import Requirement
 
-from tools.licences import DOCUMENT, carried, demanding, licences, table
+from tools.licences import DOCUMENT, ROOT, carried, demanding, licences, table
 
-KNOWN = {"certifi", "orjson", "pathspec", "psycopg", "psycopg-binary", "psycopg-pool", "pypdfium2"}
+KNOWN = {"certifi", "orjson", "psycopg", "psycopg-binary", "psycopg-pool", "pypdfium2"}
 """Distributions whose licences are not merely permissive; whoever adds one explains it in the document."""
 
 EXPLAINED = DOCUMENT.read_text(encoding="utf-8").partition("## All")[0]
@@ -15,6 +17,15 @@ EXPLAINED = DOCUMENT.read_text(encoding="utf-8").partition("## All")[0]
 
 def test_every_licence_is_listed_as_it_is_installed() -> None:
     assert DOCUMENT.read_text(encoding="utf-8").endswith(table()), "run `python -m tools.licences`"
+
+
+def test_every_direct_dependency_is_given_a_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    reasons = EXPLAINED.partition("## What each direct dependency is for")[2].partition("\n## ")[0]
+    named = {name.split(" ")[0] for row in re.findall(r"^\| (.+?) \|", reasons, re.M) for name in row.split(", ")}
+    direct = {Requirement(line).name for line in project["dependencies"]}
+    assert direct - named == set(), "say in docs/licences.md what it is for"
+    assert named - direct == {"distribution", "---", "pyarrow"}, "not needed any more"
 
 
 def test_every_licence_is_permissive_or_known() -> None:
