@@ -46,14 +46,24 @@ from tests.servers import flushed_redis, fresh_database, migrated_template, scra
 connections._STATEMENT_WAIT = 10.0
 
 _MOST_PROCESSES = 4
-_BEYOND_CORES = 1  # tests wait for servers now and then
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """The processes of `-n auto`: each starts servers of its own, and named servers serve one."""
     named = any(os.environ.get(name) for name in ("DATABASE_URL", "REDIS_URL"))
-    return 0 if named else min(_MOST_PROCESSES, (os.cpu_count() or 1) + _BEYOND_CORES)
+    return 0 if named else min(_MOST_PROCESSES, os.cpu_count() or 1)
+
+
+_REAL_MATERIAL = ("corpus", "formats", "catalogs")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on real books, files and records are slow ones."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in _REAL_MATERIAL):
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)
