@@ -22,11 +22,12 @@ demo: $(VENV)/.run ## start the service on a small library, post it and find its
 test: $(VENV)/.test ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not engine and not browser" $(ARGS)
 
-check: $(VENV)/.check ## lint, format, types and the import contract
+check: $(VENV)/.check ## lint, format, types, the import contract, and tests of the project's own files and benchmarks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" tests/project tests/bench
 
 bench: $(VENV)/.bench ## measure, and write bench/results/*.json and bench/REPORT.md
 	@$(BIN)/python -m bench $(ARGS)

@@ -75,6 +75,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say what the run has cost in processor time, processes that were waited for included."""
+    if not hasattr(config, "workerinput"):
+        used = os.times()
+        print(f"{used.user + used.system + used.children_user + used.children_system:.0f} CPU-s")
+
+
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
     """The two servers of the session, for tests that make their own databases."""

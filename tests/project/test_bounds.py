@@ -3,6 +3,7 @@
 import re
 import runpy
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,7 @@ def _bound(place: str, document: dict[str, Any]) -> float | None:
     if owner == "settings":
         return float(Settings.model_fields[name].default)
     if "/" in owner:
-        # Read anew: the tests' own module has them wait longer than a client would.
-        return float(runpy.run_path(str(ROOT / "app" / f"{owner}.py"))[name])
+        return float(_constants(owner)[name])
     if owner:
         return _largest(document["components"]["schemas"][owner]["properties"][name])
     found = {
@@ -66,6 +66,12 @@ def _bound(place: str, document: dict[str, Any]) -> float | None:
         if parameter["name"] == name and (bound := _largest(parameter["schema"])) is not None
     }
     return max(found, default=None)
+
+
+@cache
+def _constants(module: str) -> dict[str, Any]:
+    """The names of a module, read anew: the tests' own has them wait longer than a client would."""
+    return runpy.run_path(str(ROOT / "app" / f"{module}.py"))
 
 
 def _largest(schema: dict[str, Any]) -> float | None:
