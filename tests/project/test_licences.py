@@ -22,7 +22,9 @@ def test_every_licence_is_listed_as_it_is_installed() -> None:
 def test_every_direct_dependency_is_given_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     reasons = EXPLAINED.partition("## What each direct dependency is for")[2].partition("\n## ")[0]
-    named = {name.split(" ")[0] for row in re.findall(r"^\| (.+?) \|", reasons, re.M) for name in row.split(", ")}
+    named = {
+        name.split(" ")[0] for row in re.findall(r"^\| (.+?) \|", reasons, re.M) for name in row.split(", ")
+    }
     direct = {Requirement(line).name for line in project["dependencies"]}
     assert direct - named == set(), "say in docs/licences.md what it is for"
     assert named - direct == {"distribution", "---", "pyarrow"}, "not needed any more"
