@@ -11,7 +11,7 @@ COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version
 ADDED := build parquet test check bench research
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench research lock sbom audit clean
+.PHONY: help demo test guards check bench research lock sbom audit clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1  /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "make %-9s%s\n", name, $$0 }'
@@ -21,6 +21,9 @@ demo: $(VENV)/.run ## start the service on a small library, post it and find its
 
 test: $(VENV)/.test ## run the tests against real servers that they start themselves (ARGS="-m slow": the slow ones)
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not engine and not browser" $(ARGS)
+
+guards: $(VENV)/.test ## write anew what tests/guards compares with (ARGS="help schema": of these two alone)
+	@$(BIN)/python -m tests.guards $(ARGS)
 
 check: $(VENV)/.check ## lint, format, types, the import contract, and tests of the project's own files and benchmarks
 	$(BIN)/ruff check .
