@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parent
 
 
 def compare(guard: str, file: str, found: str) -> None:
-    """Fail where the file of a guard holds another text, with the difference and the command that writes it."""
+    """Fail where the file of a guard holds another text; show the difference and the command."""
     path = _FOLDER / file
     if os.environ.get(WRITING):
         path.write_text(found, encoding="utf-8")

@@ -10,6 +10,8 @@ from contextlib import redirect_stdout
 from importlib.metadata import entry_points
 from unittest.mock import patch
 
+import pytest
+
 from tests.guards.recorded import compare
 
 TERMINAL = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
@@ -40,11 +42,10 @@ def _page(command: tuple[str, ...]) -> str:
         patch.object(sys, "argv", ["bookprint", *command, "--help"]),
         patch.object(os, "execv", _run_instead),
         redirect_stdout(io.StringIO()) as output,
+        pytest.raises(SystemExit) as end,
     ):
-        try:
-            run()
-        except SystemExit as end:
-            assert not end.code
+        run()
+    assert not end.value.code
     lines = [_FRAME.sub("", line).rstrip() for line in _COLOUR.sub("", output.getvalue()).splitlines()]
     return "\n".join(line for line in lines if line)
 
