@@ -11,6 +11,7 @@ database by its tools, so they know little of the modules within.
   BOOKPRINT_FORMATS
 - `library`: `library.json`, what a library of 60 made books answers
 
-`make guards` writes all of the files anew, and `make guards ARGS="help schema"` those of two guards. `git diff`
-shows what has changed. A change that nobody meant is a fault; one that was meant is committed with its cause.
+`make guards` writes all of the files anew, and `make guards ARGS="help schema"` those of two guards.
+`git diff` shows what has changed. A change that nobody meant is a fault; one that was meant is committed
+with its cause.
 """
