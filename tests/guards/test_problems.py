@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+import pytest
 import redis
 from httpx import ASGITransport, AsyncClient, Response
 from starlette.exceptions import HTTPException
@@ -137,7 +138,6 @@ REQUESTS: dict[str, Json] = {
         "url": "/v1/books/{0}",
         "json": {"external_id": "book-2"},
     },
-    "content of another book": {"method": "PUT", "url": "/v1/books/{0}/content", "json": {"text": prose(2)}},
     "decision without a form": {"method": "PUT", "url": "/v1/books/{0}/relations/{1}/decision", "json": {}},
     "nothing to confirm": {
         "method": "PUT",
@@ -172,6 +172,7 @@ _SECONDS = re.compile(r"\b\d+ seconds")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+@pytest.mark.timeout(900)  # on a busy machine
 async def test_problems_are_as_recorded(module_database_url: str, module_redis_url: str) -> None:
     urls = {"DATABASE_URL": module_database_url, "REDIS_URL": module_redis_url}
     answers: dict[str, Response] = {}
@@ -187,9 +188,7 @@ async def test_problems_are_as_recorded(module_database_url: str, module_redis_u
         answers["one book too many"] = await client.post("/v1/books", json={"text": prose(9, 50)})
     async with _asking(**urls, BOOKPRINT_AUTH="keys", **KEYS) as client:
         answers["no key"] = await client.get("/v1/books")
-        key = {"Authorization": f"Bearer {ADMIN_KEY}"}
-        await client.get("/v1/books", headers=key)
-        answers["one request too many"] = await client.get("/v1/books", headers=key)
+        answers["one attempt too many"] = await client.get("/v1/books")
     assert [name for name, answer in answers.items() if answer.status_code < 400] == []
     told = {name: _told(answer) for name, answer in answers.items()}
     kinds = [_said(kind) for kind in _kinds(BookprintError)]
@@ -202,7 +201,7 @@ async def test_problems_are_as_recorded(module_database_url: str, module_redis_u
 
 
 NARROW = {"BOOKPRINT_MAX_BODY_BYTES": 2_000, "BOOKPRINT_MOST_WAITING_JOBS": 1}
-KEYS = {"BOOKPRINT_ADMIN_KEY": ADMIN_KEY, "BOOKPRINT_REQUESTS_PER_MINUTE": 1}
+KEYS = {"BOOKPRINT_ADMIN_KEY": ADMIN_KEY, "BOOKPRINT_ATTEMPTS_PER_MINUTE": 1}
 
 
 @asynccontextmanager
