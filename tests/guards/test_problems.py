@@ -49,6 +49,9 @@ RAISED: dict[str, tuple[Any, ...]] = {
     "recipe-mismatch": ("Signatures of two recipes.",),
     "scope-missing": ("ingest",),
     "unavailable": ("Redis does not answer.", 3),
+    "foreign-form": ("https://example.org",),
+    "text-not-kept": (f"The text of book {NOBODY}", "exact"),
+    "too-long-for-binary": ("The record has 120,000 bytes.",),
     "unknown-key": (NOBODY,),
 }
 """Arguments of the errors that no request here provokes, by their kinds."""
@@ -162,11 +165,6 @@ REQUESTS: dict[str, Json] = {
         "url": "/reconcile",
         "data": {"queries": '{"q": {"query": ""}}'},
     },
-    "form of another site": {
-        "method": "POST",
-        "url": "/sign-out",
-        "headers": {"Origin": "http://localhost:1", "Accept": "application/json"},
-    },
 }
 _SECONDS = re.compile(r"\b\d+ seconds")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -207,7 +205,7 @@ KEYS = {"BOOKPRINT_ADMIN_KEY": ADMIN_KEY, "BOOKPRINT_ATTEMPTS_PER_MINUTE": 1}
 @asynccontextmanager
 async def _asking(**variables: Any) -> AsyncIterator[AsyncClient]:
     """A client of the application with these variables, and with a route that raises what its path names."""
-    async with started(Settings(**variables)) as app:
+    async with started(Settings(**variables, BOOKPRINT_LONGEST_WAIT=600, BOOKPRINT_READ_SECONDS=600)) as app:
         app.router.routes.insert(0, Route("/raised/{kind}", _raise))
         transport = ASGITransport(app, raise_app_exceptions=False)
         async with AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
