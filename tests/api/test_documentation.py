@@ -190,17 +190,6 @@ async def test_answers_are_what_the_document_says(services: Services, client: As
         assert [name for name in required if name not in response.headers] == [], operation
 
 
-@pytest.mark.parametrize("path", ["/v1/books", "/v1/lookups"])
-def test_operations_on_books_take_json_and_files(path: str) -> None:
-    content = OPERATIONS["POST", path]["requestBody"]["content"]
-
-    assert set(content) == {"application/json", "multipart/form-data"}
-    form = content["multipart/form-data"]["schema"]
-    assert form["properties"]["file"]["format"] == "binary"  # by which the page shows a button
-    assert (form["required"], form["additionalProperties"]) == (["file"], False)
-    assert "MetadataBody" in str(form["properties"]["metadata"])
-
-
 async def test_example_of_lines_works(client: AsyncClient) -> None:
     [(media_type, body)] = OPERATIONS["POST", "/v1/books:bulk"]["requestBody"]["content"].items()
     lines = body["examples"]["lines"]["value"]

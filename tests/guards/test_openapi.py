@@ -14,8 +14,8 @@ LEAST = 150
 
 
 async def test_the_document_is_as_recorded() -> None:
-    settings = Settings(DATABASE_URL="postgresql://nowhere/none", REDIS_URL="redis://nowhere")
-    async with asking(create_app(settings.model_copy(update={"auth": "keys"}))) as client:
+    nowhere = {"DATABASE_URL": "postgresql://nowhere/none", "REDIS_URL": "redis://nowhere"}
+    async with asking(create_app(Settings(**nowhere, BOOKPRINT_AUTH="keys"))) as client:
         document = (await client.get("/openapi.json")).json()
     compare("openapi", "openapi.json", laid_out(written_once(document)))
 
