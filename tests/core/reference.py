@@ -3,10 +3,15 @@
 It shares no code with app.core but the lists of code points that define the kinds of script.
 """
 
+import json
 import unicodedata
+from base64 import b64encode
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import floor, sqrt
+from pathlib import Path
 
 from tests.vectors.unicode_table import HYPHENS, IGNORABLE, KIND_RANGES, LINE_BREAKS
 
@@ -14,6 +19,8 @@ ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
 BASE = 0x9E3779B97F4A7C15
 SIGN_STEP = 0xD1B54A32D192ED03
+VECTORS = Path(__file__).parents[1] / "vectors"
+PERMUTATIONS = json.loads((VECTORS / "hashes.json").read_text(encoding="utf-8"))["permutations"]
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 
 
@@ -29,6 +36,7 @@ def mix64(h: int) -> int:
     return h ^ h >> 33
 
 
+@cache
 def kind(char: str) -> int:
     for script, ranges in KIND_RANGES.items():
         if any(first <= ord(char) <= last for first, last in ranges):
@@ -36,14 +44,17 @@ def kind(char: str) -> int:
     return ALPHABETIC
 
 
+@cache
 def _dropped(char: str) -> bool:
     return unicodedata.category(char) in ("Cf", "Me") or ord(char) in IGNORABLE
 
 
+@cache
 def _kept(char: str) -> bool:
     return unicodedata.category(char)[0] in "LN" and not _dropped(char)
 
 
+@cache
 def _mark(char: str) -> bool:
     return unicodedata.category(char) in ("Mn", "Mc") and not _dropped(char)
 
@@ -230,11 +241,11 @@ def grams(normal: str, version: int) -> list[int]:
 
 def gram_sample(normal: str, version: int = 2) -> tuple[int, list[int]]:
     """The level and the hashes of a sample of grams, `char20-sample256-v1` or `-v2`."""
-    hashes = set(grams(normal, version))
+    hashes = sorted(set(grams(normal, version)))
     for level in range(254, -1, -1):
-        kept = sorted(h for h in hashes if h < (8 + level % 8) << level // 8 + 29)
-        if len(kept) <= 256:
-            return level, kept
+        count = bisect_left(hashes, (8 + level % 8) << level // 8 + 29)
+        if count <= 256:
+            return level, hashes[:count]
     raise AssertionError("no level keeps so few")
 
 
@@ -275,6 +286,12 @@ def gap_weight(count: int, near: int, window: int, length: int) -> int:
     return floor((near - expected) / sqrt(expected * (1.0 - q) + 1.0) * 1024.0 + 0.5)
 
 
+@cache
+def _sign(cell: int, bits: int) -> str:
+    words = [mix64(((cell + 1) * SIGN_STEP + w) & M64) for w in range((bits + 63) // 64)]
+    return "".join(f"{word:064b}" for word in words)
+
+
 def simhash(
     normal: str, bits: int, lengths: Sequence[int], window: int, min_count: int, min_features: int, gap: bool
 ) -> str | None:
@@ -296,8 +313,7 @@ def simhash(
         return None
     votes = [0] * bits
     for cell, weight in weights.items():
-        words = [mix64(((cell + 1) * SIGN_STEP + w) & M64) for w in range((bits + 63) // 64)]
-        sign = "".join(f"{word:064b}" for word in words)
+        sign = _sign(cell, bits)
         for j in range(bits):
             votes[j] += weight if sign[j] == "1" else -weight
     return f"{int(''.join('1' if v > 0 else '0' for v in votes), 2):0{bits // 4}x}"
@@ -329,3 +345,51 @@ def page_signature(normal: str, lengths: Sequence[int], start: int, end: int) ->
     for _, h in ngrams(normal, lengths, start, end):
         least[h >> 25] = min(h, least.get(h >> 25, M32))
     return [1 + ((least[b] & 0xFFFF) * 255 >> 16) if b in least else 0 for b in range(128)]
+
+
+def tf_fingerprint(normal: str, bits: int) -> str | None:
+    """`tf-simhash<bits>-v1`."""
+    return simhash(normal, bits, (4, 2, 2, 4), 1000, 1, 16, gap=False)
+
+
+def _base64(numbers: Sequence[int], size: int) -> str:
+    return b64encode(b"".join(number.to_bytes(size, "little") for number in numbers)).decode()
+
+
+def signatures(text: str, page_count: int | None) -> dict[str, object]:
+    """What `bookprint sign` prints of a text in NFC."""
+    normal, starts = normal_form(text)
+    fingerprint = simhash(normal, 128, (4, 2, 2, 4), 1000, 3, 32, gap=True)
+    hashes = shingles(normal)
+    level, sample = gram_sample(normal)
+    spans = slices(normal, starts if page_count else windows(normal))
+    pages: list[int] = []
+    for start, end in spans:
+        pages += page_signature(normal, (6, 4, 4, 6), start, end)
+        pages += min(end - start, 65_535).to_bytes(2, "little")
+    document: dict[str, object] = {
+        "fingerprint": fingerprint and {"recipe": "gap-simhash128-v1", "hex": fingerprint},
+        "minhash": None,
+        "pages": {
+            "recipe": "char6-page128-v2",
+            "unit": "page" if page_count else "window",
+            "values": _base64(pages, 1),
+        },
+        "word_count": len(tokens(normal)),
+        "character_count": len(normal),
+        "page_count": page_count,
+        "single_words": single_words(normal),
+    }
+    if hashes:
+        document["minhash"] = {
+            "recipe": "word5-minhash128-v1",
+            "values": _base64(minhash(hashes, PERMUTATIONS["a"], PERMUTATIONS["b"]), 4),
+            "shingle_count": len(set(hashes)),
+        }
+    if sample:
+        document["sample"] = {
+            "recipe": "char20-sample256-v2",
+            "level": level,
+            "hashes": _base64(sample, 8),
+        }
+    return document

@@ -133,7 +133,7 @@ def test_share_of_the_smaller_book_is_estimated_at_any_sizes(name: str) -> None:
 def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     rng = np.random.default_rng(seed)
     query = entry_near(rng, None)
-    others = [entry_near(rng, query) for _ in range(40)]
+    others = [entry_near(rng, query) for _ in range(20)]
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
     sizes, recipe = Sizes.of(query), sample_recipe(DEFAULT_SAMPLE)

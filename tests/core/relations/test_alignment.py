@@ -8,7 +8,8 @@ import pytest
 from app.core.errors import RecipeMismatch
 from app.core.model import PageSignatures
 from app.core.recipe import DEFAULT_PAGES
-from app.core.relations.alignment import Alignment, align
+from app.core.relations import alignment as alignment_module
+from app.core.relations.alignment import MOST_CELLS, Alignment, align
 from tests.core.printed_pages import BLANK, PLATE, Pages, book, matches, read, set_anew, signed
 
 WHOLE = book(60, 1)
@@ -132,23 +133,30 @@ def test_pages_of_another_recipe_are_refused() -> None:
         align(pages, PageSignatures("another", "page", pages.values, pages.lengths))
 
 
-def test_very_long_books_align_in_bounded_memory_and_to_the_page() -> None:
+@pytest.mark.parametrize(
+    ("size", "cells", "most_bytes"),
+    [(1_200, 250_000, 3_000_000), pytest.param(12_000, MOST_CELLS, 90_000_000, marks=pytest.mark.slow)],
+)
+def test_very_long_books_align_in_bounded_memory_and_to_the_page(
+    size: int, cells: int, most_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alignment_module, "MOST_CELLS", cells)
     rng = np.random.default_rng(1)
-    size = 12_000
+    start = size * 7 // 12
     values = rng.integers(1, 256, (size, 128)).astype(np.uint8)
     again = np.where(rng.random(values.shape) < 0.6, values, rng.integers(1, 256, values.shape)).astype(
         np.uint8
     )
     lengths = np.full(size, 1_800, dtype=np.uint16)
     left = PageSignatures(DEFAULT_PAGES, "page", values, lengths)
-    right = PageSignatures(DEFAULT_PAGES, "page", np.concatenate([again[7_000:], again[:7_000]]), lengths)
+    right = PageSignatures(DEFAULT_PAGES, "page", np.concatenate([again[start:], again[:start]]), lengths)
     tracemalloc.start()
     alignment = align(left, right)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 90_000_000
+    assert peak < most_bytes
     assert [(run.left, run.right) for run in alignment.runs] == [
-        ((0, 7_000), (5_000, 12_000)),
-        ((7_000, 12_000), (0, 5_000)),
+        ((0, start), (size - start, size)),
+        ((start, size), (0, size - start)),
     ]
-    assert sorted(matches(alignment)) == [(page, (page + 5_000) % size) for page in range(size)]
+    assert sorted(matches(alignment)) == [(page, (page - start) % size) for page in range(size)]

@@ -86,7 +86,7 @@ def test_words_of_one_page_alone_are_other_words() -> None:
     assert word_differences("", " ") == []
 
 
-@given(st.text(max_size=80), st.text(max_size=80))
+@given(st.text(max_size=40), st.text(max_size=40))
 def test_every_word_is_in_one_passage(this: str, other: str) -> None:
     passages = word_differences(this, other)
     assert "".join(each.this for each in passages).split() == this.split()

@@ -10,19 +10,17 @@ from app.core.errors import RecipeMismatch
 from app.core.signatures import kernels
 from app.core.signatures.simhash import hamming
 from tests.core import reference
-from tests.core.kernel_sets import KERNELS
 
 
 def packed(count: int, near: int) -> np.ndarray:
     return np.array([0, (count << 20) | near], dtype=np.uint64)
 
 
-@pytest.mark.parametrize("name", KERNELS)
 @given(count=st.integers(3, 500_000), share=st.floats(0, 1), length=st.integers(10, 10**8))
-def test_weight_is_that_of_the_formula(name: str, count: int, share: float, length: int) -> None:
+def test_weight_is_that_of_the_formula(count: int, share: float, length: int) -> None:
     near = round(share * (count - 1))
     features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
-    assert KERNELS[name].weigh(packed(count, near), True, 3, 1000, length, features, weights) == 1
+    assert kernels.weigh(packed(count, near), True, 3, 1000, length, features, weights) == 1
     assert features[0] == 1
     assert weights[0] == reference.gap_weight(count, near, 1000, length)
     q = -math.expm1(-count * 1000 / length)
@@ -41,22 +39,20 @@ def test_evenly_spread_ngram_weighs_nothing_and_a_burst_much() -> None:
     assert weights[0] > 20 * 1024
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_rare_ngrams_have_no_say(name: str) -> None:
+def test_rare_ngrams_have_no_say() -> None:
     features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
-    assert KERNELS[name].weigh(packed(2, 1), True, 3, 1000, 10_000, features, weights) == 0
+    assert kernels.weigh(packed(2, 1), True, 3, 1000, 10_000, features, weights) == 0
 
 
-@pytest.mark.parametrize("name", KERNELS)
 @given(
     st.lists(st.tuples(st.integers(0, (1 << 18) - 1), st.integers(-(1 << 30), 1 << 30)), max_size=40),
     st.sampled_from([64, 96, 128, 256]),
 )
-def test_votes_are_sums_of_signed_weights(name: str, chosen: list[tuple[int, int]], bits: int) -> None:
+def test_votes_are_sums_of_signed_weights(chosen: list[tuple[int, int]], bits: int) -> None:
     features = np.array([cell for cell, _ in chosen], dtype=np.uint32)
     weights = np.array([weight for _, weight in chosen], dtype=np.int64)
     votes = np.empty(bits, dtype=np.int64)
-    KERNELS[name].vote(features, weights, votes)
+    kernels.vote(features, weights, votes)
     expected = [0] * bits
     for cell, weight in chosen:
         words = [reference.mix64(((cell + 1) * reference.SIGN_STEP + w) % (1 << 64)) for w in range(4)]

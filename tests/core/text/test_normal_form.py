@@ -10,7 +10,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.normal_form import normalise
 from app.core.text.unicode_table import UNICODE_VERSION, unicode_table
 from tests.core import reference
-from tests.core.kernel_sets import KERNELS, tricky_texts, using
+from tests.core.tricky_texts import tricky_texts
 from tests.vectors import unicode_table as builder
 
 same_unicode = pytest.mark.skipif(
@@ -22,6 +22,7 @@ def normal(text: str) -> str:
     return str(normalise(content_from_text(text)))
 
 
+@pytest.mark.slow
 @same_unicode
 def test_frozen_character_table_is_what_the_builder_makes() -> None:
     table = unicode_table()
@@ -32,17 +33,16 @@ def test_frozen_character_table_is_what_the_builder_makes() -> None:
 
 
 @same_unicode
-@pytest.mark.parametrize("name", KERNELS)
 @given(text=tricky_texts())
-def test_normal_form_is_that_of_the_rules(name: str, text: str) -> None:
+def test_normal_form_is_that_of_the_rules(text: str) -> None:
     content = content_from_text(text)
-    with using(name):
-        normal = normalise(content)
+    normal = normalise(content)
     form, starts = reference.normal_form(content.text)
     assert str(normal) == form
     assert normal.page_starts.tolist() == (starts if content.page_count else [])
 
 
+@pytest.mark.slow
 @same_unicode
 def test_every_single_character_has_the_normal_form_of_the_rules() -> None:
     chars = [

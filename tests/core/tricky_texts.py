@@ -1,0 +1,25 @@
+"""Texts of characters that the normaliser and the kernels treat in special ways."""
+
+from hypothesis import strategies as st
+
+TRICKY = (
+    "abcxyzAÉÑœŒßẞﬁﬅ½²…-\u00ad\u2010\u2011 \t\n\r\f\v\u2028\u00a0\u3000漢字々〇かなカﾞｶガー\u3099กขั\u0e33ລ"
+    "က\u1039\u0301\u0323\u093f\u0915\u094dאְبَـ한글\u1100\u1161\u11a8ㄱㅏ１٣४\u200d\u200c\ufe0f\ufeffʼΣςΆ'’.#+“”"
+    "\U0001d4b3\U00020000ǅİıK℮№㌀㍿ﷺ´¨=\u0338\u20dd😀"
+)
+
+
+def tricky_texts(max_size: int = 80) -> st.SearchStrategy[str]:
+    """Texts of characters that the normaliser treats in special ways, after a letter."""
+    snippets = st.lists(st.sampled_from(TRICKY), min_size=1, max_size=12, unique=True)
+    text = snippets.flatmap(lambda chars: st.text(st.sampled_from(chars), max_size=max_size))
+    characters = st.characters(exclude_categories=("Cs", "Cn"), exclude_characters="\0")
+    any_text = st.text(characters, max_size=max_size)
+    return st.one_of(text, any_text).map(lambda text: "a" + text)
+
+
+def repeated_texts() -> st.SearchStrategy[str]:
+    """Longer texts, made by repeating spans."""
+    return st.lists(st.tuples(tricky_texts(30), st.integers(1, 40)), min_size=1, max_size=6).map(
+        lambda spans: " ".join(text * times for text, times in spans)
+    )
