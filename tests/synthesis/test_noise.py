@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from rapidfuzz.distance import Levenshtein
 
 from app.synthesis.noise import (
     MERGERS,
@@ -14,20 +15,11 @@ from app.synthesis.noise import (
 TEXT = "The burning of the mill was told in every inn. Nobody had seen it, and all knew more! Why? " * 60
 
 
-def edit_distance(a: str, b: str) -> int:
-    row = list(range(len(b) + 1))
-    for i, left in enumerate(a, 1):
-        diagonal, row[0] = row[0], i
-        for j, right in enumerate(b, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (left != right))
-    return row[-1]
-
-
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.15])
 def test_error_rate_is_edit_distance_over_length(rate: float) -> None:
     rng = np.random.default_rng(3)
     texts = [TEXT[start : start + 900] for start in range(0, 3600, 450)]
-    distance = sum(edit_distance(text, corrupt(text, rate, rng)) for text in texts)
+    distance = sum(Levenshtein.distance(text, corrupt(text, rate, rng)) for text in texts)
     assert distance / sum(map(len, texts)) == pytest.approx(rate, rel=0.25)
 
 
@@ -73,7 +65,7 @@ def test_pages_are_read_as_their_join_is() -> None:
     noisy = corrupt_pages(pages, 0.05, np.random.default_rng(2))
     assert "".join(noisy) == corrupt(TEXT[:1500], 0.05, np.random.default_rng(2))
     for page, read in zip(pages, noisy, strict=True):
-        assert edit_distance(page, read) <= 0.1 * len(page)
+        assert Levenshtein.distance(page, read) <= 0.1 * len(page)
 
 
 @pytest.mark.parametrize(
