@@ -92,6 +92,7 @@ def _hits(place: Path) -> int:
     return sum(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 def test_sources_at_another_place_take_the_kernels_that_are_kept(unset: Path, tmp_path: Path) -> None:
     keep_kernels()
     hits = []
