@@ -135,7 +135,7 @@ def test_pages_of_another_recipe_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("size", "cells", "most_bytes"),
-    [(1_200, 250_000, 3_000_000), pytest.param(12_000, MOST_CELLS, 90_000_000, marks=pytest.mark.slow)],
+    [(1_200, 250_000, 1_500_000), pytest.param(12_000, MOST_CELLS, 90_000_000, marks=pytest.mark.slow)],
 )
 def test_very_long_books_align_in_bounded_memory_and_to_the_page(
     size: int, cells: int, most_bytes: int, monkeypatch: pytest.MonkeyPatch

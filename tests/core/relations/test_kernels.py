@@ -118,6 +118,7 @@ def test_too_many_chains_for_the_room_are_refused() -> None:
 
 def test_stored_pages_align_without_compiling_anything_once_kernels_are_warm() -> None:
     before = _compiled()
+    assert any(before.values())
     pages = signed(book(12, 4))
     stored = from_records(page_recipe(pages.recipe), pages.unit, to_records(pages))
     assert matches(align(pages, stored)) == [(page, page) for page in range(12)]
