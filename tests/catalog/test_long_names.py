@@ -14,8 +14,8 @@ from app.core.model import Metadata
 from app.core.text.names import folded, folded_words, main_title, name_keys, surname
 
 LENGTH = 100_000
-SECONDS = 0.5
-"""What grows with the square of the length takes minutes."""
+SECONDS = 2.0
+"""Seconds of processor time; what grows with the square of the length takes minutes."""
 
 NAMES = {
     "blanks": f"a{' ' * LENGTH}x",
