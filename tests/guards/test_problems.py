@@ -167,7 +167,7 @@ REQUESTS: dict[str, Json] = {
     },
 }
 _SECONDS = re.compile(r"\b\d+ seconds")
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=request )[0-9a-f]{32}")
 
 
 @pytest.mark.timeout(900)  # on a busy machine
