@@ -58,8 +58,11 @@ async def test_the_answers_of_a_made_library_are_as_recorded(
     names = {book_id.replace("-", ""): name for name, book_id in ids.items()}
     text = _ID.sub(lambda found: _named(found[0], names), json.dumps(_normal(answers), ensure_ascii=False))
     text = _TIME.sub("<time>", text)
+    named: Json = json.loads(text)
+    for row in named["POST /v1/checks"]["lines"]:
+        row["items"].sort(key=str)  # books with one number come in any order
     digest = hashlib.sha256(json.dumps(books, sort_keys=True).encode()).hexdigest()
-    compare("library", "library.json", laid_out({"answers": json.loads(text), "books": digest}))
+    compare("library", "library.json", laid_out({"answers": named, "books": digest}))
 
 
 def _named(found: str, names: Mapping[str, str]) -> str:
