@@ -60,7 +60,8 @@ async def test_the_answers_of_a_made_library_are_as_recorded(
     text = _TIME.sub("<time>", text)
     named: Json = json.loads(text)
     for row in named["POST /v1/checks"]["lines"]:
-        row["items"].sort(key=str)  # books with one number come in any order
+        if row["by"] != "text":  # books with one number come in any order
+            row["items"].sort(key=lambda item: str(item["book_id"]))
     digest = hashlib.sha256(json.dumps(books, sort_keys=True).encode()).hexdigest()
     compare("library", "library.json", laid_out({"answers": named, "books": digest}))
 
