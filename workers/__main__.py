@@ -3,9 +3,6 @@
 import argparse
 import asyncio
 import os
-import sys
-from contextlib import suppress
-from pathlib import Path
 
 import uvloop
 
@@ -14,7 +11,9 @@ from app.logs import configure_logs
 from app.secrets import forget_secrets, take_secrets
 from app.settings import Settings
 
-_NICENESS = 19
+_NICENESS = 5
+"""Niceness of workers: the API has three times their share where both compute, and they get on beside other work."""
+
 _SECONDS_TO_CLOSE = 2.0
 
 
@@ -48,7 +47,7 @@ def main() -> None:
     # Changes are urgent, and delivering them computes nothing. The imports are urgent as well: until a worker
     # is there, nobody mends the index.
     if arguments.only != "changes":
-        _lower_priority()
+        os.nice(_NICENESS)
     forget_secrets()
     parts = PARTS if arguments.only is None else [arguments.only]
 
@@ -58,18 +57,6 @@ def main() -> None:
         asyncio.get_running_loop().call_later(_SECONDS_TO_CLOSE, os._exit, 0)
 
     uvloop.run(live())
-
-
-def _lower_priority() -> None:
-    """Give the API priority where both want to compute."""
-    os.nice(_NICENESS)
-    # Where Linux weighs sessions against each other, niceness counts only within one.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
-    # To Linux a core that computes nothing else is free, so the API and its servers are put there at once.
-    if sys.platform == "linux":
-        with suppress(OSError):  # a container may forbid it
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 if __name__ == "__main__":
