@@ -12,7 +12,7 @@ from app.secrets import forget_secrets, take_secrets
 from app.settings import Settings
 
 _NICENESS = 5
-"""Niceness of workers: the API has three times their share where both compute, and they get on beside other work."""
+"""Niceness of workers: where both compute the API has three times their share, and other work no more."""
 
 _SECONDS_TO_CLOSE = 2.0
 
