@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,8 @@ settings.load_profile("bookprint")
 
 from app.embedded import Servers  # noqa: E402
 from app.stores.postgres import connections  # noqa: E402
+from app.stores.postgres.connections import Database  # noqa: E402
+from tests.open_services import empty  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.secret_search import lines_with_secrets  # noqa: E402
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers  # noqa: E402
@@ -110,6 +112,20 @@ def module_database_url(servers: Servers, template_database: str) -> Iterator[st
     """A migrated database that the tests of one module share."""
     with fresh_database(servers.database_url, template_database) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+async def module_database(module_database_url: str) -> AsyncIterator[Database]:
+    """Connections to the database that the tests of one module share."""
+    async with connections.open_database(module_database_url, 10) as database:
+        yield database
+
+
+@pytest.fixture
+async def emptied_database(module_database: Database) -> Database:
+    """The module's connections, whose database is as empty as a new one."""
+    await empty(module_database)
+    return module_database
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
 """All services of one process with the stores that they work on, which tests look into."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import asdict, dataclass, fields
 
 from app.core.recipe import DEFAULT_SUITE
 from app.settings import Settings
-from app.stores.postgres.connections import Database
+from app.stores.postgres.connections import Connection, Database
 from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
+from app.stores.redis.client import open_client
 from app.stores.redis.indexes import Indexes
+from app.stores.redis.time_windows import TimeWindows
 from app.wiring import Services, Stores, open_stores, services_on
 
 
@@ -43,3 +45,42 @@ async def open_with_stores(settings: Settings) -> AsyncIterator[OpenServices]:
     """As `app.wiring.open_services`, with the stores."""
     async with open_stores(settings) as stores:
         yield with_stores(services_on(stores, settings), stores)
+
+
+@asynccontextmanager
+async def open_on(database: Database, settings: Settings) -> AsyncIterator[OpenServices]:
+    """As `open_with_stores`, on the connections to Postgres that other tests use too."""
+    assert settings.redis_url is not None
+    async with (
+        open_client(settings.redis_url) as client,
+        aclosing(TimeWindows(settings.redis_url)) as windows,
+    ):
+        entries, signatures = EntryStore(database), SignatureQueries(database)
+        stores = Stores(database, entries, signatures, SuiteStore(database), Indexes(client), windows)
+        yield with_stores(services_on(stores, settings), stores)
+
+
+_DELETIONS = """
+SELECT string_agg(format('DELETE FROM %I', relname), '; ' ORDER BY relname) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('alembic_version', 'suites')
+"""
+
+
+async def empty(database: Database) -> None:
+    """Leave a database as the migrations make it, but for the numbers that come next.
+
+    To delete the few rows of a test takes a fiftieth of the time that a new database takes.
+    """
+    async with database.transaction() as connection:
+        # The audit log lets go what is older than it is to be kept.
+        await connection.execute("SET LOCAL bookprint.audit_kept_for = '-1 day'")
+        await connection.execute(await connection.fetchval(_DELETIONS))
+        await _reset_suites(connection)
+
+
+async def _reset_suites(connection: Connection) -> None:
+    await connection.execute("DELETE FROM suites")
+    values = asdict(DEFAULT_SUITE)
+    await connection.execute(
+        f"INSERT INTO suites ({', '.join(values)}, state) VALUES ($1, $2, $3, 'serving')", *values.values()
+    )

@@ -5,15 +5,14 @@ from contextlib import asynccontextmanager
 from itertools import cycle
 
 import pytest
-import pytest_asyncio
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.main import create_app
 from app.settings import Settings
-from app.wiring import Services, open_stores
-from tests.open_services import with_stores
+from app.stores.postgres.connections import Database
+from tests.open_services import OpenServices, open_on
 
 
 @asynccontextmanager
@@ -41,42 +40,50 @@ def asking(app: ASGIApp) -> AsyncClient:
     return AsyncClient(transport=transport, base_url="http://localhost", timeout=60)
 
 
-@pytest.fixture
-def settings(database_url: str, redis_url: str) -> Settings:
-    return Settings(database_url=database_url, redis_url=redis_url)
-
-
-@pytest.fixture
-async def application(settings: Settings) -> AsyncIterator[FastAPI]:
-    async with started(settings) as app:
-        yield app
-
-
-@pytest.fixture
-async def services(application: FastAPI, settings: Settings) -> AsyncIterator[Services]:
-    async with open_stores(settings) as stores:
-        yield with_stores(application.state.services, stores)
-
-
-@pytest.fixture
-async def client(application: FastAPI) -> AsyncIterator[AsyncClient]:
-    async with asking(application) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
 def module_settings(module_database_url: str, module_redis_url: str) -> Settings:
+    """Settings of the module's application."""
     return Settings(database_url=module_database_url, redis_url=module_redis_url)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def module_application(module_settings: Settings) -> AsyncIterator[FastAPI]:
     """One application for the tests of a module, which run in the module's event loop."""
     async with started(module_settings) as app:
         yield app
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def module_client(module_application: FastAPI) -> AsyncIterator[AsyncClient]:
+    """A client for modules whose tests do not mind what others posted."""
     async with asking(module_application) as client:
+        yield client
+
+
+@pytest.fixture
+def settings(module_settings: Settings) -> Settings:
+    """Settings of a test's services; tests that need others of them have a fixture of this name."""
+    return module_settings
+
+
+@pytest.fixture
+async def services(
+    module_application: FastAPI, settings: Settings, redis_url: str, emptied_database: Database
+) -> AsyncIterator[OpenServices]:
+    """Services over an empty catalogue and a whole, empty index, which know nothing of earlier tests."""
+    async with open_on(emptied_database, settings) as services:
+        await services.upkeep.catch_up()
+        module_application.state.services = services
+        yield services
+
+
+@pytest.fixture
+async def application(module_application: FastAPI, services: OpenServices) -> FastAPI:
+    """The module's application, working with `services`."""
+    return module_application
+
+
+@pytest.fixture
+async def client(application: FastAPI) -> AsyncIterator[AsyncClient]:
+    async with asking(application) as client:
         yield client

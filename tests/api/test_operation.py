@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from app.main import create_app
 from app.settings import Settings
-from app.stores.postgres.connections import open_database
 from tests.api.library import prose, scanned
+from tests.open_services import OpenServices
 
 NOWHERE = "127.0.0.1:9"
 
@@ -84,9 +84,9 @@ async def test_ready_names_the_part_that_is_down(
 
 
 async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics_are_read(
-    client: AsyncClient, database_url: str
+    client: AsyncClient, services: OpenServices
 ) -> None:
-    async with open_database(database_url, 1) as database, database.transaction() as connection:
+    async with services.database.transaction() as connection:
         await connection.execute("LOCK TABLE alembic_version")  # the check waits for its own time limit
         asked = [asyncio.create_task(client.get("/health/ready")) for _ in range(200)]
         await asyncio.sleep(0.1)
@@ -167,20 +167,21 @@ async def test_everything_says_503_while_postgres_is_down(redis_url: str) -> Non
         assert [str(counted[labelled(f"bookprint_books{of}")]) for of in ("", "_pending")] == ["nan", "nan"]
 
 
-async def test_metrics_count_requests_by_route_and_status(client: AsyncClient) -> None:
-    text = prose(1)
-    for body in ({"text": text}, {"text": text}, {"text": scanned(text, 1)}, {}):
-        await client.post("/v1/books", json=body)
-    [first, _] = (await client.get("/v1/books")).json()["items"]
-    path = first["links"]["self"]
-    for query in ("?d=7", "?d=9", "?k=3", ""):
-        await client.get(f"{path}/near-duplicates{query}")
-    await client.post("/v1/lookups?k=3", json={"text": text})
-    await client.get("/nothing/here")
-    await client.get("/v1/books/x")
-    await client.request("BREW", "/v1/books")
+async def test_metrics_count_requests_by_route_and_status(settings: Settings, services: OpenServices) -> None:
+    async with application(settings) as client:
+        text = prose(1)
+        for body in ({"text": text}, {"text": text}, {"text": scanned(text, 1)}, {}):
+            await client.post("/v1/books", json=body)
+        [first, _] = (await client.get("/v1/books")).json()["items"]
+        path = first["links"]["self"]
+        for query in ("?d=7", "?d=9", "?k=3", ""):
+            await client.get(f"{path}/near-duplicates{query}")
+        await client.post("/v1/lookups?k=3", json={"text": text})
+        await client.get("/nothing/here")
+        await client.get("/v1/books/x")
+        await client.request("BREW", "/v1/books")
 
-    counted = await samples(client)
+        counted = await samples(client)
 
     def requests(**labels: str) -> float | None:
         return counted.get(labelled("bookprint_request_seconds_count", **labels))

@@ -5,15 +5,18 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.settings import Settings
-from app.wiring import Services
-from tests.open_services import open_with_stores
+from app.stores.postgres.connections import Database
+from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
-async def services(database_url: str, index_url: str) -> AsyncIterator[Services]:
+async def services(
+    emptied_database: Database, module_database_url: str, index_url: str
+) -> AsyncIterator[OpenServices]:
     """Services over an empty catalogue and a whole, empty index."""
-    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
+    settings = Settings(database_url=module_database_url, redis_url=index_url)
+    async with open_on(emptied_database, settings) as services:
         await services.upkeep.catch_up()
         yield services
 

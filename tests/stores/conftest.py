@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.connections import Database, open_database
+from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
@@ -13,9 +13,8 @@ from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    async with open_database(database_url, 4) as database:
-        yield database
+def database(emptied_database: Database) -> Database:
+    return emptied_database
 
 
 @pytest.fixture

@@ -6,12 +6,30 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient
 
-from tests.api.conftest import application, asking, services, settings
-
-__all__ = ["application", "services", "settings"]
+from app.settings import Settings
+from app.wiring import Services, open_stores
+from tests.api.conftest import asking, started
+from tests.open_services import with_stores
 
 OF_BROWSERS = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
 """Header fields that a browser sends with a form of our own pages."""
+
+
+@pytest.fixture
+def settings(database_url: str, redis_url: str) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url)
+
+
+@pytest.fixture
+async def application(settings: Settings) -> AsyncIterator[FastAPI]:
+    async with started(settings) as app:
+        yield app
+
+
+@pytest.fixture
+async def services(application: FastAPI, settings: Settings) -> AsyncIterator[Services]:
+    async with open_stores(settings) as stores:
+        yield with_stores(application.state.services, stores)
 
 
 @pytest.fixture

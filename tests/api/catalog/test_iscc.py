@@ -15,9 +15,9 @@ class TestSwitchedOn:
     """A service that computes Text-Codes."""
 
     @pytest.fixture
-    def settings(self, database_url: str, redis_url: str) -> Settings:
+    def settings(self, module_settings: Settings) -> Settings:
         pytest.importorskip("iscc_lib")
-        return Settings(database_url=database_url, redis_url=redis_url, iscc="on")
+        return module_settings.model_copy(update={"iscc": "on"})
 
     async def test_book_has_the_text_code_of_its_text_and_is_found_by_it(self, client: AsyncClient) -> None:
         text = prose(1)

@@ -31,8 +31,8 @@ def text_of(seed: int) -> str:
 
 
 @pytest.fixture
-def settings(database_url: str, redis_url: str) -> Settings:
-    return Settings(database_url=database_url, redis_url=redis_url, vectors="on")
+def settings(module_settings: Settings) -> Settings:
+    return module_settings.model_copy(update={"vectors": "on"})
 
 
 def vector_of(text: str) -> Vector:
@@ -205,9 +205,8 @@ class TestWithoutVector:
         assert book["links"]["similar"] is None
         assert "50 words" in await self.refused(client, f"{book['links']['self']}/similar")
 
-    async def test_library_without_vectors(self, database_url: str, redis_url: str) -> None:
-        settings = Settings(database_url=database_url, redis_url=redis_url)
-        async with started(settings) as app, asking(app) as client:
+    async def test_library_without_vectors(self, module_settings: Settings, client: AsyncClient) -> None:
+        async with started(module_settings) as app, asking(app) as client:
             assert (await client.get("/v1/map")).json()["items"] == []
             book = await post(client, text=text_of(1))
             detail = await self.refused(client, f"{book['links']['self']}/similar")

@@ -30,10 +30,9 @@ ALLOWED = frozenset({"127.0.0.1", "inside.test"})
 
 
 @pytest.fixture
-def settings(database_url: str, redis_url: str) -> Settings:
-    return Settings(
-        database_url=database_url, redis_url=redis_url, webhook_allow_hosts="127.0.0.1, Inside.test"
-    )
+def settings(module_settings: Settings) -> Settings:
+    urls = {"database_url": module_settings.database_url, "redis_url": module_settings.redis_url}
+    return Settings(**urls, webhook_allow_hosts="127.0.0.1, Inside.test")
 
 
 async def registered(client: AsyncClient, url: str, **fields: Any) -> Json:

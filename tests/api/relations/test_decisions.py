@@ -9,13 +9,12 @@ from httpx import AsyncClient
 
 from app.services.pairs.decisions import NewOpinion
 from app.stores.postgres.audit import Actor
-from app.stores.postgres.connections import open_database
 from app.stores.postgres.pairs.decisions import DecisionStore, HistoryFilter
 from app.stores.postgres.pairs.reviews import ReviewFilter, ReviewQueries
-from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
+from tests.open_services import OpenServices
 from tests.paged_books import pages_of, run_jobs
 
 TEXT = prose(41, 3000)
@@ -24,7 +23,7 @@ A, B, C = (Actor("key", name, UUID(int=number)) for number, name in enumerate("a
 
 
 @pytest.fixture
-async def books(client: AsyncClient, services: Services) -> list[Json]:
+async def books(client: AsyncClient, services: OpenServices) -> list[Json]:
     """Three copies, of which the last is said to be another book."""
     posted = [
         await post(client, pages=pages_of(scanned(TEXT, seed)), title=title, authors=[author], year=year)
@@ -118,37 +117,36 @@ async def test_decisions_are_made_each_or_all_and_withdrawn(client: AsyncClient,
 
 
 async def test_two_opinions_are_asked_for_and_neither_is_shown_the_other(
-    database_url: str, client: AsyncClient, books: list[Json]
+    client: AsyncClient, services: OpenServices, books: list[Json]
 ) -> None:
     first, second, _ = (UUID(book["id"]) for book in books)
-    async with open_database(database_url, 2) as database:
-        store, queue = DecisionStore(database, needed=2), ReviewQueries(database)
+    store, queue = DecisionStore(services.database, needed=2), ReviewQueries(services.database)
 
-        async def seen(actor: Actor) -> list[tuple[str | None, str]]:
-            found = await store.list_history(HistoryFilter(), actor.author, None, 10)
-            return [(past.name, past.outcome) for past in found]
+    async def seen(actor: Actor) -> list[tuple[str | None, str]]:
+        found = await store.list_history(HistoryFilter(), actor.author, None, 10)
+        return [(past.name, past.outcome) for past in found]
 
-        async def queued(actor: Actor) -> int:
-            return len((await queue.list_reviews(ReviewFilter(), actor.author, None, 10)).items)
+    async def queued(actor: Actor) -> int:
+        return len((await queue.list_reviews(ReviewFilter(), actor.author, None, 10)).items)
 
-        def says(verdict: Any) -> list[NewOpinion]:
-            return [NewOpinion(first, second, verdict)]
+    def says(verdict: Any) -> list[NewOpinion]:
+        return [NewOpinion(first, second, verdict)]
 
-        assert await store.insert(says("rejected"), actor=A) == ["waits"]
-        assert await store.insert(says("confirmed"), actor=A) == ["waits"]
-        assert (await seen(A), await seen(B)) == ([("a", "waits"), ("a", "replaced")], [])
-        assert (await queued(A), await queued(B)) == (2, 3)
-        assert await store.insert(says("rejected"), actor=B) == ["disagrees"]
-        assert await queued(A) == await queued(B) == 3
-        assert await seen(C) == [("b", "disagrees"), ("a", "disagrees"), ("a", "replaced")]
-        path = f"/v1/books/{first}/relations/{second}"
-        assert (await client.get(path)).json()["decision"] is None
-        assert await store.insert(says("confirmed"), actor=C) == ["counts"]
-        assert (await client.get(path)).json()["decision"]["decided_by"] == "c"
-        assert (await seen(C))[:3] == [("c", "counts"), ("b", "replaced"), ("a", "counts")]
-        assert await queued(A) == 2
-        assert await store.insert(says("withdrawn"), actor=A) == ["withdrawn"]
-        assert await queued(A) == 3
+    assert await store.insert(says("rejected"), actor=A) == ["waits"]
+    assert await store.insert(says("confirmed"), actor=A) == ["waits"]
+    assert (await seen(A), await seen(B)) == ([("a", "waits"), ("a", "replaced")], [])
+    assert (await queued(A), await queued(B)) == (2, 3)
+    assert await store.insert(says("rejected"), actor=B) == ["disagrees"]
+    assert await queued(A) == await queued(B) == 3
+    assert await seen(C) == [("b", "disagrees"), ("a", "disagrees"), ("a", "replaced")]
+    path = f"/v1/books/{first}/relations/{second}"
+    assert (await client.get(path)).json()["decision"] is None
+    assert await store.insert(says("confirmed"), actor=C) == ["counts"]
+    assert (await client.get(path)).json()["decision"]["decided_by"] == "c"
+    assert (await seen(C))[:3] == [("c", "counts"), ("b", "replaced"), ("a", "counts")]
+    assert await queued(A) == 2
+    assert await store.insert(says("withdrawn"), actor=A) == ["withdrawn"]
+    assert await queued(A) == 3
 
 
 async def test_who_is_unsure_decides_nothing_and_nobody_is_overruled_unseen(
