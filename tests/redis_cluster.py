@@ -23,12 +23,13 @@ from tests.servers import scratch_folder
 Operator = Redis | RedisCluster
 """A server or a cluster, as one sees it from outside Bookprint."""
 
-on_cluster_too = pytest.mark.parametrize("index_url", ["server", "cluster"], indirect=True)
+_ON_CLUSTER = pytest.param("cluster", marks=pytest.mark.slow)
+on_cluster_too = pytest.mark.parametrize("index_url", ["server", _ON_CLUSTER], indirect=True)
 """Marks the tests whose commands or epochs go another way where the keys lie on several nodes."""
 
 SLOTS = 16384
 _MASTERS = 3
-_SECONDS = 20.0
+_SECONDS = 120.0
 
 
 class Master:

@@ -61,17 +61,17 @@ async def module_client(module_application: FastAPI) -> AsyncIterator[AsyncClien
 
 
 @pytest.fixture
-def settings(module_settings: Settings) -> Settings:
-    """Settings of a test's services; tests that need others of them have a fixture of this name."""
+def settings(module_settings: Settings, redis_url: str, emptied_database: Database) -> Settings:
+    """Settings of a test's services on empty servers; tests that need others override it."""
     return module_settings
 
 
 @pytest.fixture
 async def services(
-    module_application: FastAPI, settings: Settings, redis_url: str, emptied_database: Database
+    module_application: FastAPI, settings: Settings, module_database: Database
 ) -> AsyncIterator[OpenServices]:
     """Services over an empty catalogue and a whole, empty index, which know nothing of earlier tests."""
-    async with open_on(emptied_database, settings) as services:
+    async with open_on(module_database, settings) as services:
         await services.upkeep.catch_up()
         module_application.state.services = services
         yield services

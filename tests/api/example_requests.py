@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from httpx import AsyncClient, Request
 
@@ -14,14 +16,35 @@ from tests.api.library import prose
 
 Json = dict[str, Any]
 
-DOCUMENT: Json = create_app(
-    Settings(database_url="postgresql://nowhere/none", redis_url="redis://nowhere")
-).openapi()
-OPERATIONS: dict[tuple[str, str], Json] = {
-    (method.upper(), path): operation
-    for path, operations in DOCUMENT["paths"].items()
-    for method, operation in operations.items()
-}
+Operation = tuple[str, str]
+"""Method and path of an operation."""
+
+
+@cache
+def document(auth: Literal["off", "keys"] = "off") -> Json:
+    """The OpenAPI document, which takes long to make."""
+    nowhere = {"database_url": "postgresql://nowhere/none", "redis_url": "redis://nowhere"}
+    return create_app(Settings(**nowhere, BOOKPRINT_AUTH=auth)).openapi()
+
+
+@cache
+def operations(auth: Literal["off", "keys"] = "off") -> dict[Operation, Json]:
+    """What the document says of each operation."""
+    return {
+        (method.upper(), path): operation
+        for path, described in document(auth)["paths"].items()
+        for method, operation in described.items()
+    }
+
+
+@contextmanager
+def naming(subject: object) -> Iterator[None]:
+    """Have a failure say which of many it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"This was {subject}.")
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +73,14 @@ class ExampleRequest:
         return request
 
 
-def example_requests() -> Iterator[ExampleRequest]:
+@cache
+def example_requests() -> list[ExampleRequest]:
     """One request for each example of a body, and one for each operation without a body."""
-    for (method, path), operation in OPERATIONS.items():
+    return list(_example_requests())
+
+
+def _example_requests() -> Iterator[ExampleRequest]:
+    for (method, path), operation in operations().items():
         parameters: dict[str, dict[str, str]] = {"path": {}, "query": {}, "header": {}}
         for parameter in operation.get("parameters", ()):
             if (value := _shown(parameter)) is not None:
@@ -106,7 +134,7 @@ def _shown(parameter: Json) -> Any:
 def _filled_in(field: Json) -> Any:
     """What Swagger UI puts into a field of a form."""
     for schema in field.get("allOf", ()):
-        field = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]] | field
+        field = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]] | field
     return field.get("example", "string")
 
 

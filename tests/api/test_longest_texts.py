@@ -18,7 +18,7 @@ from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
 from app.catalog.reconciliation import PROPERTIES
 from app.core.model import CatalogRecord
-from tests.api.example_requests import DOCUMENT
+from tests.api.example_requests import document
 from tests.api.service_process import Server, reconcile, serving
 
 Json = dict[str, Any]
@@ -164,7 +164,7 @@ def batches(size: int) -> Iterator[tuple[str, str, Json]]:
 
 def of_operation(path: str, method: str, operation: Json, size: int) -> Iterator[Request]:
     """The requests to an operation with one long text each."""
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     names = [each["name"] for each in operation.get("parameters", []) if each["in"] == "path"]
     plain = path.format_map(dict.fromkeys(names, UNKNOWN))
     for parameter in operation.get("parameters", []):
@@ -200,7 +200,7 @@ def of_operation(path: str, method: str, operation: Json, size: int) -> Iterator
 
 
 def of_json(request: Request, schema: Json, size: int) -> Iterator[Request]:
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     found = [*bodies(schema, schemas, size)]
     if "marc" in resolved(schema, schemas).get("properties", {}):
         found += ((f"marc {name}", written({"text": "a b", "marc": each})) for name, each in records(size))
@@ -209,7 +209,7 @@ def of_json(request: Request, schema: Json, size: int) -> Iterator[Request]:
 
 
 def of_files(request: Request, schema: Json, size: int) -> Iterator[Request]:
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     for name, body in bodies(schema["properties"]["metadata"], schemas, 1 << 19):
         yield replace(request, name=f"{request.name} {name}", body=part(body, "application/json"))
     for name, record in records(1 << 20):
@@ -229,7 +229,7 @@ def of_files(request: Request, schema: Json, size: int) -> Iterator[Request]:
 
 def requests(size: int) -> Iterator[Request]:
     """Each of the requests, those first that store books, so that others find them."""
-    for path, operations in DOCUMENT["paths"].items():
+    for path, operations in document()["paths"].items():
         for method, operation in operations.items():
             yield from of_operation(path, method.upper(), operation, size)
 

@@ -22,7 +22,7 @@ from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
 from tests.factories import ACTOR, a_sketch, flipped
-from tests.open_services import OpenServices, open_with_stores
+from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too
 
 RNG = np.random.default_rng(23)
@@ -30,13 +30,14 @@ RNG = np.random.default_rng(23)
 
 @pytest.fixture(params=["one process", "two processes"])
 async def services(
-    services: OpenServices, request: pytest.FixtureRequest, database_url: str, index_url: str
+    services: OpenServices, request: pytest.FixtureRequest, module_database_url: str, index_url: str
 ) -> AsyncIterator[OpenServices]:
     """Services whose lookups are answered by the process that writes, or by another."""
     if request.param == "one process":
         yield services
         return
-    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as elsewhere:
+    settings = Settings(database_url=module_database_url, redis_url=index_url)
+    async with open_on(services.database, settings) as elsewhere:
         yield replace(services, lookup=elsewhere.lookup)
 
 

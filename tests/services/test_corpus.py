@@ -17,6 +17,7 @@ NEGATIVES = ("series", "different", "translation")
 
 
 @pytest.mark.corpus
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_copies_of_a_work_find_each_other_and_other_works_do_not(
     services: Services, corpus: Path

@@ -1,7 +1,7 @@
 """Jobs that relate books, on real servers: their findings, in any order and after any failure."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -17,26 +17,17 @@ from app.core.relations.relation import CLASSIFIER
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.pairs.relate import PairsFailed
-from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.pairs import candidates
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR, a_sketch
-from tests.open_services import open_with_stores
 from tests.paged_books import pages_of, run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
 SCAN = pages_of(scanned(TEXT, 1))
-
-
-@pytest.fixture
-async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]:
-    async with open_with_stores(Settings(database_url=database_url, redis_url=redis_url)) as services:
-        await services.upkeep.catch_up()
-        yield services
 
 
 async def post(services: Services, pages: Sequence[str], **metadata: Any) -> Book:

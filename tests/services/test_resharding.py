@@ -233,12 +233,13 @@ def index_url(frail: Cluster) -> str:
 
 
 @pytest.fixture
-async def other(database_url: str, index_url: str) -> AsyncIterator[OpenServices]:
+async def other(module_database_url: str, index_url: str) -> AsyncIterator[OpenServices]:
     """The same as `services` as another process sees it."""
-    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
+    async with open_with_stores(Settings(database_url=module_database_url, redis_url=index_url)) as services:
         yield services
 
 
+@pytest.mark.slow
 async def test_slots_move_under_lookups_and_posts_and_no_answer_is_wrong(
     services: OpenServices, other: OpenServices, frail: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,8 @@ from app.stores.postgres.connections import SQL, open_database
 from app.stores.postgres.keys import Scope
 from app.wiring import Services
 from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
-from tests.api.access.test_operations import OPERATIONS
 from tests.api.conftest import asking, started
+from tests.api.example_requests import Operation, naming, operations
 from tests.api.library import prose
 from tests.api.posting import Json
 from tests.api.test_bad_input import assert_problem
@@ -25,8 +25,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ADDRESS = "203.0.113.7"
 SEEDS = count(19_000)
-
-Operation = tuple[str, str]
 
 
 def _new_text() -> Json:
@@ -71,9 +69,7 @@ LEAVES: dict[Operation, str | None] = {
 }
 """The entry of each operation that is no GET."""
 
-NO_GET = [operation for operation in OPERATIONS if operation[0] != "GET"]
-READS = [operation for operation in OPERATIONS if LEAVES.get(operation) is None]
-WRITES = [operation for operation in NO_GET if operation not in READS]
+WRITES = [operation for operation, action in LEAVES.items() if action]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -130,55 +126,45 @@ async def _key_id(keys: Holders, scope: Scope) -> str:
 
 
 async def test_every_operation_is_known_to_write_or_not() -> None:
-    assert set(LEAVES) == set(NO_GET)
+    assert set(LEAVES) == {operation for operation in operations() if operation[0] != "GET"}
 
 
-@pytest.mark.parametrize("operation", WRITES, ids=" ".join)
-async def test_every_operation_that_writes_leaves_one_entry(
-    operation: Operation, keys: Holders, client: AsyncClient
-) -> None:
-    scope: Scope = OPERATIONS[operation]["x-scope"]
-    names, key_id = await _prepared(client), await _key_id(keys, scope)
-    before = await _log(client, key_id=key_id)
-    answer = await _ask(client, operation, keys.valid[scope], names)
-    assert answer.is_success, answer.text
-
-    [entry, *others] = await _log(client, key_id=key_id)
-    assert others == before
-    assert entry["action"] == LEAVES[operation]
-    assert entry["actor"] == {"kind": "key", "name": scope, "key_id": key_id, "address": ADDRESS}
-    kind = entry["action"].partition(".")[0]
-    wanted = {
-        "book": [names["book_id"], None],
-        "decision": [names["book_id"], names["other_id"]],
-        "webhook": [names["webhook_id"], None],
-    }[kind]
-    if entry["action"].endswith(".created"):
-        wanted[0] = answer.json()["id"]
-    assert entry["object"] == {"kind": kind, "id": wanted[0], "other_id": wanted[1]}
+async def test_every_operation_that_writes_leaves_one_entry(keys: Holders, client: AsyncClient) -> None:
+    for operation in WRITES:
+        scope: Scope = operations("keys")[operation]["x-scope"]
+        names, key_id = await _prepared(client), await _key_id(keys, scope)
+        before = await _log(client, key_id=key_id)
+        answer = await _ask(client, operation, keys.valid[scope], names)
+        with naming(operation):
+            assert answer.is_success, answer.text
+            [entry, *others] = await _log(client, key_id=key_id)
+            assert others == before
+            assert entry["action"] == LEAVES[operation]
+            assert entry["actor"] == {"kind": "key", "name": scope, "key_id": key_id, "address": ADDRESS}
+            kind = entry["action"].partition(".")[0]
+            wanted = {
+                "book": [names["book_id"], None],
+                "decision": [names["book_id"], names["other_id"]],
+                "webhook": [names["webhook_id"], None],
+            }[kind]
+            if entry["action"].endswith(".created"):
+                wanted[0] = answer.json()["id"]
+            assert entry["object"] == {"kind": kind, "id": wanted[0], "other_id": wanted[1]}
 
 
-@pytest.mark.parametrize("operation", READS, ids=" ".join)
-async def test_every_other_operation_leaves_none(
-    operation: Operation, keys: Holders, client: AsyncClient
-) -> None:
+async def test_what_reads_and_what_is_denied_leaves_none(keys: Holders, client: AsyncClient) -> None:
     names = await _prepared(client)
     before = await _log(client)
-    answer = await _ask(client, operation, keys.valid["admin"], names)
-
-    assert answer.status_code not in {401, 403}
-    assert answer.status_code < 500 or operation == ("GET", "/health/ready")
-    assert await _log(client) == before
-
-
-@pytest.mark.parametrize("operation", WRITES, ids=" ".join)
-async def test_what_is_denied_leaves_none(operation: Operation, keys: Holders, client: AsyncClient) -> None:
-    names = await _prepared(client)
-    before = await _log(client)
-    answers = [await _ask(client, operation, key, names) for key in (None, keys.valid["read"])]
-
-    assert [answer.status_code for answer in answers] == [401, 403]
-    assert await _log(client) == before
+    for operation in operations():
+        with naming(operation):
+            if operation in WRITES:
+                answers = [await _ask(client, operation, key, names) for key in (None, keys.valid["read"])]
+                assert [answer.status_code for answer in answers] == [401, 403]
+            else:
+                answer = await _ask(client, operation, keys.valid["admin"], names)
+                assert answer.status_code not in {401, 403}
+                assert answer.status_code < 500 or operation == ("GET", "/health/ready")
+            assert await _log(client) == before
 
 
 async def test_what_fails_leaves_none(keys: Holders, client: AsyncClient) -> None:

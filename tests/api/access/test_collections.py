@@ -12,8 +12,8 @@ from app.core.errors import InvalidInput
 from app.services.access.keys import Keys
 from tests.api.access.key_holders import Holders, holders
 from tests.api.access.test_audit import READS
-from tests.api.access.test_operations import OPERATIONS
 from tests.api.conftest import asking
+from tests.api.example_requests import operations
 from tests.api.library import prose
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
@@ -95,8 +95,8 @@ async def state(anyone: AsyncClient, *books: Json) -> list[object]:
 async def test_every_operation_that_writes_is_refused_outside_the_collection(
     client: AsyncClient, anyone: AsyncClient
 ) -> None:
-    writes = {key for key in OPERATIONS if key[0] != "GET" and key not in READS}
-    for_admins = {key for key in writes if OPERATIONS[key]["x-scope"] == "admin"}
+    writes = {key for key in operations() if key[0] != "GET" and key not in READS}
+    for_admins = {key for key in writes if operations("keys")[key]["x-scope"] == "admin"}
     assert writes == for_admins | OUTSIDE.keys()
     ours = await post(client, **text())
     theirs, nobodys = await post(anyone, **text(), collection=THEIRS), await post(anyone, **text())

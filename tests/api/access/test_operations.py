@@ -9,26 +9,20 @@ import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.api.http.routes import SubjectRouter, require_scopes
-from app.main import create_app
-from app.settings import Settings
 from app.stores.postgres.keys import SCOPES, Caller, Scope
 from tests.api.access.key_holders import Holders, holders
 from tests.api.conftest import asking
+from tests.api.example_requests import Json, Operation, document, naming, operations
 from tests.secret_search import ADMIN_KEY
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DOCUMENT = create_app(
-    Settings(DATABASE_URL="postgresql://nowhere/none", REDIS_URL="redis://nowhere", BOOKPRINT_AUTH="keys")
-).openapi()
-OPERATIONS: dict[tuple[str, str], dict[str, Any]] = {
-    (method.upper(), path): operation
-    for path, operations in DOCUMENT["paths"].items()
-    for method, operation in operations.items()
-}
 OPEN = {("GET", "/health/live"), ("GET", "/health/started"), ("GET", "/health/ready")}
-GUARDED = {key: operation for key, operation in OPERATIONS.items() if key not in OPEN}
-EACH_GUARDED = pytest.mark.parametrize("operation", GUARDED, ids=" ".join)
+
+
+def guarded() -> dict[Operation, Json]:
+    """The operations that ask for a key."""
+    return {key: operation for key, operation in operations("keys").items() if key not in OPEN}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -43,9 +37,7 @@ async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-async def _ask(
-    client: AsyncClient, operation: tuple[str, str], headers: dict[str, str], **more: Any
-) -> Response:
+async def _ask(client: AsyncClient, operation: Operation, headers: dict[str, str], **more: Any) -> Response:
     method, path = operation
     return await client.request(method, re.sub(r"\{\w+\}", "0", path), headers=headers, **more)
 
@@ -56,7 +48,7 @@ def _bearer(key: str | None) -> dict[str, str]:
 
 
 async def test_every_operation_names_its_scope_and_its_refusals() -> None:
-    for operation in GUARDED.values():
+    for operation in guarded().values():
         scope = operation["x-scope"]
         assert scope in SCOPES
         assert operation["security"] == [{"bearer": [scope]}, {"header": [scope]}]
@@ -64,55 +56,59 @@ async def test_every_operation_names_its_scope_and_its_refusals() -> None:
         told = {status: answer.get("headers", {}).keys() for status, answer in operation["responses"].items()}
         assert told["429"] == {"RateLimit", "RateLimit-Policy", "Retry-After"}
         assert all({"RateLimit", "RateLimit-Policy"} <= told[status] for status in told if status[0] == "2")
-    assert {key for key, operation in OPERATIONS.items() if "x-scope" not in operation} == OPEN
-    assert set(DOCUMENT["components"]["securitySchemes"]) == {"bearer", "header"}
+    assert {key for key, operation in operations("keys").items() if "x-scope" not in operation} == OPEN
+    assert set(document("keys")["components"]["securitySchemes"]) == {"bearer", "header"}
 
 
 async def test_scopes_are_those_of_the_contract() -> None:
     def needed(method: str, path: str) -> str:
-        return str(OPERATIONS[method, path]["x-scope"])
+        return str(operations("keys")[method, path]["x-scope"])
 
     assert needed("POST", "/v1/lookups") == needed("POST", "/reconcile") == "read"
     assert needed("GET", "/v1/books") == "read"
     assert needed("GET", "/metrics") == needed("GET", "/v1/changes") == "read"
     assert needed("POST", "/v1/books:bulk") == needed("DELETE", "/v1/books/{book_id}") == "ingest"
     assert needed("PUT", "/v1/books/{book_id}/relations/{other_id}/decision") == "decide"
-    assert {needed(*key) for key in OPERATIONS if "/webhooks" in key[1]} == {"admin"}
+    assert {needed(*key) for key in operations("keys") if "/webhooks" in key[1]} == {"admin"}
 
 
-@EACH_GUARDED
 async def test_without_a_valid_key_every_operation_answers_the_same_401(
-    operation: tuple[str, str], keys: Holders, client: AsyncClient
+    keys: Holders, client: AsyncClient
 ) -> None:
-    answers = [await _ask(client, operation, _bearer(key)) for key in keys.invalid.values()]
-    answers.append(await _ask(client, operation, {"X-API-Key": f"bp_{'B' * 43}"}))
-    answers.append(await _ask(client, operation, {"Authorization": f"Basic {keys.valid['admin']}"}))
-    # What is wrong beside the key is not looked at.
-    answers.append(await _ask(client, operation, {"Content-Encoding": "gzip"}, content=b'{"text": "'))
-    answers.append(await _ask(client, operation, {}, files={"file": ("a.txt", b"text")}))
+    contents = set()
+    for operation in guarded():
+        answers = [await _ask(client, operation, _bearer(key)) for key in keys.invalid.values()]
+        answers.append(await _ask(client, operation, {"X-API-Key": f"bp_{'B' * 43}"}))
+        answers.append(await _ask(client, operation, {"Authorization": f"Basic {keys.valid['admin']}"}))
+        # What is wrong beside the key is not looked at.
+        answers.append(await _ask(client, operation, {"Content-Encoding": "gzip"}, content=b'{"text": "'))
+        answers.append(await _ask(client, operation, {}, files={"file": ("a.txt", b"text")}))
 
-    assert {answer.status_code for answer in answers} == {401}
-    assert {answer.headers["WWW-Authenticate"] for answer in answers} == {"Bearer"}
-    assert {answer.headers["Content-Type"] for answer in answers} == {"application/problem+json"}
-    assert len({answer.content for answer in answers}) == 1
-    assert answers[0].json()["type"] == "urn:bookprint:problem:no-valid-key"
+        with naming(operation):
+            assert {answer.status_code for answer in answers} == {401}
+            assert {answer.headers["WWW-Authenticate"] for answer in answers} == {"Bearer"}
+            assert {answer.headers["Content-Type"] for answer in answers} == {"application/problem+json"}
+            contents |= {answer.content for answer in answers}
+            assert len(contents) == 1
+            assert answers[0].json()["type"] == "urn:bookprint:problem:no-valid-key"
 
 
-@EACH_GUARDED
 async def test_every_operation_refuses_lesser_scopes_and_takes_the_others(
-    operation: tuple[str, str], keys: Holders, client: AsyncClient
+    keys: Holders, client: AsyncClient
 ) -> None:
-    needed: Scope = OPERATIONS[operation]["x-scope"]
-    for scope, key in keys.valid.items():
-        answer = await _ask(client, operation, {"X-API-Key": key})
-        assert answer.headers["Cache-Control"] == "private, no-store"
-        if Caller(None, "", (scope,)).may(needed):
-            assert answer.status_code not in {401, 403}
-        else:
-            problem = answer.json()
-            assert (answer.status_code, problem["scope"]) == (403, needed)
-            assert f'scope="{needed}"' in answer.headers["WWW-Authenticate"]
-            assert needed in problem["detail"]
+    for operation, described in guarded().items():
+        needed: Scope = described["x-scope"]
+        for scope, key in keys.valid.items():
+            answer = await _ask(client, operation, {"X-API-Key": key})
+            with naming(f"{operation} with a key for {scope}"):
+                assert answer.headers["Cache-Control"] == "private, no-store"
+                if Caller(None, "", (scope,)).may(needed):
+                    assert answer.status_code not in {401, 403}
+                else:
+                    problem = answer.json()
+                    assert (answer.status_code, problem["scope"]) == (403, needed)
+                    assert f'scope="{needed}"' in answer.headers["WWW-Authenticate"]
+                    assert needed in problem["detail"]
 
 
 async def test_a_file_needs_the_scope_of_a_post(keys: Holders, client: AsyncClient) -> None:

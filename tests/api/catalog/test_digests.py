@@ -36,8 +36,8 @@ class TestSwitchedOn:
     """A service that computes digests."""
 
     @pytest.fixture
-    def settings(self, module_settings: Settings) -> Settings:
-        return module_settings.model_copy(update={"digests": "on"})
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"digests": "on"})
 
     async def test_book_has_the_digests_of_its_text_and_is_found_by_each(self, client: AsyncClient) -> None:
         text = prose(1)

@@ -15,9 +15,9 @@ class TestSwitchedOn:
     """A service that computes Text-Codes."""
 
     @pytest.fixture
-    def settings(self, module_settings: Settings) -> Settings:
+    def settings(self, settings: Settings) -> Settings:
         pytest.importorskip("iscc_lib")
-        return module_settings.model_copy(update={"iscc": "on"})
+        return settings.model_copy(update={"iscc": "on"})
 
     async def test_book_has_the_text_code_of_its_text_and_is_found_by_it(self, client: AsyncClient) -> None:
         text = prose(1)

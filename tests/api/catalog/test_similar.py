@@ -31,8 +31,8 @@ def text_of(seed: int) -> str:
 
 
 @pytest.fixture
-def settings(module_settings: Settings) -> Settings:
-    return module_settings.model_copy(update={"vectors": "on"})
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"vectors": "on"})
 
 
 def vector_of(text: str) -> Vector:

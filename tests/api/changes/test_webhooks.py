@@ -30,8 +30,8 @@ ALLOWED = frozenset({"127.0.0.1", "inside.test"})
 
 
 @pytest.fixture
-def settings(module_settings: Settings) -> Settings:
-    urls = {"database_url": module_settings.database_url, "redis_url": module_settings.redis_url}
+def settings(settings: Settings) -> Settings:
+    urls = {"database_url": settings.database_url, "redis_url": settings.redis_url}
     return Settings(**urls, webhook_allow_hosts="127.0.0.1, Inside.test")
 
 

@@ -10,12 +10,11 @@ from app.settings import Settings
 from app.stores.postgres.connections import SQL, open_database
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import asking, started
-from tests.api.example_requests import OPERATIONS, ExampleRequest, example_requests, make_present
+from tests.api.example_requests import ExampleRequest, example_requests, make_present, operations
 from tests.secret_search import ADMIN_KEY
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-EXAMPLES = list(example_requests())
 FOREIGN = "https://attacker.example"
 HERE = "http://127.0.0.1:3333"
 PUBLIC, TRUSTED = "https://books.example.org", "https://catalog.example.org"
@@ -104,7 +103,7 @@ async def test_whatever_a_foreign_page_asks_is_refused(
     before = await stored(module_database_url)
     assert before["books"]
 
-    for example in EXAMPLES:
+    for example in example_requests():
         answer = await sent(client, example, present, headers)
         assert answer.status_code == status, (str(example), answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
@@ -118,7 +117,7 @@ async def test_whatever_a_foreign_page_asks_is_refused(
 
 
 async def test_a_foreign_page_learns_from_no_preflight_that_it_may_ask(client: AsyncClient) -> None:
-    for method, path in OPERATIONS:
+    for method, path in operations():
         asked = {"Origin": FOREIGN, "Access-Control-Request-Method": method}
         answer = await client.options(path, headers=asked)
         assert answer.status_code == 403
@@ -130,7 +129,7 @@ async def test_links_of_other_sites_lead_here_and_show_them_nothing(
 ) -> None:
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert (await client.get("/docs", headers=followed)).status_code == 200
-    for example in EXAMPLES:
+    for example in example_requests():
         answer = await sent(client, example, present, followed)
         assert (answer.status_code == 403) == (example.method != "GET")
         assert not is_readable(answer), (str(example), answer.headers)
@@ -139,7 +138,7 @@ async def test_links_of_other_sites_lead_here_and_show_them_nothing(
 @pytest.mark.parametrize("name", FRIENDS)
 async def test_programs_and_pages_of_this_service_may_ask_everything(name: str, client: AsyncClient) -> None:
     own = await make_present(client, 2 + list(FRIENDS).index(name))
-    for example in EXAMPLES:
+    for example in example_requests():
         answer = await sent(client, example, own, FRIENDS[name])
         assert answer.status_code not in REFUSALS, (str(example), answer.text)
 

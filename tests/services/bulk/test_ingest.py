@@ -4,6 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing import forkserver
+from typing import Any
+
+import pytest
 
 from app.core.recipe import DEFAULT_SUITE
 from app.readers.unread import Unread, UnreadLine
@@ -12,6 +16,18 @@ from app.services.bulk.ingest import ingest_in_bulk
 from app.services.bulk.storing import IngestRun, Outcome
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kernels_of_readers() -> Iterator[None]:
+    """Have the processes that read begin with all kernels, which each would load in seconds."""
+    server: Any = forkserver._forkserver
+    preloaded = server._preload_modules
+    server._stop()
+    forkserver.set_forkserver_preload([*preloaded, "tests.loaded_kernels"])
+    yield
+    server._stop()
+    forkserver.set_forkserver_preload(preloaded)
 
 
 def line(number: int, text: str | None = None) -> UnreadLine:

@@ -11,17 +11,16 @@ import pytest
 from app.core.clusters.clustering import By
 from app.core.errors import Refusal
 from app.core.model import Metadata, Submission
-from app.embedded import Servers
 from app.services.bulk import loading
 from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Verified
 from app.settings import Settings
-from app.stores.postgres.connections import SQL
+from app.stores.postgres.connections import SQL, Database
 from tests.factories import ACTOR
 from tests.made_corpus import MadeCorpus, load_corpus, made_books, write_corpus
-from tests.open_services import OpenServices, open_with_stores
+from tests.open_services import OpenServices, empty, open_on
 from tests.paged_books import run_jobs, waiting
-from tests.servers import flushed_redis, fresh_database
+from tests.servers import flushed_redis
 
 Catalogue = Callable[[], AbstractAsyncContextManager[OpenServices]]
 
@@ -29,22 +28,25 @@ BOTH: tuple[By, By] = ("same_text", "related")
 
 
 @pytest.fixture
-def catalogue(servers: Servers, template_database: str) -> Catalogue:
+def catalogue(module_database: Database, module_settings: Settings) -> Catalogue:
     """Opens services over an empty catalogue and a whole, empty index; one at a time."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[OpenServices]:
-        with (
-            fresh_database(servers.database_url, template_database) as database_url,
-            flushed_redis(servers.redis_url) as redis_url,
-        ):
-            # As in a corpus, which has no texts: else they tell of posted books what is revised.
-            settings = Settings(database_url=database_url, redis_url=redis_url, texts="none")
-            async with open_with_stores(settings) as services:
+        await empty(module_database)
+        assert module_settings.redis_url is not None
+        with flushed_redis(module_settings.redis_url):
+            async with open_on(module_database, module_settings) as services:
                 await services.upkeep.catch_up()
                 yield services
 
     return opened
+
+
+@pytest.fixture(scope="module")
+def module_settings(module_database_url: str, module_redis_url: str) -> Settings:
+    # As in a corpus, which has no texts: else they tell of posted books what is revised.
+    return Settings(database_url=module_database_url, redis_url=module_redis_url, texts="none")
 
 
 @pytest.fixture(scope="module")
@@ -145,18 +147,16 @@ async def test_posts_and_jobs_after_a_load_go_on_from_it(catalogue: Catalogue, c
         assert await state(services) == posted
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 10_000])
 async def test_books_come_in_any_number_of_transactions(
-    catalogue: Catalogue, corpus: MadeCorpus, at_once: int, monkeypatch: pytest.MonkeyPatch
+    catalogue: Catalogue, corpus: MadeCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "_AT_ONCE", at_once)
-    async with catalogue() as services:
-        await load(services, corpus)
-        together = await state(services)
-    monkeypatch.undo()
-    async with catalogue() as services:
-        await load(services, corpus)
-        assert await state(services) == together
+    states = []
+    for at_once in (1, 3, 10_000):
+        monkeypatch.setattr(loading, "_AT_ONCE", at_once)
+        async with catalogue() as services:
+            await load(services, corpus)
+            states.append(await state(services))
+    assert states[0] == states[1] == states[2]
 
 
 async def test_a_load_that_was_broken_off_goes_on(

@@ -68,9 +68,9 @@ async def test_computing_that_was_broken_off_goes_on_where_it_stopped(
 
 
 async def test_books_whose_text_is_not_kept_stay_without(
-    services: Services, database_url: str, index_url: str
+    services: Services, module_database_url: str, index_url: str
 ) -> None:
-    settings = Settings(database_url=database_url, redis_url=index_url, texts="none")
+    settings = Settings(database_url=module_database_url, redis_url=index_url, texts="none")
     async with open_with_stores(settings) as without_texts:
         await post(without_texts, TEXTS[0])
     assert await compute(services) == 0

@@ -24,7 +24,7 @@ from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import Epochs
 from app.wiring import Services
 from tests.factories import ACTOR, a_sketch
-from tests.open_services import open_with_stores
+from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too
 
 OTHER = "tf-simhash128-v1"
@@ -33,11 +33,14 @@ RNG = np.random.default_rng(41)
 
 
 @pytest.fixture
-async def elsewhere(services: Services, database_url: str, index_url: str) -> AsyncIterator[Services]:
+async def elsewhere(
+    services: OpenServices, module_database_url: str, index_url: str
+) -> AsyncIterator[OpenServices]:
     """The services as another process has them, which has looked at the suites already."""
-    async with open_with_stores(Settings(database_url=database_url, redis_url=index_url)) as services:
-        await services.suites.read()
-        yield services
+    settings = Settings(database_url=module_database_url, redis_url=index_url)
+    async with open_on(services.database, settings) as elsewhere:
+        await elsewhere.suites.read()
+        yield elsewhere
 
 
 @pytest.fixture(autouse=True)

@@ -50,27 +50,46 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
+EVENTS = given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
+SHARED = [HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=12, suppress_health_check=SHARED)
+@EVENTS
 def test_after_any_events_clusters_are_as_computed_from_nothing(
     module_database_url: str,
     runner: asyncio.Runner,
     begun: dict[Pair, tuple[str, float]],
     changes: list[tuple[object, ...]],
 ) -> None:
-    async def follow() -> None:
-        async with open_database(module_database_url, 1) as database, database.session() as connection:
-            transaction = connection.transaction()
-            await transaction.start()
-            await add_books(connection, BOOKS)
-            library = Library()
-            for change in [("relate", begun), *changes]:
-                await apply(connection, library, change)
-                for by in KINDS:
-                    assert await stored(connection, by) == library.clusters(by)
-            await transaction.rollback()
+    runner.run(follow(module_database_url, begun, changes))
 
-    runner.run(follow())
+
+@pytest.mark.slow
+@settings(max_examples=100, suppress_health_check=SHARED)
+@EVENTS
+def test_after_many_more_events_clusters_are_as_computed_from_nothing(
+    module_database_url: str,
+    runner: asyncio.Runner,
+    begun: dict[Pair, tuple[str, float]],
+    changes: list[tuple[object, ...]],
+) -> None:
+    runner.run(follow(module_database_url, begun, changes))
+
+
+async def follow(
+    database_url: str, begun: dict[Pair, tuple[str, float]], changes: list[tuple[object, ...]]
+) -> None:
+    async with open_database(database_url, 1) as database, database.session() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await add_books(connection, BOOKS)
+        library = Library()
+        for change in [("relate", begun), *changes]:
+            await apply(connection, library, change)
+            for by in KINDS:
+                assert await stored(connection, by) == library.clusters(by)
+        await transaction.rollback()
 
 
 async def apply(connection: Connection, library: Library, change: tuple[object, ...]) -> None:

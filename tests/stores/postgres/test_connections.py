@@ -55,40 +55,46 @@ async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(database: D
         assert await divides(database)
 
 
-async def kill(server: int, database_url: str) -> None:
-    """End this server process of Postgres, and wait until it is gone."""
+async def kill(server: int, database_url: str, state: str) -> None:
+    """End this server process of Postgres when it is in this state, and wait until it is gone."""
     other = await asyncpg.connect(database_url.replace("+psycopg", ""))
     try:
-        await other.execute("SELECT pg_terminate_backend($1, 5000)", server)
+        async with asyncio.timeout(60):
+            while await other.fetchval("SELECT state FROM pg_stat_activity WHERE pid = $1", server) != state:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert await other.fetchval("SELECT pg_terminate_backend($1, 60000)", server)
     finally:
         await other.close()
 
 
-async def test_a_lost_connection_is_made_anew(database: Database, database_url: str) -> None:
+async def test_a_lost_connection_is_made_anew(database: Database, module_database_url: str) -> None:
     [server] = await database.rows(SERVER)
-    await kill(server["pid"], database_url)
+    await kill(server["pid"], module_database_url, "idle")
     [now] = await database.rows(SERVER)
     assert now["pid"] != server["pid"]
 
 
-async def test_a_server_that_dies_during_a_query_is_noticed(database: Database, database_url: str) -> None:
+async def test_a_server_that_dies_during_a_query_is_noticed(
+    database: Database, module_database_url: str
+) -> None:
     [server] = await database.rows(SERVER)
-    asking = asyncio.create_task(database.rows(SLEEP, seconds=20.0))
-    await asyncio.sleep(0.1)
-    await kill(server["pid"], database_url)
+    asking = asyncio.create_task(database.rows(SLEEP, seconds=120.0))
+    await kill(server["pid"], module_database_url, "active")
     with pytest.raises(Unavailable):
         await asking
     assert await divides(database)
 
 
-async def test_busy_connections_raise_unavailable(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stores.postgres.connections._STATEMENT_WAIT", 0.1)
-    async with open_database(database_url, 1) as database, asyncio.TaskGroup() as group:
-        sleeping = group.create_task(database.rows(SLEEP, seconds=0.5))
-        await asyncio.sleep(0.1)
-        with pytest.raises(Unavailable, match="busy"):
-            await database.rows(DIVIDE, number=1)
-        await sleeping
+async def test_busy_connections_raise_unavailable(
+    module_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_database(module_database_url, 1) as database:
+        async with database.connection():
+            monkeypatch.setattr("app.stores.postgres.connections._STATEMENT_WAIT", 0.1)
+            with pytest.raises(Unavailable, match="busy"):
+                await database.rows(DIVIDE, number=1)
+        monkeypatch.undo()
+        assert await divides(database)
 
 
 def test_all_processes_together_stay_below_what_the_embedded_server_accepts(

@@ -83,7 +83,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("index_url", "size"), [("server", 30), ("server", 1500), ("cluster", 30)], indirect=["index_url"]
+    ("index_url", "size"),
+    [
+        ("server", 300),
+        pytest.param("server", 1500, marks=pytest.mark.slow),
+        pytest.param("cluster", 30, marks=pytest.mark.slow),
+    ],
+    indirect=["index_url"],
 )
 async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int, way: str) -> None:
     rng = np.random.default_rng(size)
@@ -256,11 +262,11 @@ async def test_books_are_found_by_shared_text_without_fingerprints(index: BandIn
 async def test_books_without_samples_are_found_as_the_rule_says(index: BandIndex, every: int) -> None:
     rng = np.random.default_rng(21)
     entries = [
-        replace(entry, sample=None) if entry.entry_id % every == 0 else entry for entry in family(rng, 800)
+        replace(entry, sample=None) if entry.entry_id % every == 0 else entry for entry in family(rng, 400)
     ]
     await index.insert(entries)
     farther = 0
-    for query in [*entries[every - 1 :: every][:30], *entries[every::every][:30]]:
+    for query in [*entries[every - 1 :: every][:10], *entries[every::every][:10]]:
         pairs_of_it = list(zip(entries, evidence_of_each(query, entries), strict=True))
         expected = {other.entry_id for other, each in pairs_of_it if is_near_duplicate(each)}
         assert {*(await near_duplicates(index, query)).entry_ids.tolist()} == expected
@@ -307,16 +313,16 @@ async def test_two_shared_hashes_propose_what_lies_far_apart(
 async def test_another_process_sees_what_is_added_and_removed_at_once(
     index: BandIndex, other: BandIndex
 ) -> None:
-    entries = family(np.random.default_rng(5), 200)
+    entries = family(np.random.default_rng(5), 60)
     bits = entries[0].fingerprint
     assert (await within(other, bits, 128)).size == 0
     for entry in entries:
         await index.insert([entry])
         assert entry.entry_id in (await within(other, bits, 128)).entry_ids
-    for entry in entries[:50]:
+    for entry in entries[:20]:
         await index.delete([entry])
         assert entry.entry_id not in (await within(other, bits, 128)).entry_ids
-    assert pairs(await within(other, bits, 128)) == brute_force(entries[50:], bits.bits, 128)
+    assert pairs(await within(other, bits, 128)) == brute_force(entries[20:], bits.bits, 128)
 
 
 @on_cluster_too

@@ -148,6 +148,7 @@ async def test_a_flush_of_one_node_while_rebuilding_is_noticed(index: BandIndex,
     assert await index.epochs.state() is IndexState.LOST
 
 
+@pytest.mark.slow
 async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     two: tuple[BandIndex, BandIndex], frail: Cluster
 ) -> None:
@@ -168,6 +169,7 @@ async def test_a_killed_node_is_named_and_the_index_rebuilt_when_it_is_back(
     assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
 
 
+@pytest.mark.slow
 async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebuilt(
     two: tuple[BandIndex, BandIndex], frail: Cluster
 ) -> None:
@@ -188,6 +190,7 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
             assert await entry_ids_near(process, entries[0]) == list(range(1, 9))
 
 
+@pytest.mark.slow
 async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     two: tuple[BandIndex, BandIndex], frail: Cluster
 ) -> None:

@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -152,14 +153,15 @@ async def rows_of(database: Database, *tables: str) -> list[str]:
         return [str(await connection.fetch(f"SELECT * FROM {table} ORDER BY 1")) for table in tables]
 
 
-async def failing(database: Database, trigger: str) -> None:
-    """Let the writes fail that a trigger is told of."""
-    async with database.transaction() as connection:
-        await connection.execute(
-            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'made to fail'; END $$"
-        )
-        for table in TABLES:
-            await connection.execute(trigger.format(table=table))
+@asynccontextmanager
+async def altered(database: Database, alter: str, undo: str) -> AsyncIterator[None]:
+    """The database with another schema, until the block ends."""
+    async with database.session() as connection:
+        await connection.execute(alter)
+        try:
+            yield
+        finally:
+            await connection.execute(undo)
 
 
 async def test_every_action_is_tested() -> None:
@@ -182,33 +184,32 @@ async def test_a_write_leaves_one_entry(
         assert (entry.object_id in known[entry.object_kind]) != action.endswith(".created")
 
 
-@EACH_WRITE
-async def test_a_write_that_fails_after_its_entry_takes_it_along(
-    library: AuditedStores, log: AuditStore, action: Action, write: Write
-) -> None:
-    before = await rows_of(library.database, *TABLES, "audit", "unnumbered_changes")
-    await failing(
-        library.database,
-        "CREATE CONSTRAINT TRIGGER fail AFTER INSERT OR UPDATE OR DELETE ON {table} "
-        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()",
+async def test_a_write_that_fails_after_its_entry_takes_it_along(library: AuditedStores) -> None:
+    function = (
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'made to fail'; END $$"
     )
-    with pytest.raises(asyncpg.RaiseError, match="made to fail"):
-        await write(library)
+    triggers = [
+        f"CREATE CONSTRAINT TRIGGER fail AFTER INSERT OR UPDATE OR DELETE ON {table} "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()"
+        for table in TABLES
+    ]
+    before = await rows_of(library.database, *TABLES, "audit", "unnumbered_changes")
+    async with altered(library.database, "; ".join([function, *triggers]), "DROP FUNCTION fail CASCADE"):
+        for action, write in WRITES:
+            with pytest.raises(asyncpg.RaiseError, match="made to fail"):
+                await write(library)
+            after = await rows_of(library.database, *TABLES, "audit", "unnumbered_changes")
+            assert after == before, (action, write)
 
-    assert await rows_of(library.database, *TABLES, "audit", "unnumbered_changes") == before
 
-
-@EACH_WRITE
-async def test_an_entry_that_fails_after_its_write_takes_it_along(
-    library: AuditedStores, log: AuditStore, action: Action, write: Write
-) -> None:
+async def test_an_entry_that_fails_after_its_write_takes_it_along(library: AuditedStores) -> None:
     before = await rows_of(library.database, *TABLES, "unnumbered_changes")
-    async with library.database.transaction() as connection:
-        await connection.execute("ALTER TABLE audit ADD CONSTRAINT fail CHECK (name <> 'harvester')")
-    with pytest.raises(asyncpg.CheckViolationError):
-        await write(library)
-
-    assert await rows_of(library.database, *TABLES, "unnumbered_changes") == before
+    constraint = "ALTER TABLE audit ADD CONSTRAINT fail CHECK (name <> 'harvester')"
+    async with altered(library.database, constraint, "ALTER TABLE audit DROP CONSTRAINT fail"):
+        for action, write in WRITES:
+            with pytest.raises(asyncpg.CheckViolationError):
+                await write(library)
+            assert await rows_of(library.database, *TABLES, "unnumbered_changes") == before, (action, write)
 
 
 async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log: AuditStore) -> None:
