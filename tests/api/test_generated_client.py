@@ -23,6 +23,8 @@ from tests.api.service_process import Server, serving
 from tests.open_services import open_with_stores
 from tests.paged_books import run_jobs
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "generated_bookprint_client"
 
 

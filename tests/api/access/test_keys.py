@@ -1,14 +1,9 @@
 """Keys over their life: made, cached, revoked, rotated; and what happens while Postgres is away."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -16,11 +11,10 @@ from app.core.errors import InvalidInput
 from app.main import create_app
 from app.services.access.keys import Keys, UnknownKey
 from app.settings import Settings
-from app.stores.postgres.connections import Database, open_database
+from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import KeyLimits, KeyStore
 from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
-from tests.api.service_process import reconcile, serving
 from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
 
@@ -28,22 +22,16 @@ NOWHERE = "127.0.0.1:9"
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    async with open_database(database_url, 2) as database:
-        yield database
+def keys(emptied_database: Database) -> Keys:
+    return Keys(KeyStore(emptied_database), None)
 
 
-@pytest.fixture
-def keys(database: Database) -> Keys:
-    return Keys(KeyStore(database), None)
-
-
-async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, database: Database) -> None:
+async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, module_database: Database) -> None:
     first, second = (
         await keys.create("a", ["read"], actor=ACTOR),
         await keys.create("a", ["read"], actor=ACTOR),
     )
-    async with database.session() as session:
+    async with module_database.session() as session:
         stored = str(await session.fetch("SELECT * FROM keys"))
 
     assert first.text.startswith("bp_")
@@ -75,13 +63,13 @@ async def test_a_key_that_would_have_expired_is_refused(keys: Keys) -> None:
         await keys.create("late", ["read"], datetime.now(UTC), actor=ACTOR)
 
 
-async def test_ended_keys_stay_ended(keys: Keys, database_url: str) -> None:
+async def test_ended_keys_stay_ended(keys: Keys, module_database_url: str) -> None:
     revoked, expired = (
         await keys.create("revoked", ["read"], actor=ACTOR),
         await keys.create("expired", ["read"], actor=ACTOR),
     )
     first = await keys.revoke(revoked.key.id, actor=ACTOR)
-    await expire(database_url, expired.text)
+    await expire(module_database_url, expired.text)
 
     assert await keys.revoke(revoked.key.id, actor=ACTOR) == first
     for ended in (revoked, expired):
@@ -114,10 +102,10 @@ async def test_without_postgres_nobody_comes_in_but_the_administrator() -> None:
 
 
 async def test_the_application_asks_for_keys_unless_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.delenv("BOOKPRINT_AUTH")
-    urls = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    urls = {"DATABASE_URL": settings.database_url, "REDIS_URL": settings.redis_url}
 
     async def status(app: FastAPI) -> int:
         async with asking(app) as client:
@@ -129,33 +117,19 @@ async def test_the_application_asks_for_keys_unless_told_otherwise(
         assert await status(app) == 200
 
 
-@pytest.fixture
-def services(database_url: str, redis_url: str) -> Iterator[list[str]]:
-    """The URLs of two processes of one service."""
-    reconcile(database_url, redis_url)
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(serving(database_url, redis_url, BOOKPRINT_AUTH="keys")).url for _ in range(2)
-        ]
-
-
 async def test_a_revoked_key_stops_within_two_seconds_in_all_processes(
-    services: list[str], keys: Keys
+    keys: Keys, module_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    seconds = 0.0
+    monkeypatch.setattr("app.services.access.keys.time.monotonic", lambda: seconds)
+    elsewhere = Keys(KeyStore(module_database), None)
     made = await keys.create("a", ["read"], actor=ACTOR)
-    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {made.text}"}) as client:
-
-        async def statuses() -> set[int]:
-            answers = await asyncio.gather(*(client.get(f"{url}/v1/books") for url in services))
-            return {answer.status_code for answer in answers}
-
-        assert await statuses() == {200}
-        await keys.revoke(made.key.id, actor=ACTOR)
-        revoked = time.monotonic()
-        while await statuses() != {401}:
-            assert time.monotonic() - revoked < 2
-            await asyncio.sleep(0.02)
-        assert await statuses() == {401}
+    for process in (keys, elsewhere):
+        assert await process.caller_of(made.text) is not None
+    await keys.revoke(made.key.id, actor=ACTOR)
+    seconds = 1.99
+    for process in (keys, elsewhere):
+        assert await process.caller_of(made.text) is None
 
 
 @pytest.mark.parametrize("key", ["too-short", "x" * 31, "abcdefg" * 9, "with blanks " * 5, "ü" * 40])

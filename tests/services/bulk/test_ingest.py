@@ -20,11 +20,11 @@ from tests.open_services import OpenServices
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernels_of_readers() -> Iterator[None]:
-    """Have the processes that read begin with all kernels, which each would load in seconds."""
+    """Have the processes that read begin with all kernels, and what they prepare books with."""
     server: Any = forkserver._forkserver
     preloaded = server._preload_modules
     server._stop()
-    forkserver.set_forkserver_preload([*preloaded, "tests.loaded_kernels"])
+    forkserver.set_forkserver_preload([*preloaded, "tests.loaded_kernels", "app.services.bulk.ingest"])
     yield
     server._stop()
     forkserver.set_forkserver_preload(preloaded)

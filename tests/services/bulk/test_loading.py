@@ -51,8 +51,8 @@ def module_settings(module_database_url: str, module_redis_url: str) -> Settings
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> MadeCorpus:
-    """Books of eight works, and one that resembles none."""
-    return write_corpus(tmp_path_factory.mktemp("corpus"), made_books(8))
+    """Books of five works, and one that resembles none."""
+    return write_corpus(tmp_path_factory.mktemp("corpus"), made_books(5))
 
 
 async def load(services: OpenServices, corpus: MadeCorpus) -> tuple[dict[str, int], dict[str, Refusal]]:

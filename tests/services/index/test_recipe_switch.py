@@ -96,6 +96,7 @@ async def test_samples_change_while_lookups_by_text_are_answered(
         while not switching.done():
             answer = await elsewhere.lookup.near_duplicates(whole.id, Verified(), None, 10)
             assert [match.book.book_id for match in answer.matches] == [part.id]
+            await asyncio.sleep(0.02)
         assert (await switching).missing == 0
         assert await services.suites.read() == Suites(replace(DEFAULT_SUITE, sample=recipe))
         assert await is_clean(services)
@@ -133,6 +134,7 @@ async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
         answer = await elsewhere.lookup.near_duplicates(asked, Within(128), None, 1000)
         assert answer.total >= len(contents) - 1
         assert {match.book.book_id for match in answer.matches} >= contents.keys() - {asked}
+        await asyncio.sleep(0.02)
     switched = await switching
     assert DEFAULT_FINGERPRINT in recipes
     assert switched.missing == 0
