@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from app.main import create_app
 from app.settings import Settings
+from app.stores.postgres.connections import SchemaQueries
 from tests.api.library import prose, scanned
 from tests.open_services import OpenServices
 
@@ -84,16 +85,24 @@ async def test_ready_names_the_part_that_is_down(
 
 
 async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics_are_read(
-    client: AsyncClient, services: OpenServices
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with services.database.transaction() as connection:
-        await connection.execute("LOCK TABLE alembic_version")  # the check waits for its own time limit
-        asked = [asyncio.create_task(client.get("/health/ready")) for _ in range(200)]
-        await asyncio.sleep(0.1)
-        metrics = await asyncio.wait_for(client.get("/metrics"), 1.5)
-        answers = await asyncio.gather(*asked)
+    asked, answered = asyncio.Event(), asyncio.Event()
 
+    async def has_newest(_: SchemaQueries) -> bool:
+        asked.set()
+        await answered.wait()
+        return False
+
+    monkeypatch.setattr("app.services.health._SECONDS", 600.0)
+    monkeypatch.setattr(SchemaQueries, "has_newest", has_newest)
+    asking = [asyncio.create_task(client.get("/health/ready")) for _ in range(200)]
+    await asked.wait()
+    metrics = await client.get("/metrics")
     assert metrics.status_code == 200
+    assert not any(task.done() for task in asking)
+    answered.set()
+    answers = await asyncio.gather(*asking)
     assert {answer.json()["type"] for answer in answers} == {"urn:bookprint:problem:not-ready"}
     assert {answer.json()["parts"]["postgres"]["ok"] for answer in answers} == {False}
 

