@@ -19,7 +19,7 @@ from tests.catalog.marc.made_records import without_lengths
 FOLDER = Path(os.environ.get("BOOKPRINT_CATALOGS", "/nonexistent")) / "marc"
 # The tests share one application.
 pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.slow,
     pytest.mark.catalogs,
     pytest.mark.skipif(not FOLDER.is_dir(), reason="BOOKPRINT_CATALOGS names no folder"),
 ]

@@ -32,12 +32,12 @@ async def client(module_application: FastAPI, module_settings: Settings) -> Asyn
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def books(client: AsyncClient) -> list[Json]:
-    """300 books ever farther from the first; every third of `MANY`, the five last ones of `FEW`."""
+    """180 books ever farther from the first; every third of `MANY`, the five last ones of `FEW`."""
     rng = np.random.default_rng(5)
     centre, books = rng.bytes(16), []
-    for number in range(300):
+    for number in range(180):
         bits = flipped(centre, *rng.choice(128, number // 3, replace=False).tolist())
-        collection = FEW if number >= 295 else MANY if number % 3 == 0 else None
+        collection = FEW if number >= 175 else MANY if number % 3 == 0 else None
         books.append(await post(client, signatures=signatures(bits, rng), collection=collection))
     return books
 
@@ -62,11 +62,11 @@ def _bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("_bounds")
 @pytest.mark.parametrize("collection", [MANY, FEW, "of nobody"])
-@pytest.mark.parametrize("d", [0, 7, 23, 60, 128])
+@pytest.mark.parametrize("d", [7, 60])
 async def test_all_books_of_the_collection_within_d_are_found(
     client: AsyncClient, books: list[Json], collection: str, d: int
 ) -> None:
-    for query in books[::97]:
+    for query in books[::89]:
         answer = await near(client, query, d=d, collection=collection, limit=1000)
         wanted = [each for each in expected(books, query, collection) if each[0] <= d]
         assert found(answer) == wanted
@@ -75,11 +75,11 @@ async def test_all_books_of_the_collection_within_d_are_found(
 
 @pytest.mark.usefixtures("_bounds")
 @pytest.mark.parametrize("collection", [MANY, FEW, "of nobody"])
-@pytest.mark.parametrize("k", [1, 3, 60, 1000])
+@pytest.mark.parametrize("k", [3, 1000])
 async def test_the_k_nearest_are_those_of_the_collection(
     client: AsyncClient, books: list[Json], collection: str, k: int
 ) -> None:
-    for query in books[::97]:
+    for query in books[::89]:
         answer = await near(client, query, k=k, collection=collection, limit=1000)
         wanted = expected(books, query, collection)[:k]
         assert [each for each, _ in found(answer)] == [each for each, _ in wanted]
@@ -96,7 +96,7 @@ def own(query: Json, collection: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.usefixtures("_bounds")
-@pytest.mark.parametrize("parameters", [{"d": 60}, {"k": 50}])
+@pytest.mark.parametrize("parameters", [{"d": 50}, {"k": 50}])
 async def test_pages_show_every_book_of_the_collection_once(
     client: AsyncClient, books: list[Json], parameters: Json
 ) -> None:

@@ -23,14 +23,11 @@ SEEDS = count(7)
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["one process", "two processes"])
-async def client(
-    request: pytest.FixtureRequest, module_application: FastAPI, module_settings: Settings
-) -> AsyncIterator[AsyncClient]:
-    async with started(module_settings) as other:
-        apps = [module_application, other] if request.param == "two processes" else [module_application]
-        async with asking(taking_turns(*apps)) as client:
-            yield client
+@pytest.fixture(scope="module")
+async def client(module_application: FastAPI, module_settings: Settings) -> AsyncIterator[AsyncClient]:
+    """A client of two processes, of which now one answers and now the other."""
+    async with started(module_settings) as other, asking(taking_turns(module_application, other)) as client:
+        yield client
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -51,7 +48,7 @@ async def a_cluster(client: AsyncClient) -> list[Json]:
     return books
 
 
-@pytest.mark.parametrize("d", [0, 3, 7, 10, 15, 20, 23, 28, 40, 128])
+@pytest.mark.parametrize("d", [0, 7, 15, 28, 128])
 async def test_books_within_d_are_exactly_those_that_brute_force_finds(
     client: AsyncClient, cluster: list[Json], d: int
 ) -> None:

@@ -103,7 +103,9 @@ async def test_whatever_a_foreign_page_asks_is_refused(
     before = await stored(module_database_url)
     assert before["books"]
 
-    for example in example_requests():
+    # Of each kind one asks all, and the others a few.
+    asks_all = name in (next(iter(FOREIGN_PAGES)), next(iter(FOREIGN_HOSTS)))
+    for example in example_requests()[:: 1 if asks_all else 7]:
         answer = await sent(client, example, present, headers)
         assert answer.status_code == status, (str(example), answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
@@ -138,7 +140,7 @@ async def test_links_of_other_sites_lead_here_and_show_them_nothing(
 @pytest.mark.parametrize("name", FRIENDS)
 async def test_programs_and_pages_of_this_service_may_ask_everything(name: str, client: AsyncClient) -> None:
     own = await make_present(client, 2 + list(FRIENDS).index(name))
-    for example in example_requests():
+    for example in example_requests()[:: 1 if name in ("a program", "a configured origin") else 7]:
         answer = await sent(client, example, own, FRIENDS[name])
         assert answer.status_code not in REFUSALS, (str(example), answer.text)
 
