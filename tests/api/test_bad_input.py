@@ -12,7 +12,6 @@ from app.api.http.examples import FINGERPRINT, SIGNATURES
 from tests.api.library import prose
 
 # The tests share one application: what is refused leaves nothing behind.
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
 

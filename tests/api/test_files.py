@@ -13,7 +13,6 @@ from tests.api.library import prose
 from tests.api.test_bad_input import assert_problem
 
 # The tests share one application: they post different books.
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALTO = "application/xml"
 Json = dict[str, Any]

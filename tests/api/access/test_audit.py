@@ -7,7 +7,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from httpx import ASGITransport, AsyncClient, Response
 
 from app.settings import Settings
@@ -20,8 +19,6 @@ from tests.api.example_requests import Operation, naming, operations
 from tests.api.library import prose
 from tests.api.posting import Json
 from tests.api.test_bad_input import assert_problem
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ADDRESS = "203.0.113.7"
 SEEDS = count(19_000)
@@ -72,13 +69,13 @@ LEAVES: dict[Operation, str | None] = {
 WRITES = [operation for operation, action in LEAVES.items() if action]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def keys(module_database_url: str, module_redis_url: str) -> AsyncIterator[Holders]:
     async with holders(module_database_url, module_redis_url) as held:
         yield held
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
     transport = ASGITransport(keys.app, client=(ADDRESS, 4711))
     async with AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:

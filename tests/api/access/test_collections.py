@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from itertools import count
 
 import pytest
-import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.core.errors import InvalidInput
@@ -19,8 +18,6 @@ from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OURS, THEIRS = "Harbour Library", "Hill Library"
 SEEDS = count(31_000)
@@ -46,13 +43,13 @@ OUTSIDE: dict[tuple[str, str], list[Json]] = {
 """What each operation that writes is asked outside the collection, but for those of administrators."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def held(module_database_url: str, module_redis_url: str) -> AsyncIterator[Holders]:
     async with holders(module_database_url, module_redis_url) as held:
         yield held
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def client(held: Holders) -> AsyncIterator[AsyncClient]:
     """A client with a key that is bound to our collection."""
     keys: Keys = held.app.state.services.keys
@@ -62,7 +59,7 @@ async def client(held: Holders) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def anyone(held: Holders) -> AsyncIterator[AsyncClient]:
     """A client with the key of the environment, which is bound to nothing."""
     async with asking(held.app) as client:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.api.http.routes import SubjectRouter, require_scopes
@@ -15,8 +14,6 @@ from tests.api.conftest import asking
 from tests.api.example_requests import Json, Operation, document, naming, operations
 from tests.secret_search import ADMIN_KEY
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 OPEN = {("GET", "/health/live"), ("GET", "/health/started"), ("GET", "/health/ready")}
 
 
@@ -25,13 +22,13 @@ def guarded() -> dict[Operation, Json]:
     return {key: operation for key, operation in operations("keys").items() if key not in OPEN}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def keys(module_database_url: str, module_redis_url: str) -> AsyncIterator[Holders]:
     async with holders(module_database_url, module_redis_url) as held:
         yield held
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def client(keys: Holders) -> AsyncIterator[AsyncClient]:
     async with asking(keys.app) as client:
         yield client

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytest_asyncio
 from fastapi import FastAPI
 from httpx import AsyncClient
 
@@ -18,19 +17,17 @@ from tests.api.posting import Json, distance, look_up, near, post, signatures
 from tests.api.test_bad_input import assert_problem
 from tests.factories import flipped
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 MANY, FEW = "many of them", "few, far away"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def client(module_application: FastAPI, module_settings: Settings) -> AsyncIterator[AsyncClient]:
     """A client of two processes, of which now one answers and now the other."""
     async with started(module_settings) as other, asking(taking_turns(module_application, other)) as client:
         yield client
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def books(client: AsyncClient) -> list[Json]:
     """180 books ever farther from the first; every third of `MANY`, the five last ones of `FEW`."""
     rng = np.random.default_rng(5)

@@ -8,7 +8,6 @@ from itertools import count
 
 import numpy as np
 import pytest
-import pytest_asyncio
 from fastapi import FastAPI
 from httpx import AsyncClient
 
@@ -20,7 +19,6 @@ from tests.factories import flipped
 SEEDS = count(7)
 
 # The tests share one application and, but for the one that deletes books, one library.
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ async def client(module_application: FastAPI, module_settings: Settings) -> Asyn
         yield client
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def cluster(client: AsyncClient) -> list[Json]:
     return await a_cluster(client)
 

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 from httpx import AsyncClient, Response
 
 from app.settings import Settings
@@ -12,8 +11,6 @@ from tests.api.access.key_holders import with_keys
 from tests.api.conftest import asking, started
 from tests.api.example_requests import ExampleRequest, example_requests, make_present, operations
 from tests.secret_search import ADMIN_KEY
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 FOREIGN = "https://attacker.example"
 HERE = "http://127.0.0.1:3333"
@@ -49,7 +46,7 @@ FRIENDS = {
 REFUSALS = {403, 415, 421}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def client(module_database_url: str, module_redis_url: str) -> AsyncIterator[AsyncClient]:
     """A client of a service without keys that has a public address and names an origin."""
     settings = Settings(
@@ -62,7 +59,7 @@ async def client(module_database_url: str, module_redis_url: str) -> AsyncIterat
         yield client
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def present(client: AsyncClient) -> dict[str, str]:
     return await make_present(client, 1)
 
