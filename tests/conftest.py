@@ -1,4 +1,4 @@
-"""Fixtures of all tests: real servers, a database for each test, the corpus of real books."""
+"""Fixtures of all tests: real servers, databases for a test or a module, the corpus of real books."""
 
 import os
 import signal
@@ -102,7 +102,7 @@ def template_database(servers: Servers) -> Iterator[str]:
 
 @pytest.fixture
 def database_url(servers: Servers, template_database: str) -> Iterator[str]:
-    """A migrated, empty database for one test."""
+    """A migrated, empty database for one test, where that of the module will not do."""
     with fresh_database(servers.database_url, template_database) as url:
         yield url
 
@@ -172,7 +172,7 @@ def index_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def module_redis_url(servers: Servers) -> Iterator[str]:
-    """A Redis database that one module's tests share; not together with `redis_url`, which flushes it."""
+    """The Redis database, for the tests of one module; a test that asks for `redis_url` has it emptied."""
     with flushed_redis(servers.redis_url) as url:
         yield url
 

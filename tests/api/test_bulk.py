@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,10 +12,10 @@ import pytest
 from app.api.http.lines import Line, in_order, lines_of
 from app.main import create_app
 from app.settings import Settings
-from app.wiring import open_services
-from tests.api.conftest import asking
+from tests.api.conftest import asking, started
 from tests.api.library import prose
-from tests.api.service_process import Server, serving
+from tests.api.service_process import serving
+from tests.api.transport.real_server import listening
 
 Json = dict[str, Any]
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -23,20 +23,21 @@ MAX_BODY_BYTES = 200_000
 
 
 @pytest.fixture(scope="module")
-def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    async def reconcile() -> None:
-        settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
-        async with open_services(settings) as services:
-            await services.upkeep.catch_up()
-
-    asyncio.run(reconcile())
-    limit = {"BOOKPRINT_MAX_BODY_BYTES": str(MAX_BODY_BYTES)}
-    with serving(module_database_url, module_redis_url, **limit) as server:
-        yield server
+async def port(module_settings: Settings) -> AsyncIterator[int]:
+    """The port of a service in this process."""
+    settings = module_settings.model_copy(update={"max_body_bytes": MAX_BODY_BYTES})
+    async with started(settings) as app, listening(app) as port:
+        yield port
 
 
-def bulk(server: Server, body: bytes, headers: Json = NDJSON) -> httpx.Response:
-    return httpx.post(f"{server.url}/v1/books:bulk", content=body, headers=headers, timeout=60)
+@pytest.fixture
+async def client(port: int) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        yield client
+
+
+async def bulk(client: httpx.AsyncClient, body: bytes, headers: Json = NDJSON) -> httpx.Response:
+    return await client.post("/v1/books:bulk", content=body, headers=headers)
 
 
 def outcomes(response: httpx.Response) -> list[Json]:
@@ -45,12 +46,10 @@ def outcomes(response: httpx.Response) -> list[Json]:
     return [json.loads(line) for line in response.text.splitlines()]
 
 
-async def found(server: Server, external_id: str) -> list[Json]:
+async def found(client: httpx.AsyncClient, external_id: str) -> list[Json]:
     """The books with this external id."""
-    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-        books: list[Json] = (await client.get("/v1/books", params={"external_id": external_id})).json()[
-            "items"
-        ]
+    answer = await client.get("/v1/books", params={"external_id": external_id})
+    books: list[Json] = answer.json()["items"]
     return books
 
 
@@ -84,8 +83,8 @@ class Conversation:
 
 
 @asynccontextmanager
-async def conversation(server: Server) -> AsyncIterator[Conversation]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+async def conversation(port: int) -> AsyncIterator[Conversation]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(
         b"POST /v1/books:bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n"
@@ -96,8 +95,8 @@ async def conversation(server: Server) -> AsyncIterator[Conversation]:
         writer.transport.abort()
 
 
-async def test_answers_come_while_the_request_is_sent(server: Server) -> None:
-    async with asyncio.timeout(60), conversation(server) as talk:
+async def test_answers_come_while_the_request_is_sent(port: int, client: httpx.AsyncClient) -> None:
+    async with asyncio.timeout(120), conversation(port) as talk:
         for number in range(1, 4):
             await talk.send(line(text=prose(number, 300), external_id=f"talk:{number}"))
             if number == 1:
@@ -106,34 +105,34 @@ async def test_answers_come_while_the_request_is_sent(server: Server) -> None:
             assert (outcome["line"], outcome["status"], outcome["created"]) == (number, 201, True)
         await talk.end()
 
-    [book] = await found(server, "talk:3")
+    [book] = await found(client, "talk:3")
     assert (book["id"], book["identifier"]) == (outcome["id"], outcome["identifier"])
 
 
-async def test_two_hundred_books_of_which_some_are_broken(server: Server) -> None:
-    broken = {57: b'{"text": "cut short\n', 143: b'{"title": "No text"}\n'}
+async def test_a_hundred_books_of_which_some_are_broken(port: int) -> None:
+    broken = {57: b'{"text": "cut short\n', 93: b'{"title": "No text"}\n'}
     answers: list[Json] = []
 
-    async with asyncio.timeout(120), conversation(server) as talk:
+    async with asyncio.timeout(120), conversation(port) as talk:
 
         async def send() -> None:
-            for number in range(1, 201):
+            for number in range(1, 101):
                 await talk.send(broken.get(number) or line(text=prose(1_000 + number, 500)))
             await talk.end()
 
         sending = asyncio.create_task(send())
         await talk.head()
-        answers = [await talk.outcome() for _ in range(200)]
+        answers = [await talk.outcome() for _ in range(100)]
         await sending
 
-    assert [answer["line"] for answer in answers] == list(range(1, 201))
+    assert [answer["line"] for answer in answers] == list(range(1, 101))
     assert {answer["line"] for answer in answers if answer["status"] != 201} == broken.keys()
-    assert [answers[56]["status"], answers[142]["status"]] == [400, 422]
-    assert answers[142]["problem"]["errors"][0]["field"] == "text"
-    assert len({answer["id"] for answer in answers if "id" in answer}) == 198
+    assert [answers[56]["status"], answers[92]["status"]] == [400, 422]
+    assert answers[92]["problem"]["errors"][0]["field"] == "text"
+    assert len({answer["id"] for answer in answers if "id" in answer}) == 98
 
 
-def test_line_that_is_refused_spoils_no_other(server: Server) -> None:
+async def test_line_that_is_refused_spoils_no_other(client: httpx.AsyncClient) -> None:
     wrong = [
         b"{",
         b"\xff",
@@ -149,7 +148,7 @@ def test_line_that_is_refused_spoils_no_other(server: Server) -> None:
     first = line(text=prose(2_000, 100), external_id="same")
     body = first + b"".join(each + b"\n" + line(text=f"Between {n}") for n, each in enumerate(wrong))
 
-    answers = outcomes(bulk(server, body))
+    answers = outcomes(await bulk(client, body))
 
     assert [answer["status"] for answer in answers[::2]] == [201] * (len(wrong) + 1)
     assert [answer["status"] for answer in answers[1::2]] == [
@@ -162,24 +161,24 @@ def test_line_that_is_refused_spoils_no_other(server: Server) -> None:
     assert answers[-2]["problem"]["book_id"] == answers[0]["id"]
 
 
-def test_same_line_again_is_the_same_book(server: Server) -> None:
+async def test_same_line_again_is_the_same_book(client: httpx.AsyncClient) -> None:
     body = line(text="The same book twice.")
 
-    first, second = outcomes(bulk(server, body * 2))
+    first, second = outcomes(await bulk(client, body * 2))
 
     assert {first["status"], second["status"]} == {201, 200}
     assert first["id"] == second["id"]
 
 
-def test_lines_are_read_in_any_dress(server: Server) -> None:
+async def test_lines_are_read_in_any_dress(client: httpx.AsyncClient) -> None:
     body = b'\xef\xbb\xbf{"text": "dress 1"}\r\n\n  \n{"text": "dress 2"}\r\n\t{"pages": ["dress", "3"]}'
 
-    assert [(answer["line"], answer["status"]) for answer in outcomes(bulk(server, body))] == [
+    assert [(answer["line"], answer["status"]) for answer in outcomes(await bulk(client, body))] == [
         (1, 201),
         (4, 201),
         (5, 201),
     ]
-    assert outcomes(bulk(server, b"")) == []
+    assert outcomes(await bulk(client, b"")) == []
 
 
 @pytest.mark.parametrize(
@@ -191,8 +190,10 @@ def test_lines_are_read_in_any_dress(server: Server) -> None:
         (NDJSON | {"Content-Encoding": "gzip"}, "Content-Encoding"),
     ],
 )
-def test_other_bodies_are_refused(server: Server, headers: Json, field: str) -> None:
-    response = bulk(server, b'{"text": "x"}\n', headers)
+async def test_other_bodies_are_refused(
+    port: int, client: httpx.AsyncClient, headers: Json, field: str
+) -> None:
+    response = await bulk(client, b'{"text": "x"}\n', headers)
 
     assert response.status_code == 415
     assert response.json()["errors"][0]["field"] == field
@@ -200,33 +201,37 @@ def test_other_bodies_are_refused(server: Server, headers: Json, field: str) -> 
         assert "application/x-ndjson" in response.json()["detail"]
 
 
-async def test_client_that_leaves_has_posted_whole_lines_alone(server: Server) -> None:
+async def test_client_that_leaves_has_posted_whole_lines_alone(port: int, client: httpx.AsyncClient) -> None:
     whole, half = line(text=prose(3_000, 300), external_id="left:1"), line(text=prose(3_001, 300))
-    async with asyncio.timeout(60), conversation(server) as talk:
+    async with asyncio.timeout(120), conversation(port) as talk:
         await talk.send(whole + half[:-10])
         await talk.head()
         assert (await talk.outcome())["status"] == 201
 
     await asyncio.sleep(0.5)
-    assert len(await found(server, "left:1")) == 1
-    async with httpx.AsyncClient(base_url=server.url) as client:
-        lookup = await client.post("/v1/lookups?d=0", json=json.loads(half))
-        assert lookup.json()["items"] == []
+    assert len(await found(client, "left:1")) == 1
+    lookup = await client.post("/v1/lookups?d=0", json=json.loads(half))
+    assert lookup.json()["items"] == []
 
 
-async def test_client_that_does_not_read_is_not_read_from(server: Server) -> None:
+@pytest.mark.slow
+async def test_client_that_does_not_read_is_not_read_from(
+    module_database_url: str, module_redis_url: str
+) -> None:
     refused = b"{}\n" * 20_000
-    async with conversation(server) as talk:
-        before = server.forget_peak()
+    with serving(module_database_url, module_redis_url) as server:
+        async with conversation(server.port) as talk:
+            before = server.forget_peak()
 
-        async def send() -> None:
-            for _ in range(500):
-                await talk.send(refused)
+            async def send() -> None:
+                for _ in range(500):
+                    await talk.send(refused)
 
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(send(), 5)
-        assert server.peak_bytes() - before < 100 << 20
-        assert await found(server, "nobody") == []
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(send(), 5)
+            assert server.peak_bytes() - before < 100 << 20
+            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+                assert await found(client, "nobody") == []
 
 
 async def test_lines_answer_503_while_the_catalogue_is_down() -> None:

@@ -205,7 +205,7 @@ async def test_a_receiver_that_fails_at_random_gets_everything(
     chance = random.Random(1)
     async with receiving(lambda message: chance.choice([200, 500, 503, 404])) as receiver:
         webhook = await registered(client, receiver.url)
-        books = await post_books(client, 60)
+        books = await post_books(client, 25)
         delivery = delivering(services, Patience(again=timedelta(), first_wait=timedelta()))
         while (await read(client, webhook))["state"] != "active" or not receiver.accepted:
             await deliver(services, delivery)

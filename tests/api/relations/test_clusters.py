@@ -144,34 +144,6 @@ async def test_what_shares_text_is_related_and_no_copy(client: AsyncClient, chai
         }
 
 
-async def test_a_rejected_relation_cuts_and_its_withdrawal_joins(
-    client: AsyncClient, chain: list[Json]
-) -> None:
-    first, second, union = chain
-    await decide(client, union, second, "rejected")
-    assert members(await cluster(client, first, by="related")) == ids(first, union)
-    assert members(await cluster(client, second, by="related")) == ids(second)
-    assert (await cluster(client, second, by="related"))["id"] == f"related-{second['id']}"
-
-    await decide(client, union, second, None)
-    assert members(await cluster(client, second, by="related")) == ids(*chain)
-
-
-async def test_books_that_never_match_stay_apart_though_others_join_them(
-    client: AsyncClient, services: Services
-) -> None:
-    books = await copies(client, services, [0.02] * 4)
-    await decide(client, books[0], books[3], "rejected")
-
-    clusters = [members(await cluster(client, book)) for book in books]
-    assert books[3]["id"] not in clusters[0]
-    assert all(books[place]["id"] in clusters[place] for place in range(4))
-    assert sorted(clusters[0] + clusters[3]) == ids(*books)
-
-    await decide(client, books[3], books[0], None)
-    assert members(await cluster(client, books[3])) == ids(*books)
-
-
 async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, services: Services) -> None:
     first, second = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
     await run_jobs(services)
@@ -188,25 +160,6 @@ async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, s
         "kind": "OVERLAPPING_TEXT",
         "share": None,
     }
-
-
-async def test_a_preface_that_books_share_joins_them_once_a_person_confirms_it(
-    client: AsyncClient, services: Services
-) -> None:
-    preface = prose(3, 700)
-    first, second = [await post(client, text=f"{preface} {prose(seed, 1_500)}") for seed in (4, 5)]
-    await run_jobs(services)
-    [item] = (await client.get(first["links"]["relations"])).json()["items"]
-    assert item["kind"] == "OVERLAPPING_TEXT"
-    assert members(await cluster(client, first, by="related")) == ids(first)
-
-    await decide(client, first, second, "confirmed")
-    joined = await cluster(client, first, by="related")
-    assert members(joined) == ids(first, second)
-    assert joined["weakest_link"]["share"] is None
-
-    await decide(client, first, second, None)
-    assert members(await cluster(client, first, by="related")) == ids(first)
 
 
 async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(
@@ -278,17 +231,6 @@ async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leadi
     for book in (books[1], books[3]):
         await client.delete(book["links"]["self"])
     assert_problem(await client.get(f"/v1/clusters/{former}"), 404, "id")
-
-
-async def test_a_joint_that_is_deleted_lets_its_cluster_fall_apart(
-    client: AsyncClient, chain: list[Json]
-) -> None:
-    first, second, union = chain
-    await client.delete(union["links"]["self"])
-
-    assert members(await cluster(client, first, by="related")) == ids(first)
-    assert members(await cluster(client, second, by="related")) == ids(second)
-    assert members(await by_id(client, f"related-{union['id']}")) == ids(first)
 
 
 async def test_clusters_follow_a_content_that_changes(client: AsyncClient, services: Services) -> None:
@@ -364,21 +306,6 @@ async def test_unknown_books_and_clusters_are_refused(client: AsyncClient) -> No
 async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
     book = await post(client, pages=PAGES)
     assert_problem(await client.get(f"{book['links']['self']}/cluster?{query}"), 422, field)
-
-
-async def test_a_complete_copy_is_kept_rather_than_a_clean_one(
-    client: AsyncClient, services: Services
-) -> None:
-    short = await post(client, pages=PAGES[:9])
-    full = await post(client, pages=pages_of(scanned(TEXT, 1, 0.05)))
-    await run_jobs(services)
-
-    answer = await cluster(client, short)
-    assert members(answer) == ids(short, full)
-    assert answer["best_copy"] == {
-        "book_id": full["id"],
-        "because": "It alone is complete: 19,118 characters, where the fullest of 2 copies has 19,118.",
-    }
 
 
 async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(

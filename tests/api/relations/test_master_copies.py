@@ -15,8 +15,7 @@ from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide
 from tests.api.test_bad_input import assert_problem
-from tests.core.printed_pages import book, read
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import pages_of
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
@@ -60,18 +59,6 @@ async def test_three_scans_make_a_text_that_is_nearer_to_the_print(
         assert 0 < page["changed"] < 0.25
 
 
-async def test_a_cleaner_copy_that_is_not_complete_corrects_the_best_one(
-    client: AsyncClient, services: Services
-) -> None:
-    whole = await post(client, pages=pages_of(scanned(TEXT, 1, 0.05)))
-    await post(client, pages=PAGES[:9])
-    await run_jobs(services)
-    answer = await master_copy(client, whole)
-    assert answer["best_copy"]["book_id"] == whole["id"]
-    assert errors(texts(answer)) == errors([*PAGES[:9], texts(answer)[9]])
-    assert errors(pages_of(scanned(TEXT, 1, 0.05))) > 5 * errors(texts(answer))
-
-
 async def test_a_book_alone_is_answered_as_it_is_with_its_labels(client: AsyncClient) -> None:
     labels = ["i", None, *map(str, range(1, 9))]
     book = await post(client, pages=PAGES, page_labels=labels)
@@ -98,29 +85,6 @@ async def test_pages_come_a_few_at_a_time(client: AsyncClient, services: Service
     last = await client.get(plain.links["next"]["url"], headers={"Accept": "text/plain"})
     assert "link" not in last.headers
     assert plain.text.split("\f") + last.text.split("\f") == texts(whole)
-
-
-async def test_parts_vote_on_their_pages_and_other_texts_do_not(
-    client: AsyncClient, services: Services
-) -> None:
-    printed = book(10, seed=3)
-    books = [await post(client, pages=read(printed, 0.02, seed)) for seed in (1, 2)]
-    part = await post(client, pages=read(printed[2:8], 0.02, 3))
-    overlapping = await post(client, pages=[*book(6, seed=4), *read(printed[5:], 0.02, 4)])
-    await run_jobs(services)
-    # Five pages alone would not join them.
-    decision = f"{overlapping['links']['relations']}/{books[0]['id']}/decision"
-    assert (await client.put(decision, json="confirmed")).status_code == 200
-    answer = await master_copy(client, books[0], by="related")
-    assert {copy["book_id"]: copy["pages"] for copy in answer["copies"]} == {
-        books[0]["id"]: 10,
-        books[1]["id"]: 10,
-        part["id"]: 6,
-    }
-    assert [page["copies"] for page in answer["items"]] == [2, 2, 3, 3, 3, 3, 3, 3, 2, 2]
-    [left_out] = answer["left_out"]
-    assert left_out["book_id"] == overlapping["id"]
-    assert "neither a copy" in left_out["because"]
 
 
 async def test_no_more_than_some_copies_vote(

@@ -190,9 +190,13 @@ async def test_near_duplicates_show_the_relation(client: AsyncClient, pair: tupl
     assert match["relation"] == {"kind": "OVERLAPPING_TEXT", "confidence": 1.0}
 
 
-@pytest.mark.parametrize("form", ["word", "object"])
 @pytest.mark.parametrize(
-    ("verdict", "kind"), [("confirmed", "SAME_PAGINATION"), ("rejected", "UNRELATED"), (None, "SAME_TEXT")]
+    ("verdict", "kind", "form"),
+    [
+        ("confirmed", "SAME_PAGINATION", "word"),
+        ("rejected", "UNRELATED", "object"),
+        (None, "SAME_TEXT", "object"),
+    ],
 )
 async def test_a_decision_outranks_the_machine_until_it_is_withdrawn(
     client: AsyncClient,
