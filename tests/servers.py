@@ -80,10 +80,10 @@ def fresh_database(server_url: str, template: str = "template0") -> Iterator[str
 @contextmanager
 def flushed_redis(redis_url: str) -> Iterator[str]:
     """The URL of an empty Redis database."""
-    with redis.Redis.from_url(redis_url) as client:
-        client.flushdb()
-        yield redis_url
-        client.flushdb()
+    client = _redis_client(redis_url)
+    client.flushdb()
+    yield redis_url
+    client.flushdb()
 
 
 def _insist_on_empty(redis_url: str) -> None:
@@ -98,6 +98,12 @@ def _insist_on_empty(redis_url: str) -> None:
 def _administer(server_url: str, statement: str) -> None:
     # Plainly: an engine of its own takes longer to set up than the statement to run.
     _administrator(server_url).execute(statement.encode())
+
+
+@cache
+def _redis_client(redis_url: str) -> redis.Redis:
+    """A client for the whole session."""
+    return redis.Redis.from_url(redis_url)
 
 
 @cache

@@ -3,16 +3,21 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import cycle
+from types import SimpleNamespace
 
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app import main
 from app.main import create_app
 from app.settings import Settings
 from app.stores.postgres.connections import Database
 from tests.open_services import OpenServices, open_on
+
+# Applications start by the hundred here, and each would go through all objects of the process.
+main.gc = SimpleNamespace(collect=lambda: 0, freeze=lambda: None)  # type: ignore[assignment]
 
 
 @asynccontextmanager
