@@ -78,9 +78,9 @@ _UPDATE_SECRET = SQL(f"""
     audited AS ({insert_entries("webhook.rotated", "rotated")})
     SELECT {_COLUMNS} FROM rotated
 """)
+# Chosen once: a subquery may be run anew for each row, and then find more than the limit.
 _UPDATE_CLAIMED = SQL(f"""
-    UPDATE webhooks SET claimed_until = now() + $claim::interval
-    WHERE id IN (
+    WITH chosen (chosen_id) AS MATERIALIZED (
         SELECT id FROM webhooks
         WHERE disabled_at IS NULL AND position < {_NEWEST}
             AND (next_try_at IS NULL OR next_try_at <= now())
@@ -88,6 +88,8 @@ _UPDATE_CLAIMED = SQL(f"""
         ORDER BY next_try_at NULLS FIRST LIMIT $limit
         FOR UPDATE SKIP LOCKED
     )
+    UPDATE webhooks SET claimed_until = now() + $claim::interval
+    FROM chosen WHERE id = chosen_id
     RETURNING {_COLUMNS}
 """)
 _UPDATE_DELIVERED = SQL(f"""
