@@ -25,7 +25,7 @@ Operator = Redis | RedisCluster
 
 _ON_CLUSTER = pytest.param("cluster", marks=pytest.mark.slow)
 on_cluster_too = pytest.mark.parametrize("index_url", ["server", _ON_CLUSTER], indirect=True)
-"""Marks the tests whose commands or epochs go another way where the keys lie on several nodes."""
+"""Marks tests whose commands or epochs go another way where keys lie on several nodes; slow ones there."""
 
 SLOTS = 16384
 _MASTERS = 3

@@ -85,7 +85,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(
     ("index_url", "size"),
     [
-        ("server", 300),
+        ("server", 150),
         pytest.param("server", 1500, marks=pytest.mark.slow),
         pytest.param("cluster", 30, marks=pytest.mark.slow),
     ],
@@ -239,10 +239,10 @@ async def test_what_there_is_of_an_entry_is_not_added_again(
 
 async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(17), 1)
-    for number in range(1, 301):
+    for number in range(1, 151):
         await index.insert([Entry(number, None, entry.minhash, entry.sample)])
     [key, *_] = index.records([entry])[1].keys
-    assert await redis.memory_usage(key) <= 300 * POSTING_BYTES * 1.15 + 100
+    assert await redis.memory_usage(key) <= 150 * POSTING_BYTES * 1.15 + 100
 
 
 @on_cluster_too
@@ -266,7 +266,7 @@ async def test_books_without_samples_are_found_as_the_rule_says(index: BandIndex
     ]
     await index.insert(entries)
     farther = 0
-    for query in [*entries[every - 1 :: every][:10], *entries[every::every][:10]]:
+    for query in [*entries[every - 1 :: every][:6], *entries[every::every][:6]]:
         pairs_of_it = list(zip(entries, evidence_of_each(query, entries), strict=True))
         expected = {other.entry_id for other, each in pairs_of_it if is_near_duplicate(each)}
         assert {*(await near_duplicates(index, query)).entry_ids.tolist()} == expected
@@ -313,16 +313,16 @@ async def test_two_shared_hashes_propose_what_lies_far_apart(
 async def test_another_process_sees_what_is_added_and_removed_at_once(
     index: BandIndex, other: BandIndex
 ) -> None:
-    entries = family(np.random.default_rng(5), 60)
+    entries = family(np.random.default_rng(5), 40)
     bits = entries[0].fingerprint
     assert (await within(other, bits, 128)).size == 0
     for entry in entries:
         await index.insert([entry])
         assert entry.entry_id in (await within(other, bits, 128)).entry_ids
-    for entry in entries[:20]:
+    for entry in entries[:10]:
         await index.delete([entry])
         assert entry.entry_id not in (await within(other, bits, 128)).entry_ids
-    assert pairs(await within(other, bits, 128)) == brute_force(entries[20:], bits.bits, 128)
+    assert pairs(await within(other, bits, 128)) == brute_force(entries[10:], bits.bits, 128)
 
 
 @on_cluster_too

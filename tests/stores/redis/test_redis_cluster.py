@@ -89,7 +89,7 @@ async def test_connections_that_close_under_many_commands_are_replaced_or_told(
     async with asyncio.TaskGroup() as readers:
         for _ in range(20):
             readers.create_task(keep_reading())
-        for _ in range(20):
+        for _ in range(10):
             await asyncio.sleep(0.05)
             for master in cluster.masters:
                 master.client.client_kill_filter(_type="normal", skipme=True)
