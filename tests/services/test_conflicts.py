@@ -128,7 +128,7 @@ def surnames(book: Made) -> set[str]:
 def library(rng: Random) -> list[Made]:
     """Works in one to four copies, with the errors that catalogues have."""
     books: list[Made] = []
-    for made in synthetic_library(18, 76, (0, 2), (16_000, 16_000), 0.03, 0.03, sharing=0):
+    for made in synthetic_library(18, 76, (0, 2), (10_000, 10_000), 0.03, 0.03, sharing=0):
         work, code, name = made.work, isbn13(100_000 + made.work), f"Author{made.work}"
         title = rng.choice([f"Chronicle of {work}", f"CHRONICLE, of {work}!"])
         author = rng.choice([f"Ann {name}", f"{name}, Ann", f"A. {name}", f"{name}, Ann, 1801-1870"])
