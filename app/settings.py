@@ -212,7 +212,8 @@ class Settings(BaseSettings):
         default=8.0,
         alias="BOOKPRINT_READ_SECONDS",
         gt=0,
-        description="Most seconds that the reading of a file may take; then it is refused with 413.",
+        description="Most seconds of processor time that the reading of a file may take, and ten times as "
+        "many of sleep; then it is refused with 413.",
     )
     database_connections: int = Field(
         default=6,

@@ -2,13 +2,17 @@
 
 A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
 loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
-one whose parent has ended. A child trusts its parent, and takes pickles from it. The parent takes bytes from
-its child: a limited number, and until a moment that the child cannot put off. A file may have taken the child
-over, so what comes is built anew, value by value, and only as one of the types that were asked for.
+one whose parent has ended. Processor time is limited, because a child takes as much of it on a busy machine
+as on an idle one, and so is the time that a child sleeps. Time in which it waits for a processor is not.
+
+A child trusts its parent, and takes pickles from it. The parent takes bytes from its child: a limited number,
+and until a moment that the child cannot put off. A file may have taken the child over, so what comes is built
+anew, value by value, and only as one of the types that were asked for.
 """
 
 import ctypes
 import json
+import math
 import os
 import pickle
 import resource
@@ -41,10 +45,17 @@ from app.core.signatures import json_codec
 _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["app.readers.processes", "app.readers.recognition"])
 
-_SECONDS_TO_START = 120.0
-_SECONDS_TO_END = 1.0
+_SECONDS_TO_START = 120.0  # of sleep
+_SECONDS_TO_END = 20.0
+"""Seconds that a child may take to end by itself once its connection is closed."""
+
 _GRACE = 1.0
-"""Seconds after which the kernel ends a child that outlives its time, should its parent be gone."""
+"""Seconds of processor time beyond its own after which the kernel ends a child."""
+
+_LEAST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two looks of the parent at the time that its child has taken."""
+
+_AWAKE = {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP}
 
 _HEAD = 8
 """Bytes before a message to the parent that tell its length."""
@@ -66,45 +77,96 @@ Ts = TypeVarTuple("Ts")
 
 
 class OutOfTime(Exception):
-    """The child took longer than it may, and was killed."""
+    """The child slept longer than it may, and was killed."""
+
+
+class OutOfProcessorTime(OutOfTime):
+    """The child took more processor time than it may, and was killed."""
 
 
 class Died(Exception):
     """The child has ended; the message says with what, as "signal 9", "status 1" or "a wrong answer"."""
 
 
+class NotStarted(Died):
+    """The child did not start in time, and was killed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a child may take, and send."""
 
-    seconds: float  # until the end of its next message
+    processor_seconds: float  # until the end of its next message; math.inf: not limited
+    sleeping_seconds: float  # the same, for the time that it sleeps
     memory_bytes: int  # beyond those that it starts with
     message_bytes: int
     namespaces: int = 0  # of its own, as far as the kernel grants them
 
 
 class Parent:
-    """The parent, as its child speaks to it; the child's time runs until it sends a message."""
+    """The parent, as its child speaks to it; the child's time runs from message to message."""
 
-    def __init__(self, connection: socket.socket, seconds: float) -> None:
+    def __init__(self, connection: socket.socket, bounds: Bounds) -> None:
         self._connection = connection
         self._requests = connection.makefile("rb")
-        self._seconds = seconds
-        self._start_time()
+        self._bounds = bounds
 
     def send(self, message: bytes) -> None:
+        """Send a message; the time runs anew from here on."""
         self._connection.sendall(len(message).to_bytes(_HEAD))
         self._connection.sendall(message)
+        self._start_time()
 
     def receive(self) -> Any:
         """The next message; the time runs anew from here on. Raises EOFError where the parent hangs up."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
         message = pickle.load(self._requests)
         self._start_time()
         return message
 
     def _start_time(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, self._seconds + _GRACE)
+        """Have the kernel end this process, should the parent not do so in time."""
+        if self._bounds.processor_seconds < math.inf:
+            _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+            seconds = math.ceil(time.process_time() + self._bounds.processor_seconds + _GRACE)
+            soft = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+class _Account:
+    """The parent's account of the time that a child takes until the end of one message."""
+
+    def __init__(self, pid: int, processor_seconds: float, sleeping_seconds: float) -> None:
+        self._pid = pid
+        self._most = self._look()[0] + processor_seconds
+        self._sleep_left = sleeping_seconds
+        self._pause = 0.0
+        self._next_look = time.monotonic()
+
+    def seconds_to_wait(self) -> float:
+        """The seconds until the next look at the time taken; raises OutOfTime where that is too much."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            used, is_awake = self._look()
+            if used >= self._most:
+                raise OutOfProcessorTime
+            if not is_awake:
+                self._sleep_left -= self._pause  # and no more, where the parent was kept from looking
+            if self._sleep_left <= 0:
+                raise OutOfTime
+            self._pause = max(_LEAST_PAUSE, min(self._most - used, self._sleep_left, _LONGEST_PAUSE))
+            self._next_look = now + self._pause
+        return self._next_look - now
+
+    def _look(self) -> tuple[float, bool]:
+        """The processor time of the child so far, and whether it is awake, as far as the system says."""
+        try:
+            child = psutil.Process(self._pid)
+            with child.oneshot():
+                times, status = child.cpu_times(), child.status()
+        except psutil.Error:  # it is gone, as the connection then says
+            return 0.0, False
+        # macOS calls processes running that sleep.
+        return float(times.user + times.system), status in _AWAKE and sys.platform == "linux"
 
 
 class Child:
@@ -119,6 +181,7 @@ class Child:
             everything = (theirs, bounds, life, args)
             self._process = _PROCESSES.Process(target=_live, args=everything, daemon=True)
             self._process.start()
+        self._pid = self._process.pid or 0
 
     def __enter__(self) -> Self:
         return self
@@ -130,7 +193,7 @@ class Child:
         """Send what can be pickled; raises OutOfTime and Died."""
         self._wait_until_ready()
         try:
-            self._connection.settimeout(self._bounds.seconds)  # for all of it
+            self._connection.settimeout(self._bounds.sleeping_seconds)  # for all of it
             self._connection.sendall(pickle.dumps(message))
         except OSError as exc:
             raise self._lost(exc) from exc
@@ -146,7 +209,7 @@ class Child:
     def receive_bytes(self) -> bytes:
         """The bytes of the child's next message; raises OutOfTime and Died."""
         self._wait_until_ready()
-        return self._next(self._bounds.seconds)
+        return self._next(self._bounds.processor_seconds, self._bounds.sleeping_seconds)
 
     def kill(self) -> None:
         """Kill it, so that the thread that waits for it hears that it died."""
@@ -156,9 +219,11 @@ class Child:
 
     def end(self, patience: float = 0.0) -> str:
         """Kill it unless it ends within `patience` seconds, and forget it; returns how it ended."""
+        deadline = time.monotonic() + patience
+        while self._is_alive() and time.monotonic() < deadline:
+            time.sleep(0.005)
         with _LOCK:
             if self._how is None:
-                self._process.join(patience)
                 self._process.kill()
                 self._process.join()
                 code = self._process.exitcode or 0
@@ -167,33 +232,42 @@ class Child:
                 self._connection.close()
             return self._how
 
-    def _wait_until_ready(self) -> None:
-        if not self._ready:
-            self._next(_SECONDS_TO_START)
-            self._ready = True
+    def _is_alive(self) -> bool:
+        with _LOCK:
+            return self._how is None and self._process.is_alive()
 
-    def _next(self, seconds: float) -> bytes:
-        deadline = time.monotonic() + seconds
+    def _wait_until_ready(self) -> None:
+        if self._ready:
+            return
         try:
-            size = int.from_bytes(self._read(_HEAD, deadline))
+            self._next(math.inf, _SECONDS_TO_START)
+        except OutOfTime as exc:
+            raise NotStarted("a start that hangs") from exc
+        self._ready = True
+
+    def _next(self, processor_seconds: float, sleeping_seconds: float) -> bytes:
+        account = _Account(self._pid, processor_seconds, sleeping_seconds)
+        try:
+            size = int.from_bytes(self._read(_HEAD, account))
             if size <= self._bounds.message_bytes:
-                return self._read(size, deadline)
+                return self._read(size, account)
+        except OutOfTime:
+            self.end()
+            raise
         except (EOFError, OSError) as exc:
             raise self._lost(exc) from exc
         self.end()
         raise Died("an answer that is too long")
 
-    def _read(self, count: int, deadline: float) -> bytes:
+    def _read(self, count: int, account: _Account) -> bytes:
         data = bytearray()
         while len(data) < count:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self._connection.settimeout(left)
-            part = self._connection.recv(min(count - len(data), _PART))
-            if not part:
-                raise EOFError
-            data += part
+            self._connection.settimeout(account.seconds_to_wait())
+            with suppress(TimeoutError):
+                part = self._connection.recv(min(count - len(data), _PART))
+                if not part:
+                    raise EOFError
+                data += part
         return bytes(data)
 
     def _lost(self, error: Exception) -> OutOfTime | Died:
@@ -201,7 +275,8 @@ class Child:
         if isinstance(error, TimeoutError):
             self.end()
             return OutOfTime()
-        return Died(self.end(_SECONDS_TO_END))
+        how = self.end(_SECONDS_TO_END)
+        return OutOfProcessorTime() if how == f"signal {signal.SIGXCPU.value}" else Died(how)
 
 
 class Children:
@@ -243,7 +318,7 @@ def _live(
     with suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parent = Parent(connection, bounds.seconds)
+    parent = Parent(connection, bounds)
     parent.send(b"")  # it is ready
     life(parent, *args)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.reduction import DupFd
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from app.core.errors import BrokenFile, FileTooLarge, UnusableFile
+from app.core.errors import BrokenFile, FileTooLarge, Unavailable, UnusableFile
 from app.readers.extraction import Extraction, without_page_furniture
 from app.readers.killable import (
     NEW_NETWORK,
@@ -28,6 +28,8 @@ from app.readers.killable import (
     Child,
     Children,
     Died,
+    NotStarted,
+    OutOfProcessorTime,
     OutOfTime,
     Parent,
     to_json,
@@ -41,7 +43,14 @@ BYTES_BESIDE_TEXT = 1 << 25
 """Of an answer, at most: page labels, metadata and warnings."""
 
 SECONDS_PER_BOOK = 120.0
-"""A process that takes longer over one book is killed."""
+"""Seconds of processor time; a process that takes more over one book is killed."""
+
+SLEEP_FACTOR = 10
+"""Seconds for each of processor time, after which a process that sleeps is killed.
+
+A reader waits for nothing but its file, and so sleeps less than it computes. It may come to sleep on a slow
+disk or where memory is short. Time in which it waits for a processor counts on macOS alone.
+"""
 
 _MEMORY_BYTES = 4 << 30
 """Bytes that a process may map beyond its libraries. A book of 600 KB takes some 30 MB."""
@@ -56,7 +65,7 @@ T = TypeVar("T")
 class ReadingLimits:
     """What the reading of one file may take."""
 
-    seconds: float = 8.0
+    seconds: float = 8.0  # of processor time
     memory_bytes: int = 1 << 30  # beyond what the child has at its start
     characters: int = 1 << 26  # of the text that is read
 
@@ -72,7 +81,13 @@ class IsolatedReader:
         self._threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1, thread_name_prefix="read")
         answer_bytes = 4 * limits.characters + BYTES_BESIDE_TEXT
         self._children = Children(
-            Bounds(limits.seconds, limits.memory_bytes, answer_bytes, NEW_USER | NEW_NETWORK)
+            Bounds(
+                processor_seconds=limits.seconds,
+                sleeping_seconds=SLEEP_FACTOR * limits.seconds,
+                memory_bytes=limits.memory_bytes,
+                message_bytes=answer_bytes,
+                namespaces=NEW_USER | NEW_NETWORK,
+            )
         )
 
     def __enter__(self) -> Self:
@@ -86,7 +101,7 @@ class IsolatedReader:
         """The book in an open file, which is shown as `name`, without page furniture.
 
         The position of the descriptor neither counts nor changes. Raises InvalidInput, most often one of the
-        kinds of UnusableFile.
+        kinds of UnusableFile; Unavailable where no process could be started.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.read_waiting, descriptor, name)
@@ -96,11 +111,19 @@ class IsolatedReader:
         try:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
                 outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
-        except OutOfTime as exc:
+        except OutOfProcessorTime as exc:
             raise FileTooLarge(
-                f"{name} takes more than {self._limits.seconds:g} s to read. "
+                f"{name} takes more than {self._limits.seconds:g} s of processor time to read. "
                 "Split it into its parts, or have BOOKPRINT_READ_SECONDS raised."
             ) from exc
+        except OutOfTime as exc:
+            raise FileTooLarge(
+                f"{name} was not read: its reader hangs. It waited for more than "
+                f"{SLEEP_FACTOR * self._limits.seconds:g} s, and took less than {self._limits.seconds:g} s "
+                "of processor time. Send it again later, or have BOOKPRINT_READ_SECONDS raised."
+            ) from exc
+        except NotStarted as exc:
+            raise Unavailable("The reader of the file did not start in time. Try again in a moment.") from exc
         except Died as exc:
             raise BrokenFile(
                 f"{name} cannot be read: its reader crashed ({exc}), perhaps for want of memory "
@@ -178,7 +201,7 @@ class ReadingProcesses(Generic[T]):
         seconds: float = SECONDS_PER_BOOK,
     ) -> None:
         """`kinds` are the types of what comes of the work, and of what it asks; `answer` answers that, in
-        threads of its own.
+        threads of its own. `seconds` are those of processor time that one book may take.
         """
         self._count = count
         self._work = work
@@ -188,7 +211,8 @@ class ReadingProcesses(Generic[T]):
         self._closed = False
         # Root would lose the right to open the files of others.
         namespaces = NEW_USER | NEW_NETWORK if os.geteuid() else NEW_NETWORK
-        self._children = Children(Bounds(seconds, _MEMORY_BYTES, MOST_BYTES, namespaces))
+        bounds = Bounds(seconds, SLEEP_FACTOR * seconds, _MEMORY_BYTES, MOST_BYTES, namespaces)
+        self._children = Children(bounds)
         self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: to be started
         for _ in range(count):
             self._idle.put(None)
@@ -239,9 +263,15 @@ class ReadingProcesses(Generic[T]):
             result: T = self._exchange(child, book)
             kept = child
             return result
+        except OutOfProcessorTime:
+            return BrokenFile(
+                f"Reading it took more than {self._seconds:,g} seconds of processor time. "
+                "Convert it to another format."
+            )
         except OutOfTime:
             return BrokenFile(
-                f"Reading it took more than {self._seconds:,.0f} seconds. Convert it to another format."
+                f"Its reader hangs: it waited for more than {SLEEP_FACTOR * self._seconds:,g} seconds, and "
+                f"took less than {self._seconds:,g} seconds of processor time. Run the same command again."
             )
         finally:
             self._idle.put(kept)

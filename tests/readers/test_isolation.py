@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import pickle
 import resource
 import signal
 import socket
@@ -10,22 +9,18 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import psutil
 import pytest
 
-from app.core.errors import BrokenFile, FileTooLarge, NoText, UnsupportedFormat
-from app.readers import processes
+from app.core.errors import BrokenFile, FileTooLarge, NoText, Unavailable, UnsupportedFormat
+from app.readers import killable, processes
 from app.readers.extraction import Extraction
-from app.readers.killable import Parent, to_json
 from app.readers.processes import IsolatedReader, ReadingLimits
-from tests.readers.children import children, eventually
+from tests.readers.children import answer_badly, children, eventually, processor_seconds, sights
 
 ROOT = Path(__file__).parents[2]
 SMALL = "<alto><Page><TextLine><String CONTENT='Nice'/><String CONTENT='day'/></TextLine></Page></alto>"
@@ -101,17 +96,6 @@ def test_error_that_no_reader_foresees_is_a_broken_file(reader: IsolatedReader) 
     os.close(sending)
 
 
-def test_child_that_takes_too_long_is_killed() -> None:
-    document = alto(pages=20_000)
-    with IsolatedReader(ReadingLimits(seconds=0.2)) as reader:
-        started = time.monotonic()
-        with pytest.raises(FileTooLarge, match=r"more than 0\.2 s"):
-            read(reader, document)
-
-        assert time.monotonic() - started < 5
-        assert children() == []
-
-
 def test_child_that_takes_too_much_memory_says_so() -> None:
     with (
         IsolatedReader(ReadingLimits(memory_bytes=40 << 20)) as reader,
@@ -128,74 +112,6 @@ def test_text_of_too_many_characters_is_refused() -> None:
         read(reader, SMALL)
 
 
-def test_child_that_dies_is_a_broken_file(reader: IsolatedReader) -> None:
-    def kill() -> None:
-        eventually(children)
-        time.sleep(0.05)
-        children()[0].kill()
-
-    killing = threading.Thread(target=kill)
-    killing.start()
-    with pytest.raises(BrokenFile, match="crashed"):
-        read(reader, alto(pages=20_000))
-    killing.join()
-    assert list(read(reader, SMALL).pages) == ["Nice day"]
-
-
-async def test_event_loop_goes_on_and_few_children_run_at_once() -> None:
-    most = longest = 0.0
-    document = alto(pages=1_000).encode()
-    with IsolatedReader(ReadingLimits(), at_once=2) as reader, TemporaryFile() as file:
-        file.write(document)
-        file.flush()
-        reading = asyncio.gather(*(reader.read(file.fileno(), str(number)) for number in range(6)))
-        while not reading.done():
-            started = time.perf_counter()
-            await asyncio.sleep(0)
-            longest = max(longest, time.perf_counter() - started)
-            most = max(most, len(children()))
-            await asyncio.sleep(0.005)
-
-    assert [len(extraction.pages) for extraction in await reading] == [1_000] * 6
-    assert most == 2
-    assert longest < 1
-    assert children() == []
-
-
-def test_leaving_the_reader_kills_its_children() -> None:
-    def read_on() -> None:
-        with pytest.raises(BrokenFile):
-            read(reader, alto(30_000))
-
-    with IsolatedReader(ReadingLimits(seconds=60)) as reader:
-        reading = threading.Thread(target=read_on)
-        reading.start()
-        assert eventually(children)
-    reading.join(5)
-
-    assert not reading.is_alive()
-    assert children() == []
-
-
-def test_children_end_with_a_parent_that_is_killed() -> None:
-    source = """
-        from app.readers.processes import IsolatedReader, ReadingLimits
-        with IsolatedReader(ReadingLimits(seconds=60)) as reader, open(0, "rb") as file:
-            reader.read_waiting(file.fileno(), "x")
-    """
-    with TemporaryFile() as file:
-        file.write(alto(pages=60_000).encode())
-        file.flush()
-        parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], cwd=ROOT, stdin=file)
-        process = psutil.Process(parent.pid)
-        assert eventually(lambda: children(process))
-        family = process.children(recursive=True)
-        parent.send_signal(signal.SIGKILL)
-        parent.wait()
-
-        assert psutil.wait_procs(family, timeout=5)[1] == []
-
-
 def test_children_are_forked_without_the_compiler() -> None:
     source = (
         "import sys, app.readers.processes; print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
@@ -204,86 +120,21 @@ def test_children_are_forked_without_the_compiler() -> None:
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "\n"
 
 
-def answer_badly(parent: Parent, file: object, name: str, limits: ReadingLimits) -> None:
-    """The life of a child that a file has taken over; the file's name says what it does."""
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    kind, _, detail = name.partition(" ")
-    raw = parent._connection
-    match kind:
-        case "good":
-            parent.send(to_json(Extraction("txt", ["word"], paginated=False)))
-        case "bytes":
-            parent.send(bytes.fromhex(detail))
-        case "pickle":
-            parent.send(pickle.dumps(Runs(detail)))
-        case "lists":
-            parent.send(b'{"Extraction":{"pages":[' + b"[]," * 10_000_000 + b"[]]}}")
-        case "unfinished":
-            raw.sendall((1000).to_bytes(8) + b"{")
-            time.sleep(600)
-        case "slow":
-            raw.sendall((1000).to_bytes(8))
-            while True:
-                raw.sendall(b" ")
-                time.sleep(0.05)
-        case "long":
-            raw.sendall((2 << 30).to_bytes(8))
-            while True:
-                raw.sendall(bytes(1 << 20))
-        case "ends":
-            raw.sendall((1000).to_bytes(8) + b"{")
-        case "looks":
-            parent.send(to_json(BrokenFile(str(sights(*detail.split())))))
-
-
-def answer_after_an_error(parent: Parent, *args: Any) -> None:
-    """The life of a child whose reader does not foresee an error that quotes its file."""
-
-    def read(*_: object) -> Extraction:
-        raise ValueError("\x1b]0;title\x07\N{RIGHT-TO-LEFT OVERRIDE} and ä")
-
-    processes._read = read
-    processes._answer(parent, *args)
-
-
-class Runs:
-    """What makes a folder when it is unpickled."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return os.mkdir, (self.folder,)
-
-
-def sights(process: str, port: str) -> list[str]:
-    """What a child can reach of another process and of the network, and the rights it could get."""
-    found = []
-    with suppress(OSError):
-        Path(f"/proc/{process}/environ").read_bytes()
-        found.append("environment")
-    with suppress(OSError), Path(f"/proc/{process}/mem").open("rb"):
-        found.append("memory")
-    with suppress(OSError):
-        socket.create_connection(("127.0.0.1", int(port)), 1)
-        found.append("network")
-    if "NoNewPrivs:\t1" not in Path("/proc/self/status").read_text():
-        found.append("privileges")
-    return found
-
-
 def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
     source = """
-        from tests.readers.test_isolation import *
+        from app.readers import processes
+        from tests.readers.children import answer_after_an_error
         processes._answer = answer_after_an_error
-        with IsolatedReader(ReadingLimits()) as reader:
+        with processes.IsolatedReader(processes.ReadingLimits()) as reader, open(0, "rb") as file:
             try:
-                read(reader, SMALL)
-            except BrokenFile as exc:
+                reader.read_waiting(file.fileno(), "book.xml")
+            except processes.BrokenFile as exc:
                 print(exc)
     """
     command = [sys.executable, "-c", textwrap.dedent(source)]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
 
     assert shown.stdout == "book.xml cannot be read (ValueError).\n"
     assert r"'ValueError: \x1b]0;title\x07\u202e and ä'" in shown.stderr
@@ -292,9 +143,117 @@ def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
 
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedReader]:
+    """A reader whose children do what the name of their file says; none reaches its limits in health."""
     monkeypatch.setattr(processes, "_answer", answer_badly)
-    with IsolatedReader(ReadingLimits(seconds=2), at_once=3) as reader:
+    with IsolatedReader(ReadingLimits(seconds=60), at_once=2) as reader:
         yield reader
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[IsolatedReader]:
+    """The same, one after the other, each with a second of sleep and ten of processor time."""
+    monkeypatch.setattr(processes, "_answer", answer_badly)
+    monkeypatch.setattr(processes, "SLEEP_FACTOR", 0.1)
+    with IsolatedReader(ReadingLimits(seconds=10), at_once=1) as reader:
+        yield reader
+
+
+def test_child_that_computes_too_long_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_answer", answer_badly)
+    monkeypatch.setattr(processes, "SLEEP_FACTOR", 1_000)
+    before = processor_seconds()
+    with (
+        IsolatedReader(ReadingLimits(seconds=0.2)) as reader,
+        TemporaryFile() as file,
+        pytest.raises(FileTooLarge, match=r"^computes takes more than 0\.2 s of processor time to read\."),
+    ):
+        reader.read_waiting(file.fileno(), "computes")
+    assert children() == []
+    if sys.platform == "linux":
+        assert 0.2 <= processor_seconds() - before < 3  # the kernel ends it after 2
+
+
+@pytest.mark.slow
+def test_the_kernel_kills_a_child_that_computes_where_the_parent_does_not_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(killable._Account, "_look", lambda self: (0.0, True))
+    test_child_that_computes_too_long_is_killed(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "reason"),
+    [
+        (signal.SIGXCPU, FileTooLarge, "more than 60 s of processor time"),
+        (signal.SIGSEGV, BrokenFile, r"crashed \(signal 11\)"),
+        (signal.SIGKILL, BrokenFile, r"crashed \(signal 9\)"),
+    ],
+)
+def test_refusal_says_how_the_kernel_ended_a_child(
+    taken_over: IsolatedReader, number: signal.Signals, error: type[Exception], reason: str
+) -> None:
+    with TemporaryFile() as file, pytest.raises(error, match=reason):
+        taken_over.read_waiting(file.fileno(), f"signal {number.value}")
+    assert children() == []
+
+
+def test_file_is_not_refused_where_no_child_can_start(
+    taken_over: IsolatedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(killable, "_SECONDS_TO_START", 0.0)
+    with TemporaryFile() as file, pytest.raises(Unavailable):
+        taken_over.read_waiting(file.fileno(), "computes")
+    assert children() == []
+
+
+async def test_event_loop_goes_on_and_few_children_run_at_once(taken_over: IsolatedReader) -> None:
+    receiving, sending = os.pipe()
+    reading = asyncio.gather(*(taken_over.read(receiving, "waits") for _ in range(6)))
+    for waiting in range(6, 0, -1):
+        running = min(2, waiting)
+        assert await asyncio.to_thread(eventually, lambda running=running: len(children()) == running)
+        os.write(sending, b"x")  # one of them goes on
+    assert [extraction.pages for extraction in await reading] == [["word"]] * 6
+    os.close(receiving)
+    os.close(sending)
+
+    assert children() == []
+
+
+def test_leaving_the_reader_kills_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_answer", answer_badly)
+
+    def read_on() -> None:
+        with TemporaryFile() as file, pytest.raises(BrokenFile):
+            reader.read_waiting(file.fileno(), "computes")
+
+    with IsolatedReader(ReadingLimits(seconds=60)) as reader:
+        reading = threading.Thread(target=read_on)
+        reading.start()
+        assert eventually(children)
+    reading.join(60)
+
+    assert not reading.is_alive()
+    assert children() == []
+
+
+def test_children_end_with_a_parent_that_is_killed() -> None:
+    source = """
+        from app.readers import processes
+        from tests.readers.children import answer_badly
+        processes._answer = answer_badly
+        with processes.IsolatedReader(processes.ReadingLimits(seconds=60)) as reader, open(0, "rb") as file:
+            reader.read_waiting(file.fileno(), "computes")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    parent = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+    process = psutil.Process(parent.pid)
+    assert eventually(lambda: children(process))
+    family = process.children(recursive=True)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+
+    assert psutil.wait_procs(family, timeout=60)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -335,19 +294,24 @@ def test_memory_for_an_answer_is_bounded(taken_over: IsolatedReader) -> None:
     assert children() == []
 
 
-async def test_children_that_hang_keep_others_from_reading_until_their_deadline_at_most(
-    taken_over: IsolatedReader,
+async def test_children_that_hang_are_killed_and_keep_no_other_from_its_turn(
+    hurried: IsolatedReader,
 ) -> None:
-    started = time.monotonic()
+    before = processor_seconds()
+    names = ["unfinished", "slow", "unfinished"]
     with TemporaryFile() as file:
-        names = ["unfinished", "slow", "good", "unfinished", "slow", "good", "ends"]
-        found = await asyncio.gather(
-            *(taken_over.read(file.fileno(), name) for name in names), return_exceptions=True
-        )
-    kinds = [type(each) for each in found]
-    assert kinds == [*[FileTooLarge, FileTooLarge, Extraction] * 2, BrokenFile]
-    assert time.monotonic() - started < 10
+        reading = (hurried.read(file.fileno(), name) for name in names)
+        found = await asyncio.gather(*reading, return_exceptions=True)
+    for name, each in zip(names, found, strict=True):
+        assert isinstance(each, FileTooLarge)
+        assert f"{name} was not read: its reader hangs. It waited for more than 1 s" in str(each)
     assert children() == []
+    assert processor_seconds() - before < 3
+
+
+def test_child_that_ends_amid_its_answer_is_a_broken_file(taken_over: IsolatedReader) -> None:
+    with TemporaryFile() as file, pytest.raises(BrokenFile, match=r"crashed \(status 0\)"):
+        taken_over.read_waiting(file.fileno(), "ends")
 
 
 @pytest.mark.skipif(

@@ -23,7 +23,7 @@ Work = Callable[[str, dict[str, Any]], Iterator[pa.RecordBatch]]
 """What a task does: from the corpus' folder and the cells of the task's row to batches. It can be pickled."""
 
 _SECONDS_OF_SILENCE = 86_400.0
-"""A task that sends nothing for so long is killed."""
+"""A task that sends nothing is killed once it has computed for so long, or slept."""
 
 _MEMORY_BYTES = 1 << 40
 """Bytes that a task may map, or send: what it needs is known, so this is no limit."""
@@ -123,7 +123,8 @@ def _in_own_process(
     Where an engine runs all tasks as threads of one process, one interpreter's lock would have them take
     turns.
     """
-    with Children(Bounds(_SECONDS_OF_SILENCE, _MEMORY_BYTES, _MEMORY_BYTES)).start(_live, work, out) as child:
+    bounds = Bounds(_SECONDS_OF_SILENCE, _SECONDS_OF_SILENCE, _MEMORY_BYTES, _MEMORY_BYTES)
+    with Children(bounds).start(_live, work, out) as child:
         try:
             for task in tasks:
                 child.send(task)
