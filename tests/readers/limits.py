@@ -7,7 +7,6 @@ that forking it takes longer than reading.
 import os
 import pickle
 import resource
-import signal
 import subprocess
 import sys
 from functools import cache
@@ -21,6 +20,8 @@ from app.readers.recognition import read_book
 from app.readers.source import Source
 
 SECONDS = 10
+"""Of processor time, in which a file must be read or refused."""
+
 MEMORY = 1 << 30
 """Bytes that reading may add to the process."""
 
@@ -61,7 +62,7 @@ def _outcome(source: Source) -> str:
         return known.get(os.waitstatus_to_exitcode(status), f"killed by {status}")
     status = 2
     try:
-        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

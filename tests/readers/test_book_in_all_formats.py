@@ -87,12 +87,13 @@ def assert_it_is_the_book(book: PrintedBook, name: str) -> None:
     assert relation.classification.kind == "SAME_PAGINATION"
 
 
-@pytest.mark.parametrize("catchwords", [False, True])
+@pytest.mark.parametrize("catchwords", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [*WITHOUT_PAGES, *IN_PAGES])
 def test_a_made_book_is_the_same_in_every_format(name: str, catchwords: bool) -> None:
     assert_it_is_the_book(made_book(catchwords), name)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", [*WITHOUT_PAGES, *IN_PAGES])
 @pytest.mark.parametrize("book", CORPUS_BOOKS)

@@ -1,35 +1,35 @@
-"""Files made to do harm, or damaged on their way: each is read or refused, in time and within bounds."""
+"""Files made to do harm, or damaged on their way: each is read or refused within bounds."""
 
 import gzip
 import io
 import random
+import resource
 import tarfile
 import time
-import zipfile
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge, UnusableFile
+from app.readers import source
 from app.readers.package import FREE_EXPANSION, expanded, open_package
 from app.readers.recognition import read_book
 from app.readers.source import MOST_BYTES, Source
 from tests.readers.damage import DAMAGES
+from tests.readers.limits import SECONDS
 from tests.readers.made_files import MADE_FILES, zipped
-
-SECONDS = 10
-"""In which every file must be read or refused."""
 
 
 def read(data: bytes, name: str = "file") -> str:
-    """The text, or the kind of refusal; fails where it takes too long."""
-    begun = time.monotonic()
+    """The text, or the kind of refusal; fails where it takes too much processor time."""
+    begun = time.process_time()
     try:
         result, reason = "\n".join(read_book(Source.of_bytes(data, name)).pages), "."
     except UnusableFile as exc:
         result, reason = type(exc).__name__, str(exc)
     assert reason.endswith("."), "a refusal is a sentence"
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
     return result
 
 
@@ -38,10 +38,10 @@ def test_the_made_files_are_read(name: str) -> None:
     assert "word" in read(MADE_FILES[name], name)
 
 
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 20), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("name", MADE_FILES)
-def test_damaged_files_are_read_or_refused(name: str, damage) -> None:
-    for seed in range(20):
+def test_damaged_files_are_read_or_refused(name: str, seeds: range) -> None:
+    for damage, seed in product(DAMAGES, seeds):
         read(damage(MADE_FILES[name], random.Random(seed)), name)
 
 
@@ -68,19 +68,11 @@ def test_deep_nesting_is_no_crash() -> None:
         read(opening * 100_000 + b"word" + closing * 100_000)
 
 
-def test_what_a_zip_expands_to_is_bounded() -> None:
-    data = zipped({f"{page}.txt": b"word " * 100 for page in range(3)})
-    bomb = io.BytesIO()
-    with (
-        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open("1.txt", "w", force_zip64=True) as file,
-    ):
-        for _ in range(MOST_BYTES // (1 << 24) + 1):
-            file.write(bytes(1 << 24))
-    assert read(data) != "FileTooLarge"
-    begun = time.monotonic()
-    assert read(bomb.getvalue()) in {"FileTooLarge", "UnsupportedFormat", "BrokenFile"}
-    assert time.monotonic() - begun < SECONDS
+def test_what_a_zip_expands_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_BYTES", 1 << 20)
+    page = b"word " * 10_000
+    assert "word" in read(zipped({f"{number}.txt": page for number in range(20)}))
+    assert read(zipped({f"{number}.txt": page for number in range(21)})) == "FileTooLarge"
 
 
 def test_what_gzip_expands_to_is_bounded() -> None:
@@ -134,7 +126,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "sparse.txt"
     with path.open("wb") as file:
         file.truncate(2 << 30)
-    begun = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(FileTooLarge):
         Source.of_file(path)
-    assert time.monotonic() - begun < 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20  # KiB

@@ -108,7 +108,7 @@ def test_a_damaged_table_says_where(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_a_row_group(tmp_path: Path) -> None:
     text = "some words of a long book " * 20_000
     path = table(
-        tmp_path / "t", {"text": [f"{n} {text}" for n in range(400)]}, compression="none", write_batch_size=8
+        tmp_path / "t", {"text": [f"{n} {text}" for n in range(150)]}, compression="none", write_batch_size=8
     )
     before = pa.total_allocated_bytes()
     most = 0

@@ -27,6 +27,7 @@ from app.readers.source import Source
 
 FOLDER = Path(os.environ.get("BOOKPRINT_FORMATS", "/nonexistent"))
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.formats,
     pytest.mark.skipif(not FOLDER.is_dir(), reason="BOOKPRINT_FORMATS names no folder"),
 ]

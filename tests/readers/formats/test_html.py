@@ -1,10 +1,7 @@
 """HTML files."""
 
-from contextlib import suppress
-
 import pytest
 
-from app.core.errors import UnusableFile
 from app.readers.extraction import Extraction
 from app.readers.formats import html
 from app.readers.recognition import read_book
@@ -101,14 +98,6 @@ def test_the_licence_of_gutenberg_goes() -> None:
     )
     assert book.pages == ["Chapter I"]
     assert book.metadata.title == "Emma"
-
-
-@pytest.mark.parametrize(
-    "part", ["<div>", "<b>", "<table><tr><td>", "<a ", "<!--", "&lt", "<svg><math>", "</p>"]
-)
-def test_absurd_markup_is_read_or_refused_at_once(part: str) -> None:
-    with suppress(UnusableFile):
-        read("<html>" + part * 100_000 + "text")
 
 
 def test_a_comment_or_a_declaration_may_come_first() -> None:
