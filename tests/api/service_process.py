@@ -1,10 +1,12 @@
 """The application in a process of its own, behind a real socket."""
 
 import asyncio
+import http.client
 import os
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -53,6 +55,35 @@ def reconcile(database_url: str, redis_url: str) -> None:
             await services.upkeep.catch_up()
 
     asyncio.run(reconciled())
+
+
+def longest_wait(server: Server, work: Callable[[], object]) -> float:
+    """The most processor time that the server took until it answered a small request while `work` was done.
+
+    What keeps others waiting is work of the server, which takes the same processor time on a busy machine.
+    """
+    waits = [0.0]
+    done = threading.Event()
+
+    def ask() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        while not done.is_set():
+            before = server.processor_seconds()
+            connection.request("GET", "/health/live")
+            response = connection.getresponse()
+            waits.append(server.processor_seconds() - before if response.status == 200 else float("inf"))
+            response.read()
+            time.sleep(0.002)
+        connection.close()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        work()
+    finally:
+        done.set()
+        asking.join()
+    return max(waits)
 
 
 @contextmanager

@@ -1,9 +1,7 @@
-"""Bodies made to cost much: each is refused within seconds, in bounded memory, and the service lives on."""
+"""Bodies made to cost much: each is refused within bounds, and the service lives on."""
 
-import asyncio
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
@@ -11,9 +9,9 @@ from http.client import HTTPConnection
 import httpx
 import pytest
 
-from tests.api.service_process import Server, reconcile, serving
+from tests.api.service_process import Server, longest_wait, reconcile, serving
 
-SECONDS = 6.0  # of processor time, as the clock tells of other tests too
+SECONDS = 6.0  # of processor time
 GROWTH = 1 << 30
 LIMIT = 64 * 1024 * 1024
 
@@ -65,11 +63,23 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+COSTLY = {
+    "escaped quotes",
+    "brackets after an open string",
+    "a text of blanks",
+    "a text of marks",
+}
+"""Those that take more than half a second of processor time."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY else []) for name in HOSTILE],
+)
 def test_hostile_body_is_refused_quickly_and_the_service_lives_on(server: Server, name: str) -> None:
     before, started = server.forget_peak(), server.processor_seconds()
 
-    response = httpx.post(f"{server.url}/v1/books", content=HOSTILE[name](), headers=JSON, timeout=60)
+    response = httpx.post(f"{server.url}/v1/books", content=HOSTILE[name](), headers=JSON, timeout=None)
 
     seconds, growth = server.processor_seconds() - started, server.peak_bytes() - before
     print(f"{response.status_code} after {seconds:.2f} s and {growth / 1e6:.0f} MB: {response.text[:200]}")
@@ -78,12 +88,12 @@ def test_hostile_body_is_refused_quickly_and_the_service_lives_on(server: Server
     assert response.json()["errors"][0]["field"]
     assert seconds < SECONDS
     assert growth < GROWTH
-    assert httpx.get(f"{server.url}/health/ready").status_code == 200
+    assert httpx.get(f"{server.url}/health/ready", timeout=None).status_code == 200
 
 
 def test_million_pages_are_refused_by_name(server: Server) -> None:
     response = httpx.post(
-        f"{server.url}/v1/books", content=HOSTILE["a million pages"](), headers=JSON, timeout=60
+        f"{server.url}/v1/books", content=HOSTILE["a million pages"](), headers=JSON, timeout=None
     )
 
     [error] = response.json()["errors"]
@@ -92,7 +102,7 @@ def test_million_pages_are_refused_by_name(server: Server) -> None:
 
 
 def test_declared_body_over_the_limit_is_refused_before_it_is_sent(server: Server) -> None:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", server.port)
     connection.putrequest("POST", "/v1/books")
     connection.putheader("Content-Type", "application/json")
     connection.putheader("Content-Length", str(LIMIT + 1))
@@ -107,7 +117,7 @@ def test_declared_body_over_the_limit_is_refused_before_it_is_sent(server: Serve
 
 @pytest.mark.parametrize("length", ["9" * 30, "0" * 30 + str(LIMIT + 1), "0" * 5000 + str(LIMIT + 1)])
 def test_absurd_content_length_is_refused(server: Server, length: str) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(
             b"POST /v1/books HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: " + length.encode() + b"\r\n\r\n"
@@ -128,36 +138,30 @@ def test_endless_stream_is_refused_at_the_limit(server: Server) -> None:
             yield b"a" * (1 << 20)
 
     before = server.forget_peak()
-    response = httpx.post(f"{server.url}/v1/books", content=endless(), headers=JSON, timeout=60)
+    response = httpx.post(f"{server.url}/v1/books", content=endless(), headers=JSON, timeout=None)
 
     assert response.status_code == 413
     assert response.headers["content-type"] == "application/problem+json"
     assert server.peak_bytes() - before < 4 * LIMIT
 
 
+@pytest.mark.slow
 def test_body_of_exactly_the_limit_is_taken(server: Server) -> None:
     text = b"a fresh word " * (LIMIT // 13)
     body = b'{"text": "' + text[: LIMIT - 12] + b'"}'
     assert len(body) == LIMIT
 
-    response = httpx.post(f"{server.url}/v1/books", content=body, headers=JSON, timeout=120)
+    response = httpx.post(f"{server.url}/v1/books", content=body, headers=JSON, timeout=None)
 
     assert response.status_code == 201
 
 
+@pytest.mark.slow
 def test_small_requests_are_answered_while_a_large_book_is_taken_in(server: Server) -> None:
     body = b'{"text": "' + b"some other word " * 3_000_000 + b'"}'
 
-    async def answered() -> float:
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-            posting = asyncio.create_task(client.post("/v1/books", content=body, headers=JSON))
-            slowest = 0.0
-            while not posting.done():
-                started = time.monotonic()
-                assert (await client.get("/health/live")).status_code == 200
-                slowest = max(slowest, time.monotonic() - started)
-                await asyncio.sleep(0.01)
-            assert (await posting).status_code == 201
-            return slowest
+    def post() -> None:
+        response = httpx.post(f"{server.url}/v1/books", content=body, headers=JSON, timeout=None)
+        assert response.status_code == 201
 
-    assert asyncio.run(answered()) < 2
+    assert longest_wait(server, post) < 2

@@ -1,6 +1,5 @@
-"""Files made to cost much: each is refused or read in bounded time and memory, and the service lives on."""
+"""Files made to cost much: each is refused or read within bounds, and the service lives on."""
 
-import asyncio
 import io
 import time
 import zipfile
@@ -12,24 +11,19 @@ import httpx
 import psutil
 import pytest
 
-from app.settings import Settings
-from app.wiring import open_services
 from tests.api.library import prose
-from tests.api.service_process import Server, serving
+from tests.api.service_process import Server, longest_wait, reconcile, serving
 
 SECONDS = 20.0
+"""Of processor time, in which a file must be answered by the service and the process that reads it."""
+
 GROWTH = 1 << 30
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture(scope="module")
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    async def reconcile() -> None:
-        settings = Settings(database_url=module_database_url, redis_url=module_redis_url)
-        async with open_services(settings) as services:
-            await services.upkeep.catch_up()
-
-    asyncio.run(reconcile())
+    reconcile(module_database_url, module_redis_url)
     with serving(module_database_url, module_redis_url, BOOKPRINT_READ_SECONDS="4") as server:
         yield server
 
@@ -51,7 +45,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "zeros": lambda: bytes(60 * MEGABYTE),
     "line feeds": lambda: b"\n" * 60 * MEGABYTE,
     "form feeds": lambda: b"a\f" * 30 * MEGABYTE,
-    "a zip bomb of text": lambda: zipped(a_txt=b"word " * 60 * MEGABYTE),
+    "a zip bomb of text": lambda: zipped(a_txt=b"word " * 15 * MEGABYTE),
     "a zip within a zip": lambda: zipped(a_zip=zipped(a_zip=zipped(b_zip=b"x" * MEGABYTE))),
     "a page of millions of words": alto_bomb,
     "deep elements": lambda: b"<alto>" + b"<a>" * 5_000_000,
@@ -65,6 +59,16 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+def processor_seconds(server: Server) -> float:
+    """The processor time that the service and its children have taken, those that have ended too."""
+    total = 0.0
+    for process in [server.process, *server.process.children(recursive=True)]:
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
 def memory(server: Server) -> int:
     """Bytes that the service and its children hold."""
     total = 0
@@ -74,47 +78,52 @@ def memory(server: Server) -> int:
     return total
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_file_ends_in_time_and_memory(server: Server, name: str) -> None:
+QUICK = {"zeros", "a zip bomb of text", "a zip within a zip", "deep elements", "growing entities"}
+"""Those that take less than half a second of processor time."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in HOSTILE],
+)
+def test_hostile_file_ends_within_bounds(server: Server, name: str) -> None:
     data = HOSTILE[name]()
-    before = memory(server)
+    before, started = memory(server), processor_seconds(server)
     with ThreadPoolExecutor(1) as thread:
-        started = time.monotonic()
         asking = thread.submit(
-            httpx.post, f"{server.url}/v1/lookups", files={"file": ("book", data)}, timeout=60
+            httpx.post, f"{server.url}/v1/lookups", files={"file": ("book", data)}, timeout=None
         )
         most = before
         while not asking.done():
             most = max(most, memory(server))
-            time.sleep(0.01)
-        seconds = time.monotonic() - started
+            time.sleep(0.02)
+    seconds = processor_seconds(server) - started
 
     response = asking.result()
+    print(f"{response.status_code} after {seconds:.2f} s and {(most - before) / 1e6:.0f} MB")
     assert response.status_code in {200, 413, 415, 422}, response.text
     assert seconds < SECONDS
     assert most - before < GROWTH
-    assert httpx.get(f"{server.url}/health/ready").status_code == 200
+    assert httpx.get(f"{server.url}/health/ready", timeout=None).status_code == 200
 
 
+@pytest.mark.slow
 def test_service_stays_well_under_many_files_at_once(server: Server) -> None:
     slow = alto_bomb()
 
-    async def send() -> list[int]:
-        async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
-            files = [client.post("/v1/lookups", files={"file": ("book", slow)}) for _ in range(4)]
-            sending = asyncio.gather(*files)
-            longest = 0.0
-            while not sending.done():
-                started = time.monotonic()
-                assert (await client.get("/health/live")).status_code == 200
-                longest = max(longest, time.monotonic() - started)
-                await asyncio.sleep(0.05)
-            assert longest < 2
-            return [response.status_code for response in await sending]
+    def ask(_: int) -> int:
+        files = {"file": ("book", slow)}
+        return httpx.post(f"{server.url}/v1/lookups", files=files, timeout=None).status_code
 
-    assert set(asyncio.run(send())) <= {200, 413, 503}  # more than can be read at once are told to wait
+    def send() -> None:
+        with ThreadPoolExecutor(4) as threads:
+            statuses.update(threads.map(ask, range(4)))
+
+    statuses: set[int] = set()
+    assert longest_wait(server, send) < 2
+    assert statuses <= {200, 413, 503}  # more than can be read at once are told to wait
     readers = [each for each in server.process.children(recursive=True) if each.status() != "zombie"]
     assert len(readers) == 2  # the server that children are forked from, and multiprocessing's tracker
-    assert psutil.pid_exists(server.process.pid)
-    answer = httpx.post(f"{server.url}/v1/books", files={"file": ("a.txt", prose(1, 50).encode())})
+    files = {"file": ("a.txt", prose(1, 50).encode())}
+    answer = httpx.post(f"{server.url}/v1/books", files=files, timeout=None)
     assert answer.status_code == 201
