@@ -1,7 +1,8 @@
 """Fuzzing of the readers: `python -m tests.readers.fuzz FOLDER --executions 200000`.
 
 Each execution damages one of the files in the folder and reads it. Anything but a book or an `UnusableFile`
-is a crash; reading that takes longer than the limit is a hang. Both are kept beside, to be repeated.
+is a crash; reading that takes more processor time than the limit is a hang. Both are kept beside, to be
+repeated.
 """
 
 import argparse
@@ -24,6 +25,7 @@ LARGEST = 200_000
 """Bytes of a file that is damaged; with larger ones most of the time would go into parsing them."""
 
 SECONDS = 10
+"""Of processor time, in which a file must be read or refused."""
 
 
 class Hang(BaseException):
@@ -39,12 +41,12 @@ def run(task: tuple[int, list[Path], int, Path]) -> Counter[str]:
     seed, paths, executions, kept = task
     draw, outcomes = random.Random(seed), Counter[str]()
     contents = {path: path.read_bytes() for path in paths}
-    signal.signal(signal.SIGALRM, _raise_hang)
+    signal.signal(signal.SIGPROF, _raise_hang)
     for number in range(executions):
         path = draw.choice(paths)
         data = draw.choice(DAMAGES)(contents[path], draw)
         try:
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             read_book(Source.of_bytes(data, path.name))
             outcome = "read"
         except UnusableFile as exc:
@@ -55,7 +57,7 @@ def run(task: tuple[int, list[Path], int, Path]) -> Counter[str]:
             place.write_bytes(data)
             place.with_suffix(".traceback").write_text(traceback.format_exc())
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         outcomes[outcome] += 1
     return outcomes
 

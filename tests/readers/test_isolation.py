@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -179,6 +180,33 @@ def test_the_kernel_kills_a_child_that_computes_where_the_parent_does_not_look(
 ) -> None:
     monkeypatch.setattr(killable._Account, "_look", lambda self: (0.0, True))
     test_child_that_computes_too_long_is_killed(monkeypatch)
+
+
+def test_time_counts_that_a_child_computes_or_sleeps_and_not_that_it_or_its_parent_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, look = [0.0], (0.0, True)
+    monkeypatch.setattr(killable, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(killable._Account, "_look", lambda self: look)
+
+    def let_pass(looks: int) -> None:
+        for _ in range(looks):
+            clock[0] += account.seconds_to_wait()
+
+    account = killable._Account(0, processor_seconds=8, sleeping_seconds=80)
+    let_pass(1_000)
+    assert clock[0] == 1_000
+    look = (7.99, True)
+    let_pass(1_000)
+    look = (7.99, False)
+    clock[0] += 1_000
+    before = clock[0]
+    with pytest.raises(killable.OutOfTime):
+        let_pass(10_000)
+    assert clock[0] - before == pytest.approx(80, abs=1)
+    look = (8.0, True)
+    with pytest.raises(killable.OutOfProcessorTime):
+        killable._Account(0, processor_seconds=0, sleeping_seconds=80).seconds_to_wait()
 
 
 @pytest.mark.parametrize(
