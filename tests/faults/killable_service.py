@@ -43,7 +43,7 @@ class Service:
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
             try:
-                if httpx.get(f"{self.url}/health/{health}", timeout=2).status_code == 200:
+                if httpx.get(f"{self.url}/health/{health}", timeout=60).status_code == 200:
                     return
             except httpx.HTTPError:
                 pass
@@ -99,5 +99,5 @@ def serving(folder: Path, *options: str) -> Iterator[Service]:
             yield Service(f"http://127.0.0.1:{port}", data_dir, psutil.Process(process.pid))
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) is not None
+            assert process.wait(100) is not None
     assert lines_with_secrets([(folder / "serve.log").read_text(errors="replace")]) == []

@@ -63,9 +63,9 @@ async def kill_api(service: Service) -> None:
 
 @pytest.mark.faults
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 async def test_no_acknowledged_decision_is_lost_by_kills(service: Service) -> None:
-    async with httpx.AsyncClient(base_url=service.url, timeout=15) as client:
+    async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:
         ids = [
             (await client.post("/v1/books", json={"text": prose(seed, 400)})).json()["id"]
             for seed in range(BOOKS)

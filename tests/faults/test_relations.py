@@ -259,14 +259,14 @@ async def test_relations_are_the_same_as_without_the_fault(
 ) -> None:
     queue = Queue(scene.servers.database_url)
     part = len(BOOKS) // FAULTS
-    async with AsyncClient(base_url=scene.service.url, timeout=15) as client:
+    async with AsyncClient(base_url=scene.service.url, timeout=60) as client:
         for book in (await ask(client, "/v1/books?limit=1000"))["items"]:
             assert (await client.delete(book["links"]["self"])).status_code == 204
         for start in range(0, len(BOOKS), part):
             # Jobs pile up first, so that some are met.
             scene.workers.send(signal.SIGSTOP)
             await post_all(client, BOOKS[start : start + part // 2])
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(100):
                 await asyncio.gather(
                     post_all(client, BOOKS[start + part // 2 : start + part]), fault(scene, queue)
                 )
