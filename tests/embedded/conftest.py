@@ -22,7 +22,7 @@ def folder() -> Iterator[Path]:
     """An empty folder in which nothing stays alive after the test."""
     with scratch_folder() as folder:
         yield folder
-        assert eventually(lambda: alive_in(folder) == [], 5)
+        assert eventually(lambda: alive_in(folder) == [])
 
 
 @pytest.fixture

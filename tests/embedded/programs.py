@@ -75,7 +75,7 @@ def running(
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(100)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -108,8 +108,8 @@ def copy_of(data_dir: Path, parent: Path) -> Path:
     return Path(shutil.copytree(data_dir, parent / "data"))
 
 
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether the condition becomes true in time."""
+def eventually(condition: Callable[[], bool], seconds: float = 100.0) -> bool:
+    """Whether the condition becomes true; no healthy test takes nearly as long."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

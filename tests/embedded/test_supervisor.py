@@ -51,7 +51,7 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WO
 def words(data_dir: Path, name: str) -> list[str]:
     """The command's notes, once it has written them."""
     file = data_dir / f"{name}.pids"
-    assert eventually(file.exists, 10)
+    assert eventually(file.exists)
     return file.read_text().split()
 
 
@@ -96,13 +96,13 @@ def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None
             (data_dir / f"{name}.pids").unlink()
             os.kill(first, signal.SIGKILL)
             assert pid_of(data_dir, name) != first
-            assert eventually(lambda pid=grandchild: not psutil.pid_exists(pid), 5)  # type: ignore[misc]
+            assert eventually(lambda pid=grandchild: not psutil.pid_exists(pid))  # type: ignore[misc]
         for name in ("postgres", "valkey-server"):
             (server,) = (child for child in supervisor.children() if child.name() == name)
             server.kill()
-            assert eventually(lambda dead=server: not dead.is_running(), 5)  # type: ignore[misc]
-            assert eventually(lambda: answers(program), 10)
-        assert eventually(lambda: not dead_below(supervisor), 5)
+            assert eventually(lambda dead=server: not dead.is_running())  # type: ignore[misc]
+            assert eventually(lambda: answers(program))
+        assert eventually(lambda: not dead_below(supervisor))
     log = (data_dir / "serve.log").read_text()
     assert "api was killed by SIGKILL; starting it again in 0.1 s" in log
     assert "postgres is started again" in log
@@ -112,15 +112,15 @@ def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None
 def test_a_signal_stops_everything_in_good_order(data_dir: Path, number: signal.Signals) -> None:
     with running(SERVE, data_dir, WORK, "api", "worker") as program:
         pids = [int(word) for name in ("api", "worker") for word in words(data_dir, name)[:2]]
-        start = time.monotonic()
         program.process.send_signal(number)
-        assert program.process.wait(20) == 0
-        assert time.monotonic() - start < 10
+        assert program.process.wait(100) == 0
         assert not any(map(is_alive, pids))
         assert alive_in(data_dir) == []
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
+    assert (data_dir / "serve.log").read_text().endswith("stopping\neverything is stopped\n")
 
 
+@pytest.mark.slow
 def test_under_nohup_it_outlives_its_terminal_and_ends_when_it_is_told_to(data_dir: Path) -> None:
     with running(SERVE, data_dir, WORK, "api", prefix=["nohup"]) as program:
         pids = [int(word) for word in words(data_dir, "api")[:2]]
@@ -128,10 +128,11 @@ def test_under_nohup_it_outlives_its_terminal_and_ends_when_it_is_told_to(data_d
         time.sleep(0.5)
         assert all(map(is_alive, pids))
         program.process.terminate()
-        assert program.process.wait(20) == 0
+        assert program.process.wait(100) == 0
         assert not any(map(is_alive, pids))
 
 
+@pytest.mark.slow
 def test_a_signal_in_the_midst_of_starting_a_command_stops_everything_in_good_order(data_dir: Path) -> None:
     command = "[source, name]"
     signalling = """
@@ -144,7 +145,7 @@ def test_a_signal_in_the_midst_of_starting_a_command_stops_everything_in_good_or
     with running(
         signalling + SERVE.replace(command, f"Signalling({command})"), data_dir, WORK, "api", "worker"
     ) as program:
-        assert program.process.wait(20) == 0
+        assert program.process.wait(100) == 0
         assert alive_in(data_dir) == []
     assert "everything is stopped" in (data_dir / "serve.log").read_text()
 
@@ -153,26 +154,28 @@ def test_a_command_that_ignores_sigterm_is_killed_in_time(data_dir: Path) -> Non
     with running(SERVE, data_dir, STUBBORN, "api") as program:
         pids = [int(word) for word in words(data_dir, "api")[:2]]
         program.process.terminate()
-        assert program.process.wait(20) == 0
+        assert program.process.wait(100) == 0
         assert not any(map(is_alive, pids))
 
 
+@pytest.mark.slow
 def test_a_stop_while_the_servers_are_still_starting_leaves_nothing(folder: Path) -> None:
     source = SERVE.replace("sys.exit(", "print('ready', flush=True); sys.exit(")
     with running(source, folder, WORK, "api") as program:
-        assert eventually(lambda: (folder / "postgres.new").exists(), 10)
+        assert eventually(lambda: (folder / "postgres.new").exists())
         program.process.terminate()
-        assert program.process.wait(20) == 0
+        assert program.process.wait(100) == 0
         assert alive_in(folder) == []
     with EmbeddedServers(folder) as servers:
         assert sql(servers.database_url, "SELECT 1") == 1
 
 
+@pytest.mark.slow
 def test_commands_end_with_their_killed_supervisor_and_a_new_one_starts(data_dir: Path) -> None:
     with running(SERVE, data_dir, WORK, "api") as program:
         first, grandchild = (int(word) for word in words(data_dir, "api")[:2])
         program.kill()
-        assert eventually(lambda: not is_alive(first), 2)
+        assert eventually(lambda: not is_alive(first))
     (data_dir / "api.pids").unlink()
     with running(SERVE, data_dir, WORK, "api") as program:
         assert is_alive(pid_of(data_dir, "api"))
@@ -182,14 +185,15 @@ def test_commands_end_with_their_killed_supervisor_and_a_new_one_starts(data_dir
 
 def test_a_command_that_never_stays_up_ends_the_service_with_an_error(data_dir: Path) -> None:
     with running(SERVE, data_dir, "raise SystemExit(3)", "api") as program:
-        assert program.process.wait(20) == 1
+        assert program.process.wait(100) == 1
     log = (data_dir / "serve.log").read_text()
     assert log.count("api ended with status 3; starting it again") == 4
     assert "api ended with status 3; giving up" in log
 
 
+@pytest.mark.slow
 def test_an_error_while_preparing_stops_the_servers(data_dir: Path) -> None:
     source = SERVE.replace("prepare=lambda servers: print(", "prepare=lambda servers: 1 / 0 or print(")
     with running(source, data_dir, WORK, "api") as program:
-        assert program.process.wait(20) == 1
+        assert program.process.wait(100) == 1
         assert alive_in(data_dir) == []

@@ -60,6 +60,7 @@ def test_for_root_postgres_runs_in_a_user_namespace_and_no_file_changes_hands(da
         assert {path.stat().st_uid for path in data_dir.rglob("*")} == {0}
 
 
+@pytest.mark.slow
 @as_root
 @on_linux
 def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(
@@ -72,7 +73,7 @@ def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(
         server = PostgresServer(folder / "postgres", sockets, folder / "logs", run_as=identity)
         server.launch()
         try:
-            server.wait_ready(20)
+            server.wait_ready(100)
             assert sql(server.url, "SELECT 1") == 1
             assert postgres_uid(server) == identity.uid
             assert {path.stat().st_uid for path in server.folder.rglob("*")} == {identity.uid}
@@ -80,6 +81,7 @@ def test_without_namespaces_postgres_runs_as_another_user_and_can_go_back(
             server.stop()
 
 
+@pytest.mark.slow
 @as_root
 @on_linux
 def test_without_namespaces_binaries_and_data_may_lie_where_only_root_can_enter(
@@ -95,7 +97,7 @@ def test_without_namespaces_binaries_and_data_may_lie_where_only_root_can_enter(
     assert Path(server.command()[0]).is_relative_to(binaries)
     server.launch()
     try:
-        server.wait_ready(20)
+        server.wait_ready(100)
         assert sql(server.url, "SELECT 1") == 1
         assert postgres_uid(server) == identity.uid
     finally:
@@ -114,6 +116,7 @@ def test_root_in_somebodys_home_becomes_that_user_where_it_has_a_name(
     assert [candidate.uid for candidate in candidates(data_dir) if candidate.uid != 0] == [uid]
 
 
+@pytest.mark.slow
 @on_linux
 def test_an_ordinary_user_runs_the_servers_as_itself(folder: Path) -> None:
     named = int(namespace().exec_as.split(":")[1])
