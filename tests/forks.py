@@ -93,6 +93,11 @@ def _server() -> socket.socket:
     return ours
 
 
+def have_readers_load_kernels() -> None:
+    """Have what forks the children that read files load all kernels once, unless it runs already."""
+    forkserver.set_forkserver_preload([*_READERS._preload_modules, _KERNELS])
+
+
 def main() -> None:
     """Load, and fork as asked, until the other end of the socket is closed."""
     asked = socket.socket(fileno=int(sys.argv[1]))
@@ -133,7 +138,7 @@ def _load() -> None:
     for module in pkgutil.walk_packages(app.__path__, "app."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    forkserver.set_forkserver_preload([*_READERS._preload_modules, _KERNELS])
+    have_readers_load_kernels()
     forkserver.ensure_running()
     gc.collect()
     gc.freeze()

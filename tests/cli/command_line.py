@@ -1,5 +1,7 @@
-"""The command line as a user runs it: processes, a real service."""
+"""The command line as a user runs it: commands in this process or one of their own, a real service."""
 
+import asyncio
+import io
 import os
 import re
 import signal
@@ -7,22 +9,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
+from unittest.mock import patch
 
+import httpx
 import psutil
 
+from app.cli.commands import run
 from app.embedded.processes import is_alive
-from tests.forks import Fork
+from app.settings import Settings
+from tests.forks import Fork, have_readers_load_kernels
+from tests.open_services import open_with_stores
+from tests.paged_books import run_jobs
 from tests.secret_search import lines_with_secrets
 
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
-START_SECONDS = 90.0  # the kernels may have to be compiled first
-STOP_SECONDS = 20.0
+START_SECONDS = 150.0  # the kernels may have to be compiled first
+STOP_SECONDS = 90.0
 UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH", "BOOKPRINT_DATA_DIR", "COLUMNS"}
+
+have_readers_load_kernels()
 
 _READY = re.compile(r"ready at (https?://\S+) \(([0-9.]+) s\)")
 
@@ -34,19 +44,83 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return plain | cache | {"BOOKPRINT_WORKERS": "1"} | dict(extra or {})
 
 
-def bookprint(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def bookprint(
+    *arguments: str | Path, given: bytes = b"", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in this process; what is `given` is its standard input."""
+    command = ["bookprint", *map(str, arguments)]
+    entered = io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+    errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", newline="\n")
+    with (
+        patch.dict(os.environ, environment(variables), clear=True),
+        patch.multiple(sys, argv=command, stdin=entered),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+    ):
+        try:
+            run()
+        except SystemExit as ending:
+            status = ending.code
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(command, status, _written(output), _written(errors))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def in_a_process(
+    *arguments: str | Path, meanwhile: Callable[[Fork], None] | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, in a fork of a process that has loaded it."""
     command = ["app.cli", *map(str, arguments)]
     with open(os.devnull) as nothing, TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         streams = [stream.fileno() for stream in (nothing, output, errors)]
-        status = Fork(command, environment(variables), streams, shares_readers=True).wait(120)
+        process = Fork(command, environment(variables), streams, shares_readers=True)
+        if meanwhile is not None:
+            meanwhile(process)
+        status = process.wait(STOP_SECONDS)
         output.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess(command, status, output.read(), errors.read())
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Service:
+    """A running API, and its servers for commands that reach them themselves.
+
+    It has no worker: where others work, one that gives way to all of them may never come to its jobs.
+    """
+
+    url: str
+    servers: Mapping[str, str]  # environment variables that name them
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(database_url=self.servers["DATABASE_URL"], redis_url=self.servers["REDIS_URL"])
+
+    def relate(self) -> None:
+        """Work off all jobs, and measure the clusters."""
+
+        async def work() -> None:
+            async with open_with_stores(self.settings) as services:
+                await run_jobs(services)
+                while await services.clusters.measure():
+                    pass
+
+        asyncio.run(work())
+
+    def delete_books(self) -> None:
+        with httpx.Client(base_url=self.url, timeout=60) as client:
+            while items := client.get("/v1/books?limit=1000").json()["items"]:
+                for item in items:
+                    client.delete(item["links"]["self"])
+
+
+@dataclass(slots=True)
+class Serve:
     """A running `bookprint serve`."""
 
     process: subprocess.Popen[str]
@@ -83,8 +157,8 @@ class Service:
 
 
 @contextmanager
-def serving(data_dir: Path, *options: str | Path, **variables: str) -> Iterator[Service]:
-    """A service on a free port, ready; stopped at the end if it still runs."""
+def serving(data_dir: Path, *options: str | Path, **variables: str) -> Iterator[Serve]:
+    """`bookprint serve` on a free port, ready; stopped at the end if it still runs."""
     process = subprocess.Popen(
         [*BOOKPRINT, "serve", "--port", "0", "--data-dir", str(data_dir), *map(str, options)],
         env=environment(variables),
@@ -93,7 +167,7 @@ def serving(data_dir: Path, *options: str | Path, **variables: str) -> Iterator[
         stderr=subprocess.STDOUT,
         text=True,
     )
-    service = Service(process, data_dir)
+    service = Serve(process, data_dir)
     reader = threading.Thread(target=service.read, daemon=True)
     reader.start()
     try:

@@ -2,17 +2,15 @@
 
 import json
 import os
-import pty
 import pwd
 import socket
-import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.api.library import prose
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+from tests.cli.command_line import Service, bookprint
 
 COMMAND = {"kind": "command", "name": pwd.getpwuid(os.getuid()).pw_name, "key_id": None}
 
@@ -31,16 +29,15 @@ def book_id(service: Service) -> str:
 
 def test_commands_are_the_user_on_this_host(service: Service, tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(prose(1915, 80))
-    folder = ("--data-dir", service.data_dir)
-    assert bookprint("ingest", tmp_path, *folder).returncode == 0
-    key = bookprint("keys", "create", "--name", "k", "--scope", "read", *folder)
+    assert bookprint("ingest", tmp_path, **service.servers).returncode == 0
+    key = bookprint("keys", "create", "--name", "k", "--scope", "read", **service.servers)
     [key_id] = [
         line.split("\t")[0]
-        for line in bookprint("keys", "list", *folder).stdout.splitlines()
+        for line in bookprint("keys", "list", **service.servers).stdout.splitlines()
         if "\tk\t" in line
     ]
     for act in ("rotate", "revoke"):
-        assert bookprint("keys", act, key_id, *folder).returncode == 0
+        assert bookprint("keys", act, key_id, **service.servers).returncode == 0
 
     found = entries(service, "--limit", "4")
     assert [entry["action"] for entry in found] == [
@@ -67,26 +64,6 @@ def test_entries_are_lines_when_piped(service: Service, book_id: str) -> None:
     at = cells["at"]
     assert entries(service, "--since", at, "--object", book_id) == entries(service, "--object", book_id)
     assert entries(service, "--until", at, "--object", book_id) == []
-
-
-def test_entries_are_a_table_on_a_terminal(service: Service, book_id: str) -> None:
-    master, slave = pty.openpty()
-    command = [*BOOKPRINT, "audit", "--object", book_id, "--url", service.url]
-    done = subprocess.run(
-        command,
-        env=environment({"COLUMNS": "90"}),
-        stdin=slave,
-        stdout=slave,
-        stderr=subprocess.PIPE,
-        check=True,
-    )
-    os.close(slave)
-    shown = os.read(master, 65536).decode()
-    os.close(master)
-
-    assert "book.created" in shown
-    assert book_id in shown
-    assert done.stderr == b"1 entry.\n"
 
 
 @pytest.mark.parametrize(

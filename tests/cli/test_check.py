@@ -2,14 +2,13 @@
 
 import csv
 import json
-import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.api.library import prose, scanned
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+from tests.cli.command_line import Service, bookprint
 from tests.paged_books import pages_of
 from tests.prescribed_server import Answer, prescribing
 
@@ -78,17 +77,10 @@ def test_lines_records_and_a_pasted_text(service: Service, book: dict[str, str],
     done = bookprint("check", str(record), "--url", service.url)
     assert done.stdout.splitlines()[1].split("\t")[1] == "have", done.stderr
 
-    done = _pasted(service, scanned(TEXT, 2, 0.03).encode())
-    assert done.stdout.decode().splitlines()[1].split("\t")[1:3] == ["have", "text"], done.stderr
-    done = _pasted(service, "façade".encode("latin-1"))
-    assert (done.returncode, b"no UTF-8 at byte 3" in done.stderr) == (2, True)
-
-
-def _pasted(service: Service, text: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [*BOOKPRINT, "check", "-", "--url", service.url]
-    return subprocess.run(
-        command, env=environment(), input=text, capture_output=True, timeout=120, check=False
-    )
+    done = bookprint("check", "-", "--url", service.url, given=scanned(TEXT, 2, 0.03).encode())
+    assert done.stdout.splitlines()[1].split("\t")[1:3] == ["have", "text"], done.stderr
+    done = bookprint("check", "-", "--url", service.url, given="façade".encode("latin-1"))
+    assert (done.returncode, "no UTF-8 at byte 3" in done.stderr) == (2, True)
 
 
 def test_a_list_that_says_nothing_is_refused(service: Service, tmp_path: Path) -> None:

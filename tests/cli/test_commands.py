@@ -151,19 +151,19 @@ def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:
     total = len(httpx.get(f"{service.url}/v1/books").json()["items"])
-    rebuilt = bookprint("reindex", "--data-dir", service.data_dir)
+    rebuilt = bookprint("reindex", **service.servers)
     assert rebuilt.returncode == 0, rebuilt.stderr
     assert rebuilt.stdout.startswith(f"{total} books indexed anew")
-    verdict = bookprint("verify", "--data-dir", service.data_dir)
+    verdict = bookprint("verify", **service.servers)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
     assert verdict.stdout.splitlines()[-1] == "clean"
-    as_json = json.loads(bookprint("verify", "--json", "--data-dir", service.data_dir).stdout)
+    as_json = json.loads(bookprint("verify", "--json", **service.servers).stdout)
     assert as_json["clean"] is True
     assert as_json["books"] == total
 
 
 def test_migrate_leaves_a_current_database_alone(service: Service) -> None:
-    done = bookprint("migrate", "--data-dir", service.data_dir)
+    done = bookprint("migrate", **service.servers)
     assert done.returncode == 0, done.stderr
 
 

@@ -27,9 +27,7 @@ def ids(service: Service) -> list[str]:
             ("Alone", pages_of(prose(932, 3000))),
         )
     ]
-    for book in posted:
-        path = f"{service.url}{book['links']['relations']}?wait=60"
-        assert httpx.get(path, timeout=70).json()["pending"] == 0
+    service.relate()
     return [book["id"] for book in posted]
 
 

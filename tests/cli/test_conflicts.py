@@ -4,14 +4,15 @@ import csv
 import json
 import os
 import pty
-import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.api.library import prose
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+from tests.cli.command_line import Service, bookprint, environment
+from tests.forks import Fork
 from tests.paged_books import pages_of
 
 ISBN = "isbn:9783161484100"
@@ -32,9 +33,7 @@ def ids(service: Service) -> list[str]:
         ).json()
         for seed, title in ((901, "The Salt Road"), (902, "=A; Ferry"))
     ]
-    for book in posted:
-        path = f"{service.url}{book['links']['relations']}?wait=60"
-        assert httpx.get(path, timeout=70).json()["pending"] == 0
+    service.relate()
     return [book["id"] for book in posted]
 
 
@@ -73,24 +72,18 @@ def test_conflicts_are_written_to_a_csv_file(service: Service, ids: list[str], t
 
 def test_conflicts_are_a_table_on_a_terminal(service: Service, ids: list[str]) -> None:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*BOOKPRINT, "conflicts", "--url", service.url],
-        env=environment({"COLUMNS": "100", "TERM": "dumb"}),
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        os.close(theirs)
-        printed = b""
-        while True:
-            try:
-                printed += (more := os.read(ours, 4096))
-            except OSError:  # the other end is closed
-                break
-            if not more:
-                break
-        assert process.wait(60) == 0
+    with open(os.devnull, "r+b") as nothing:
+        command = ["app.cli", "conflicts", "--url", service.url]
+        streams = [nothing.fileno(), theirs, nothing.fileno()]
+        terminal = environment({"COLUMNS": "100", "TERM": "dumb"})
+        process = Fork(command, terminal, streams, shares_readers=True)
+    os.close(theirs)
+    printed = b""
+    with suppress(OSError):  # the other end is closed
+        while more := os.read(ours, 4096):
+            printed += more
     os.close(ours)
+    assert process.wait(60) == 0
     shown = printed.decode()
     assert "Jane Moor, N. N. · The Salt Road" in shown
     assert "same isbn, authors; other text, title" in shown

@@ -27,9 +27,7 @@ def ids(service: Service) -> list[str]:
         ).json()
         for seed, title in enumerate(("The Salt Road", "=A; Ferry"))
     ]
-    for book in posted:
-        path = f"{service.url}{book['links']['relations']}?wait=60"
-        assert httpx.get(path, timeout=70).json()["pending"] == 0
+    service.relate()
     return [book["id"] for book in posted]
 
 

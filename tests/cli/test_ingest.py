@@ -17,21 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.synthesis.library import SyntheticBook, synthetic_library
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, serving
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that no other module's books are in."""
-    with serving(tmp_path_factory.mktemp("own") / "data") as service:
-        yield service
+from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
 
 
 @pytest.fixture(autouse=True)
-def _emptied(own: Service) -> Iterator[None]:
+def _emptied(service: Service) -> Iterator[None]:
     yield
-    for item in books(own):
-        httpx.delete(f"{own.url}/v1/books/{item['id']}")
+    service.delete_books()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +49,7 @@ def described(items: Sequence[Mapping[str, object]]) -> list[tuple[object, ...]]
 
 
 def ingest(service: Service, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return bookprint("ingest", *arguments, "--data-dir", service.data_dir)
+    return bookprint("ingest", *arguments, **service.servers)
 
 
 def refused(report: Path) -> list[tuple[str, str, str]]:
@@ -101,14 +93,14 @@ def mixed(folder: Path, library: Sequence[SyntheticBook]) -> None:
     (inner / "list.tsv").write_text("path\tid\ttitle\ntext\tseventh\tA title of the manifest\n")
 
 
-def test_mixed_files_are_taken_in_and_what_is_refused_is_listed(
-    own: Service, tmp_path: Path, library: list[SyntheticBook]
+def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_listed(
+    service: Service, tmp_path: Path, library: list[SyntheticBook]
 ) -> None:
     mixed(tmp_path / "in", library)
     report = tmp_path / "refused.csv"
-    done = ingest(own, tmp_path / "in", "--report", report)
-    assert done.returncode == 1, done.stderr
-    assert done.stdout == "7 created, 2 already there, 0 pending, 6 failed\n"
+    directly = ingest(service, tmp_path / "in", "--report", report)
+    assert directly.returncode == 1, directly.stderr
+    assert directly.stdout == "7 created, 2 already there, 0 pending, 6 failed\n"
     assert refused(report) == [
         ("b.jsonl.gz", "line 2", "conflict"),
         ("b.jsonl.gz", "line 3", "empty-text"),
@@ -117,47 +109,40 @@ def test_mixed_files_are_taken_in_and_what_is_refused_is_listed(
         ("g.pdf", "", "broken-file"),
         ("h.epub", "", "broken-file"),
     ]
-    items = books(own)
+    items = books(service)
     assert {item["title"] for item in items} == {
         *("a", library[1].title, "Third", "d pages", "e", "Sixth", "A title of the manifest")
     }
     assert all(item["status"] == "indexed" for item in items)
-    verdict = bookprint("verify", "--data-dir", own.data_dir)
+    verdict = bookprint("verify", **service.servers)
     assert verdict.stdout.splitlines()[-1] == "clean", verdict.stdout
     for item in items:
-        near = httpx.get(f"{own.url}{item['links']['near_duplicates']}?d=0").json()  # type: ignore[index]
+        near = httpx.get(f"{service.url}{item['links']['near_duplicates']}?d=0").json()  # type: ignore[index]
         assert near["exact"] is True
 
-
-def test_the_library_is_the_same_as_after_posts(
-    own: Service, tmp_path: Path, library: list[SyntheticBook]
-) -> None:
-    mixed(tmp_path / "in", library)
-    directly = ingest(own, tmp_path / "in", "--report", tmp_path / "a.csv")
-    stored = books(own)
-    for item in stored:
-        httpx.delete(f"{own.url}/v1/books/{item['id']}")
-    posted = bookprint("ingest", tmp_path / "in", "--url", own.url, "-j", "1", "--report", tmp_path / "b.csv")
+    service.delete_books()
+    over_http = ("--url", service.url, "-j", "1", "--report", tmp_path / "b.csv")
+    posted = bookprint("ingest", tmp_path / "in", *over_http)
     assert posted.stdout == directly.stdout
     told = (directly.stderr.splitlines()[0], posted.stderr.splitlines()[0])
     assert told == (
         "Storing books directly; texts that come with them are kept (BOOKPRINT_TEXTS=postgres).",
-        f"Posting books to {own.url}.",
+        f"Posting books to {service.url}.",
     )
-    assert described(books(own)) == described(stored)
-    assert refused(tmp_path / "b.csv") == refused(tmp_path / "a.csv")
+    assert described(books(service)) == described(items)
+    assert refused(tmp_path / "b.csv") == refused(report)
 
 
 @pytest.mark.slow
-def test_a_second_run_changes_nothing(own: Service, tmp_path: Path, library: list[SyntheticBook]) -> None:
+def test_a_second_run_changes_nothing(service: Service, tmp_path: Path, library: list[SyntheticBook]) -> None:
     for book in library:
         (tmp_path / f"{book.id}.txt").write_text(book.text)
-    assert ingest(own, tmp_path).stdout.startswith("60 created, 0 already")
-    before = described(books(own))
-    again = ingest(own, tmp_path)
+    assert ingest(service, tmp_path).stdout.startswith("60 created, 0 already")
+    before = described(books(service))
+    again = ingest(service, tmp_path)
     assert again.returncode == 0
     assert again.stdout == "0 created, 60 already there, 0 pending, 0 failed\n"
-    assert described(books(own)) == before
+    assert described(books(service)) == before
 
 
 def own_words(book: int) -> list[str]:
@@ -166,37 +151,37 @@ def own_words(book: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_after_a_kill_a_second_run_gives_the_library_of_one_run(own: Service, tmp_path: Path) -> None:
+def test_after_a_kill_a_second_run_gives_the_library_of_one_run(service: Service, tmp_path: Path) -> None:
     lines = [
         json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": " ".join(own_words(n % 300))})
         for n in range(340)
     ]
     file = tmp_path / "books.jsonl"
     file.write_text("\n".join(lines))
-    arguments = [*BOOKPRINT, "ingest", str(file), "--data-dir", str(own.data_dir)]
+    arguments = [*BOOKPRINT, "ingest", str(file)]
     process = subprocess.Popen(
-        arguments, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        arguments, env=environment(service.servers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    while not 0 < len(books(own)) < 300:
+    while not 0 < len(books(service)) < 300:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    stored = len(books(own))
+    stored = len(books(service))
     assert 0 < stored < 300
-    done = ingest(own, file)
+    done = ingest(service, file)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[0]) <= 300 - stored
-    items = books(own)
+    items = books(service)
     assert {item["external_id"] for item in items} == {f"book-{n}" for n in range(300)}
     assert {item["title"] for item in items} == {str(n) for n in range(300)}
     # What the killed run stored last is pending, and is found, until a worker comes to it.
-    verdict = json.loads(bookprint("verify", "--json", "--data-dir", own.data_dir).stdout)
+    verdict = json.loads(bookprint("verify", "--json", **service.servers).stdout)
     assert (verdict["books"], verdict["missing"], verdict["superfluous"]) == (300, 0, 0)
 
 
 @pytest.mark.slow
 def test_signatures_made_offline_are_taken_in_elsewhere(
-    own: Service, tmp_path: Path, library: list[SyntheticBook]
+    service: Service, tmp_path: Path, library: list[SyntheticBook]
 ) -> None:
     (tmp_path / "in").mkdir()
     for book in library[:4]:
@@ -208,25 +193,24 @@ def test_signatures_made_offline_are_taken_in_elsewhere(
     assert refused(tmp_path / "refused.csv") == [("z.png", "", "unsupported-format")]
     data = table.read_bytes()
     assert not any(word.encode() in data for word in library[0].text.split() if len(word) > 7)
-    done = ingest(own, table)
+    done = ingest(service, table)
     assert done.stdout == "4 created, 0 already there, 0 pending, 0 failed\n", done.stderr
-    from_signatures = described(books(own))
-    over_http = bookprint("ingest", table, "--url", own.url)
+    from_signatures = described(books(service))
+    over_http = bookprint("ingest", table, "--url", service.url)
     assert over_http.stdout == "0 created, 4 already there, 0 pending, 0 failed\n", over_http.stderr
     printed = bookprint("sign", tmp_path / "in")
     lines = tmp_path / "signatures.jsonl"
     lines.write_text(printed.stdout)
-    assert ingest(own, lines).stdout == "0 created, 4 already there, 0 pending, 0 failed\n"
-    for item in books(own):
-        httpx.delete(f"{own.url}/v1/books/{item['id']}")
-    ingest(own, tmp_path / "in")
-    assert described(books(own)) == from_signatures
+    assert ingest(service, lines).stdout == "0 created, 4 already there, 0 pending, 0 failed\n"
+    service.delete_books()
+    ingest(service, tmp_path / "in")
+    assert described(books(service)) == from_signatures
 
 
-def test_what_cannot_run_ends_with_status_2(own: Service, tmp_path: Path) -> None:
+def test_what_cannot_run_ends_with_status_2(service: Service, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a book")
     (tmp_path / "empty").mkdir()
-    assert ingest(own, tmp_path / "missing").returncode == 2
-    assert ingest(own, tmp_path / "empty").returncode == 2
-    assert ingest(own, tmp_path / "a.txt", "--column", "words=x").returncode == 2
+    assert ingest(service, tmp_path / "missing").returncode == 2
+    assert ingest(service, tmp_path / "empty").returncode == 2
+    assert ingest(service, tmp_path / "a.txt", "--column", "words=x").returncode == 2
     assert bookprint("ingest", tmp_path / "a.txt", "--url", "http://127.0.0.1:9").returncode == 2

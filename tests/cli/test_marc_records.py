@@ -25,10 +25,10 @@ def test_records_and_texts_are_taken_in(
     (texts / "left.txt").write_text(books[1].text)
     made = named(number, "The ferry /", data("020", "  ", "a 0141439602", "q pbk."))
     records = written(tmp_path / "records.mrc", made, named("nowhere"))
-    place = ["--url", service.url] if way == "url" else ["--data-dir", str(service.data_dir)]
+    options, variables = (("--url", service.url), {}) if way == "url" else ((), service.servers)
     report = tmp_path / "refused.csv"
 
-    done = bookprint("ingest", records, "--texts", texts, "--report", report, *place)
+    done = bookprint("ingest", records, "--texts", texts, "--report", report, *options, **variables)
 
     assert done.returncode == 1, done.stderr
     assert done.stdout == "1 created, 0 already there, 0 pending, 2 failed\n"

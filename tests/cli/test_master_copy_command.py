@@ -19,9 +19,7 @@ def ids(service: Service) -> list[str]:
         httpx.post(f"{service.url}/v1/books", json={"pages": pages_of(scanned(TEXT, seed))}).json()
         for seed in (1, 2, 3)
     ]
-    for book in posted:
-        path = f"{service.url}{book['links']['relations']}?wait=60"
-        assert httpx.get(path, timeout=70).json()["pending"] == 0
+    service.relate()
     return [book["id"] for book in posted]
 
 

@@ -14,20 +14,20 @@ import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, serving
+from tests.cli.command_line import BOOKPRINT, Serve, Service, bookprint, environment, serving
 
 OLD, NEW = "gap-simhash128-v1", "tf-simhash128-v1"
 
 
 @pytest.fixture
-def own_service(tmp_path: Path) -> Iterator[Service]:
+def own_service(tmp_path: Path) -> Iterator[Serve]:
     with serving(tmp_path / "data") as service:
         yield service
 
 
 @pytest.mark.slow
 def test_reindex_lets_another_recipe_serve_instead_of_the_old_one(
-    own_service: Service, books: list[SyntheticBook]
+    own_service: Serve, books: list[SyntheticBook]
 ) -> None:
     url, data_dir = own_service.url, ("--data-dir", own_service.data_dir)
     posted = [
@@ -55,9 +55,9 @@ def test_reindex_lets_another_recipe_serve_instead_of_the_old_one(
 
 
 def test_reindex_computes_the_digests_that_sign_prints(
-    own_service: Service, books: list[SyntheticBook], tmp_path: Path
+    service: Service, books: list[SyntheticBook], tmp_path: Path
 ) -> None:
-    url, data_dir = own_service.url, ("--data-dir", own_service.data_dir)
+    url, servers = service.url, service.servers
     text = books[0].text
     posted = httpx.post(f"{url}/v1/books", json={"text": text}, timeout=60).json()
     assert posted["digests"] == {}
@@ -65,20 +65,20 @@ def test_reindex_computes_the_digests_that_sign_prints(
     file.write_text(json.dumps({"text": text}), encoding="utf-8")
     printed = json.loads(bookprint("sign", file).stdout)["digests"]
     assert list(printed) == ["md5-text", "textprofile-md5-v1"]
-    computed = bookprint("reindex", "--digests", *data_dir)
+    computed = bookprint("reindex", "--digests", **servers)
     assert computed.returncode == 0, computed.stderr
     assert computed.stdout == "1 books have got digests\n"
     assert httpx.get(f"{url}/v1/books/{posted['id']}").json()["digests"] == printed
     for name, digits in printed.items():
         [found] = httpx.get(f"{url}/v1/books", params={"digest": f"{name}:{digits}"}).json()["items"]
         assert found["id"] == posted["id"]
-    both = bookprint("reindex", "--digests", "--drop", OLD, *data_dir)
+    both = bookprint("reindex", "--digests", "--drop", OLD, **servers)
     assert both.returncode == 2
     assert "--digests" in both.stderr
 
 
 @pytest.mark.slow
-def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Service) -> None:
+def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_service: Serve) -> None:
     posted, over = {}, threading.Event()
 
     def post(client: httpx.Client) -> None:

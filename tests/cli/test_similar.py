@@ -1,35 +1,23 @@
 """`bookprint similar`, and vectors computed by the commands that store books."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
-import pytest
 
 from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from tests.api.library import prose, scanned
-from tests.api.service_process import reconcile, serving
-from tests.cli.command_line import bookprint
+from tests.cli.command_line import Service, bookprint
 
 
-@pytest.fixture
-def service_url(database_url: str, redis_url: str) -> Iterator[str]:
-    reconcile(database_url, redis_url)
-    with serving(database_url, redis_url) as server:
-        yield server.url
-
-
-def test_similar_books_are_printed_once_vectors_are_computed(
-    service_url: str, database_url: str, redis_url: str, tmp_path: Path
-) -> None:
-    url, servers = ("--url", service_url), {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+def test_similar_books_are_printed_once_vectors_are_computed(service: Service, tmp_path: Path) -> None:
+    url = ("--url", service.url)
 
     def post(**book: object) -> str:
-        book_id: str = httpx.post(f"{service_url}/v1/books", json=book, timeout=60).json()["id"]
+        book_id: str = httpx.post(f"{service.url}/v1/books", json=book, timeout=60).json()["id"]
         return book_id
 
     book = post(text=prose(1), title="Emma")
@@ -38,7 +26,7 @@ def test_similar_books_are_printed_once_vectors_are_computed(
     without = bookprint("similar", book, *url)
     assert (without.returncode, without.stdout) == (1, "")
     assert "reindex --vectors" in without.stderr
-    computed = bookprint("reindex", "--vectors", **servers)
+    computed = bookprint("reindex", "--vectors", **service.servers)
     assert computed.stdout == "2 books have got vectors\n", computed.stderr
     lonely = bookprint("similar", book, *url)
     assert lonely.stdout == "similarity\ttitle\tauthors\tid\n"
@@ -52,7 +40,7 @@ def test_similar_books_are_printed_once_vectors_are_computed(
         "authors": ["Austen, Jane", "Somebody Else"],
     }
     file.write_text(json.dumps(line), encoding="utf-8")
-    ingested = bookprint("ingest", file, BOOKPRINT_VECTORS="on", **servers)
+    ingested = bookprint("ingest", file, **service.servers, BOOKPRINT_VECTORS="on")
     assert ingested.returncode == 0, ingested.stderr
     found = bookprint("similar", book, *url)
     [_, row] = found.stdout.splitlines()

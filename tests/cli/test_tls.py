@@ -12,7 +12,7 @@ import pytest
 from app.cli.listening import Tls, read_tls
 from app.cli.output import UserError
 from app.secrets import TLS_PASSWORD_VARIABLE, forget_secrets
-from tests.cli.command_line import bookprint, serving
+from tests.cli.command_line import bookprint, in_a_process, serving
 
 PASSWORD = "a-password-of-the-tests"
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
@@ -80,7 +80,7 @@ def test_a_key_that_cannot_be_opened_is_told_before_anything_starts(
     file = tmp_path / "password"
     file.write_text(password or "")
     named = ("--ssl-password-file", file) if password else ()
-    done = bookprint(
+    done = in_a_process(
         *("serve", "--port", "0", "--data-dir", tmp_path / "data"),
         *("--ssl-certfile", tls.certfile, "--ssl-keyfile", tls.keyfile, *named),
     )
@@ -124,11 +124,12 @@ def test_the_password_may_come_by_the_environment(tls: Tls, monkeypatch: pytest.
 
 
 def test_a_proxy_that_is_not_named_by_address_is_refused(tmp_path: Path) -> None:
-    done = bookprint("serve", "--data-dir", tmp_path / "data", "--forwarded-allow-ips", "*")
+    done = in_a_process("serve", "--data-dir", tmp_path / "data", "--forwarded-allow-ips", "*")
     assert done.returncode == 1
     assert "address or network" in done.stderr
 
 
+@pytest.mark.slow
 def test_only_a_named_proxy_tells_the_scheme(tmp_path: Path) -> None:
     told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
     with serving(tmp_path / "data", "--forwarded-allow-ips", "127.0.0.1") as service:
