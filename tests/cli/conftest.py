@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import make_url
 
 from app.embedded import Servers
+from app.kernel_cache import load_kernels
 from app.synthesis.library import SyntheticBook, synthetic_library
 from tests.api.service_process import reconcile, serving
 from tests.cli.command_line import Service
@@ -15,6 +16,7 @@ from tests.servers import flushed_redis, fresh_database
 
 @pytest.fixture(scope="session")
 def shared_service(servers: Servers, template_database: str) -> Iterator[Service]:
+    load_kernels()  # that commands of all modules use
     # A database of Redis that no other test flushes.
     own = make_url(servers.redis_url).update_query_dict({"db": "5"}).render_as_string(hide_password=False)
     with (

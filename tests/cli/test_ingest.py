@@ -93,6 +93,7 @@ def mixed(folder: Path, library: Sequence[SyntheticBook]) -> None:
     (inner / "list.tsv").write_text("path\tid\ttitle\ntext\tseventh\tA title of the manifest\n")
 
 
+@pytest.mark.slow
 def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_listed(
     service: Service, tmp_path: Path, library: list[SyntheticBook]
 ) -> None:

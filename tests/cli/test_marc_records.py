@@ -14,7 +14,7 @@ from tests.catalog.marc.made_records import data, named, written
 from tests.cli.command_line import Service, bookprint
 
 
-@pytest.mark.parametrize("way", ["direct", "url"])
+@pytest.mark.parametrize("way", [pytest.param("direct", marks=pytest.mark.slow), "url"])
 def test_records_and_texts_are_taken_in(
     service: Service, tmp_path: Path, books: list[SyntheticBook], way: str
 ) -> None:

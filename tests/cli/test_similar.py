@@ -5,6 +5,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
@@ -13,6 +14,7 @@ from tests.api.library import prose, scanned
 from tests.cli.command_line import Service, bookprint
 
 
+@pytest.mark.slow
 def test_similar_books_are_printed_once_vectors_are_computed(service: Service, tmp_path: Path) -> None:
     url = ("--url", service.url)
 
