@@ -33,10 +33,10 @@ def keep_kernels(data_dir: Path | None = None) -> None:
     """Have numba keep kernels in the user's cache folder, or else in the data folder.
 
     What is kept there is code, so it is a folder that no other user can write to. A NUMBA_CACHE_DIR that is
-    set already stays. Where there are kernels for any processor like this one, they are taken. Must come
-    before numba is imported.
+    set already stays, unless it lacks kernels for this processor and cannot take them. Where there are
+    kernels for any processor like this one, they are taken. Must come before numba is imported.
     """
-    if not os.environ.get("NUMBA_CACHE_DIR"):
+    if not os.environ.get("NUMBA_CACHE_DIR") or not (_serves_any() or has_kernels() or _writable()):
         caches = [Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "bookprint")]
         if data_dir is not None and data_dir.is_dir():
             caches.append(data_dir.absolute())
@@ -47,8 +47,8 @@ def keep_kernels(data_dir: Path | None = None) -> None:
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
         os.environ["NUMBA_CACHE_DIR"] = str(folder)
     os.environ["NUMBA_CACHE_LOCATOR_CLASSES"] = "app.kernel_cache.KernelLocator,UserProvidedCacheLocator"
-    if (processor := _any_processor()) and _ready(processor).exists():
-        _compile_for(processor)
+    if _serves_any():
+        _compile_for(_any_processor())
 
 
 class KernelLocator:
@@ -125,6 +125,20 @@ def _any_processor() -> str:
     return name
 
 
+def _serves_any() -> bool:
+    """Whether the folder has kernels for all processors like this one."""
+    processor = _any_processor()
+    return bool(processor) and _ready(processor).exists()
+
+
+def _writable() -> bool:
+    """Whether kernels can be put into the folder, which is made where it is missing."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
 def _compile_for(processor: str) -> None:
     if processor:
         os.environ |= {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
@@ -148,16 +162,21 @@ def _compile_apart(part: Callable[[], None]) -> int:
     return pid
 
 
-@cache
 def _folder() -> Path:
-    """The folder for the sources of all kernels as they are, and what compiles them.
+    """The folder for the sources of all kernels as they are, and what compiles them."""
+    return Path(os.environ["NUMBA_CACHE_DIR"], _digest())
+
+
+@cache
+def _digest() -> str:
+    """A name for the sources and what compiles them.
 
     The constants and functions that a kernel takes from other files are compiled into it as well.
     """
     digest = sha256(f"{sys.version_info[:2]} {version('numba')} {version('llvmlite')}".encode())
     for source in sorted(_CORE.rglob("*.py")):
         digest.update(source.read_bytes())
-    return Path(os.environ["NUMBA_CACHE_DIR"], digest.hexdigest()[:16])
+    return digest.hexdigest()[:16]
 
 
 def _usable(folder: Path) -> bool:

@@ -20,7 +20,6 @@ def unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "")
-    _folder.cache_clear()
     return tmp_path / "cache"
 
 
@@ -38,9 +37,17 @@ def test_kernels_are_kept_in_the_data_folder_where_the_user_has_none(unset: Path
 
 
 def test_a_folder_that_is_set_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "somewhere"))
     keep_kernels(tmp_path)
-    assert os.environ["NUMBA_CACHE_DIR"] == "/somewhere"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(tmp_path / "somewhere")
+
+
+def test_a_folder_that_cannot_take_the_kernels_it_lacks_gives_way(unset: Path, tmp_path: Path) -> None:
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file where the folder would be")
+    os.environ["NUMBA_CACHE_DIR"] = str(occupied)
+    keep_kernels()
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) == unset / "bookprint" / "kernels"
 
 
 def test_where_nothing_can_be_written_a_temporary_folder_serves(unset: Path) -> None:
