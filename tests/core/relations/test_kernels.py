@@ -112,8 +112,9 @@ def test_chain_goes_through_equal_pages_and_over_a_gap() -> None:
 def test_too_many_chains_for_the_room_are_refused() -> None:
     similarities = np.zeros((40, 40), dtype=np.uint8)
     similarities[::8, ::8] = 255
-    assert _chains(similarities, room=5) == (-1,)
-    assert _chains(similarities, room=25)[0] == 25
+    for find in (smith_waterman, smith_waterman.py_func):
+        assert _chains(similarities, room=5, find=find) == (-1,)
+        assert _chains(similarities, room=25, find=find)[0] == 25
 
 
 def test_stored_pages_align_without_compiling_anything_once_kernels_are_warm() -> None:

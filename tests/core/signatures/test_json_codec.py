@@ -120,6 +120,12 @@ def test_what_does_not_fit_is_refused_by_name(path: str, value: Any) -> None:
         assert refusal.value.field in (f"signatures.{path}", "signatures.word_count")
 
 
+def test_a_sample_without_the_minhash_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="A sample tells nothing") as refusal:
+        decode(_with("minhash", None))
+    assert refusal.value.field == "signatures.sample"
+
+
 @pytest.mark.parametrize("part", ["fingerprint", "minhash", "pages"])
 def test_unknown_recipe_is_refused_by_name(part: str) -> None:
     with pytest.raises(UnknownRecipe) as refusal:

@@ -98,8 +98,8 @@ def tallies(codes: NDArray[np.uint32], size: int, kinds: NDArray[np.uint8]) -> d
 
 @pytest.mark.parametrize("text", ["ab", "漢", "한", "ก", "ab 漢 "])
 def test_counts_end_at_their_limit(text: str) -> None:
-    """Repeating passes 2^20 n-grams, where the kernel has to make room in its cells."""
-    normal = normalise(content_from_text(text * ((1 << 21) // len(text))))
+    """The n-grams pass 2^20, where a tally without a limit would begin anew."""
+    normal = normalise(content_from_text(text * (1_300_000 // len(text))))
     size, period = normal.size, len(text)
     expected: Counter[int] = Counter()
     for place, h in reference.ngrams(str(normal)[: period + 8], LENGTHS, 0, period + 8):
