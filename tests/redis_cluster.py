@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -19,6 +18,7 @@ from redis.asyncio.cluster import RedisCluster
 from app.embedded.processes import end, plain_environment, spawn
 from app.embedded.valkey import binary
 from tests.servers import scratch_folder
+from tests.waiting import eventually
 
 Operator = Redis | RedisCluster
 """A server or a cluster, as one sees it from outside Bookprint."""
@@ -29,7 +29,6 @@ on_cluster_too = pytest.mark.parametrize("index_url", ["server", _ON_CLUSTER], i
 
 SLOTS = 16384
 _MASTERS = 3
-_SECONDS = 120.0
 
 
 class Master:
@@ -219,10 +218,7 @@ def running_cluster() -> Iterator[Cluster]:
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Return when the condition holds."""
-    deadline = time.monotonic() + _SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not so within {_SECONDS:.0f} s"
-        time.sleep(0.01)
+    assert eventually(condition)
 
 
 def _answers(client: redis.Redis) -> bool:

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import httpx
@@ -16,6 +16,7 @@ import psutil
 from app.settings import Settings
 from app.wiring import open_services
 from tests.forks import Fork
+from tests.waiting import eventually
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +105,15 @@ def serving(database_url: str, redis_url: str, **environment: str) -> Iterator[S
         yield server
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(300)
 
 
 def _wait_until_ready(server: Server, process: Fork) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{server.url}/health/ready", timeout=5).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    raise RuntimeError("the server did not become ready")
+    def is_ready() -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.get(f"{server.url}/health/ready", timeout=60).status_code == 200
+        return False
+
+    eventually(lambda: process.poll() is not None or is_ready())
+    if process.poll() is not None or not is_ready():
+        raise RuntimeError("the server did not become ready")

@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,16 +43,6 @@ def processor_seconds() -> float:
     """The processor time of all children of this process that have ended."""
     times = [server.cpu_times() for server in fork_servers()]
     return sum(each.children_user + each.children_system for each in times)
-
-
-def eventually(condition: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Whether the condition comes to hold within this many seconds."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.005)
-    return False
 
 
 def compute(seconds: float) -> None:

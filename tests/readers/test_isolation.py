@@ -21,7 +21,8 @@ from app.core.errors import BrokenFile, FileTooLarge, NoText, Unavailable, Unsup
 from app.readers import killable, processes
 from app.readers.extraction import Extraction
 from app.readers.processes import IsolatedReader, ReadingLimits
-from tests.readers.children import answer_badly, children, eventually, processor_seconds, sights
+from tests.readers.children import answer_badly, children, processor_seconds, sights
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 SMALL = "<alto><Page><TextLine><String CONTENT='Nice'/><String CONTENT='day'/></TextLine></Page></alto>"

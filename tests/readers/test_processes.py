@@ -10,7 +10,8 @@ import pytest
 from app.core.errors import BrokenFile
 from app.readers import processes as module
 from app.readers.processes import ReadingProcesses
-from tests.readers.children import KINDS, Order, children, eventually, obey, orders
+from tests.readers.children import KINDS, Order, children, obey, orders
+from tests.waiting import eventually
 
 
 def results(*parts: str, count: int = 2, seconds: float = 60) -> list[object]:

@@ -1,7 +1,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -9,6 +8,7 @@ import pytest
 
 from bench.harness.checkout import ROOT, other_checkout, this_checkout
 from bench.harness.report import CannotMeasure
+from tests.waiting import eventually
 
 
 def test_other_checkout_runs_its_own_sources(tmp_path: Path) -> None:
@@ -49,7 +49,4 @@ def test_service_ends_with_a_killed_benchmark(tmp_path: Path) -> None:
         started = psutil.Process(benchmark.pid).children(recursive=True)
         assert {"postgres", "valkey-server"} <= {process.name() for process in started}
         benchmark.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while any(process.is_running() for process in started) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [process for process in started if process.is_running()]
+    assert eventually(lambda: not any(process.is_running() for process in started))

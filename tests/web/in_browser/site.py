@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from tests.api.library import prose, scanned
 from tests.api.service_process import reconcile, serving
 from tests.factories import ACTOR
 from tests.paged_books import pages_of
+from tests.waiting import eventually
 
 HOSTILE = (
     "</title></textarea><script>window.hacked = 1</script>"
@@ -33,7 +33,6 @@ _SCOPES: Mapping[str, Sequence[Scope]] = {
     "Emil Evaluator": ["read", "decide"],
     "Ada Admin": ["admin"],
 }
-_WAIT = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def _working(database_url: str, redis_url: str) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(300)
 
 
 def _posted(url: str) -> dict[str, str]:
@@ -140,7 +139,5 @@ def _posted(url: str) -> dict[str, str]:
 
 
 def _wait_until_related(site: Site) -> None:
-    deadline = time.monotonic() + _WAIT
     for book in site.books.values():
-        while site.ask(f"/v1/books/{book}/relations?wait=10")["pending"]:
-            assert time.monotonic() < deadline, "the books were not related in time"
+        assert eventually(lambda book=book: not site.ask(f"/v1/books/{book}/relations?wait=10")["pending"])

@@ -10,9 +10,8 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,11 +20,12 @@ from typing import Any
 
 import psutil
 
+from tests.waiting import eventually
+
 WORKERS = 3
 
 _SAIL = str(Path(sys.executable).with_name("sail"))
 _HERE = "127.0.0.1"
-_SECONDS_TO_START = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,10 @@ def _free_port() -> int:
 
 
 def _wait_until_open(port: int) -> None:
-    deadline = time.monotonic() + _SECONDS_TO_START
-    while True:
-        try:
-            socket.create_connection((_HERE, port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+    def is_open() -> bool:
+        with suppress(OSError):
+            socket.create_connection((_HERE, port), 60).close()
+            return True
+        return False
+
+    assert eventually(is_open)
