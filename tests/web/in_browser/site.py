@@ -90,7 +90,13 @@ def _made_keys(database_url: str, redis_url: str) -> tuple[dict[str, str], str]:
 @contextmanager
 def _working(database_url: str, redis_url: str) -> Iterator[None]:
     environment = os.environ | {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
-    process = subprocess.Popen([sys.executable, "-m", "workers"], env=environment, stderr=subprocess.DEVNULL)
+    # In a session of its own, as it has all of a session give way to others.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workers"],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         yield
     finally:
