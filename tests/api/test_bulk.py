@@ -14,7 +14,7 @@ from app.main import create_app
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose
-from tests.api.service_process import serving
+from tests.api.service_process import reconcile, serving
 from tests.api.transport.real_server import listening
 
 Json = dict[str, Any]
@@ -93,6 +93,7 @@ async def conversation(port: int) -> AsyncIterator[Conversation]:
         yield Conversation(reader, writer)
     finally:
         writer.transport.abort()
+        await asyncio.sleep(0)  # until it is closed
 
 
 async def test_answers_come_while_the_request_is_sent(port: int, client: httpx.AsyncClient) -> None:
@@ -219,6 +220,7 @@ async def test_client_that_does_not_read_is_not_read_from(
     module_database_url: str, module_redis_url: str
 ) -> None:
     refused = b"{}\n" * 20_000
+    await asyncio.to_thread(reconcile, module_database_url, module_redis_url)
     with serving(module_database_url, module_redis_url) as server:
         async with conversation(server.port) as talk:
             before = server.forget_peak()
