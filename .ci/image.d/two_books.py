@@ -31,9 +31,11 @@ def serves_books() -> None:
         found = {each["id"] for each in client.items(calls.look_up({"text": " ".join(words)}))}
         assert found == {one, other}, found
         # books that come before the new index is complete are related once it is
-        for _ in range(_MOST_TRIES):
-            if relations := list(client.items(calls.list_relations(one, wait=60))):
-                break
+        tries = 0
+        while (
+            not (relations := list(client.items(calls.list_relations(one, wait=60)))) and tries < _MOST_TRIES
+        ):
+            tries += 1
             time.sleep(1)
         [relation] = relations
         assert (relation["book_id"], relation["kind"]) == (other, "SAME_TEXT"), relation
