@@ -1,5 +1,6 @@
 """One service for the tests of the commands, and one small folder of books."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,14 @@ from app.kernel_cache import load_kernels
 from app.synthesis.library import SyntheticBook, synthetic_library
 from tests.api.service_process import reconcile, serving
 from tests.cli.command_line import Service
+from tests.forks import Fork
 from tests.servers import flushed_redis, fresh_database
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded_forks() -> None:
+    """Have the process loaded that others are forks of, which no one test is to pay for."""
+    assert Fork(["tests.loaded_kernels"], os.environ, shares_readers=True).wait(100) == 0
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.api.library import prose
-from tests.cli.command_line import Service, bookprint
+from tests.cli.command_line import Service, bookprint, in_a_process
 
 COMMAND = {"kind": "command", "name": pwd.getpwuid(os.getuid()).pw_name, "key_id": None}
 
@@ -29,7 +29,7 @@ def book_id(service: Service) -> str:
 
 def test_commands_are_the_user_on_this_host(service: Service, tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(prose(1915, 80))
-    assert bookprint("ingest", tmp_path, **service.servers).returncode == 0
+    assert in_a_process("ingest", tmp_path, **service.servers).returncode == 0
     key = bookprint("keys", "create", "--name", "k", "--scope", "read", **service.servers)
     [key_id] = [
         line.split("\t")[0]
