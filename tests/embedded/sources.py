@@ -1,4 +1,4 @@
-"""A command of a supervisor whose program is its first argument."""
+"""A command, of a supervisor or of a fork, whose program is its first argument."""
 
 import sys
 
@@ -7,3 +7,7 @@ def main() -> None:
     """Run the program with the other arguments."""
     source = sys.argv.pop(1)
     exec(source, {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import JobRetry
 
 QUEUE = "relate"
-PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=0.8), grace=0.1)
+PACE = Pace(poll=0.05, heartbeat=0.2, dead_after=timedelta(seconds=2), grace=0.1)
 QUICK = JobRetry(first_wait=0.02, longest_wait=0.1)
 
 

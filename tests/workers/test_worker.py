@@ -3,9 +3,7 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import numpy as np
 import pytest
@@ -22,11 +20,18 @@ from app.stores.redis.epoch import IndexState
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR, a_sketch, new_content
+from tests.forks import Fork
 from tests.open_services import OpenServices, open_with_stores
 from tests.paged_books import pages_of
 
 PAGES = pages_of(prose(1, 3000))
 RNG = np.random.default_rng(31)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded_forks() -> None:
+    """Have the process loaded that workers are forks of, which no one test is to pay for."""
+    assert Fork(["tests.loaded_kernels"], os.environ, shares_readers=True).wait(100) == 0
 
 
 @pytest.fixture
@@ -36,17 +41,14 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[OpenServi
 
 
 @pytest.fixture
-async def worker(database_url: str, redis_url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+def worker(database_url: str, redis_url: str) -> Iterator[Fork]:
     """`python -m workers`, until the test ends."""
     urls = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
     environment = os.environ | urls | {"BOOKPRINT_AUDIT_DAYS": "30"}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "workers", "-c", "2", env=environment
-    )
+    process = Fork(["tests.embedded.sources", WORKER, "-c", "2"], environment, shares_readers=True)
     yield process
-    if process.returncode is None:
-        process.kill()
-        await process.wait()
+    process.send_signal(signal.SIGKILL)
+    process.wait(100)
 
 
 @pytest.fixture
@@ -61,11 +63,19 @@ async def entries_of_each_day(services: OpenServices) -> None:
     )
 
 
-async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 100) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(0.1)
 
+
+WORKER = """
+import workers.__main__
+workers.__main__._lower_priority = lambda: None
+workers.__main__.main()
+"""
+"""A worker that does not give way: where others work it might never come to its jobs, and all of its session,
+which is that of the tests, would give way with it."""
 
 LOST_CANCELLATION = """
 import asyncio, sys
@@ -84,18 +94,19 @@ async def run(*arguments, **options):
 
 workers.process.run = run
 sys.argv = ["workers"]
-from workers.__main__ import main
-main()
+import workers.__main__
+workers.__main__._lower_priority = lambda: None
+workers.__main__.main()
 """
 
 
 def test_a_task_of_a_library_that_cannot_be_cancelled_does_not_keep_the_process() -> None:
-    done = subprocess.run([sys.executable, "-c", LOST_CANCELLATION], timeout=60, check=False)
-    assert done.returncode == 0
+    process = Fork(["tests.embedded.sources", LOST_CANCELLATION], os.environ, shares_readers=True)
+    assert process.wait(100) == 0
 
 
 async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_sigterm(
-    services: Services, worker: asyncio.subprocess.Process, redis_url: str
+    services: Services, worker: Fork, redis_url: str
 ) -> None:
     async def whole() -> bool:
         return await services.upkeep.state() is IndexState.COMPLETE
@@ -133,11 +144,11 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
     ]
 
     worker.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(worker.wait(), 20) == 0
+    assert await asyncio.to_thread(worker.wait, 100) == 0
 
 
 async def test_a_worker_deletes_what_the_audit_log_need_not_keep(
-    services: OpenServices, entries_of_each_day: None, worker: asyncio.subprocess.Process
+    services: OpenServices, entries_of_each_day: None, worker: Fork
 ) -> None:
     async def swept() -> bool:
         return len(await services.audit.page(AuditFilter(), None, 100)) == 30
