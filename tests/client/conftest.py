@@ -10,14 +10,7 @@ from tests.prescribed_server import Prescribed, prescribing
 
 @pytest.fixture(scope="module")
 def service(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def vector_service(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    """A service on the same servers that computes vectors."""
+    """A service that computes vectors."""
     reconcile(module_database_url, module_redis_url)
     with serving(module_database_url, module_redis_url, BOOKPRINT_VECTORS="on") as server:
         yield server

@@ -7,6 +7,7 @@ from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +29,11 @@ def build(folder: Path, target: str, into: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(wheel)
 
 
+@pytest.fixture(scope="module")
+def client_wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return build(ROOT / "client", "wheel", tmp_path_factory.mktemp("client"))
+
+
 def with_dependencies(name: str) -> set[str]:
     """The distribution and all that it needs, without extras."""
     wanted, found = {name}, set[str]()
@@ -39,12 +45,13 @@ def with_dependencies(name: str) -> set[str]:
     return found
 
 
-def test_the_client_works_where_httpx_is_and_nothing_else(tmp_path: Path) -> None:
+def test_the_client_works_where_httpx_is_and_nothing_else(
+    client_wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
     clean = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(clean)], check=True)
     [packages] = clean.glob("lib/python*/site-packages")
-    wheel = build(ROOT / "client", "wheel", tmp_path)
-    wheel.extractall(packages)
+    client_wheel.extractall(packages)
     for name in with_dependencies("httpx"):
         spec = find_spec(name.replace("-", "_"))
         assert spec is not None
@@ -61,8 +68,8 @@ def test_the_client_works_where_httpx_is_and_nothing_else(tmp_path: Path) -> Non
     )
 
 
-def test_the_clients_wheel_has_its_modules_its_types_and_the_licence(tmp_path: Path) -> None:
-    wheel = build(ROOT / "client", "wheel", tmp_path)
+def test_the_clients_wheel_has_its_modules_its_types_and_the_licence(client_wheel: zipfile.ZipFile) -> None:
+    wheel = client_wheel
     assert {Path(name).name for name in wheel.namelist() if name.startswith("bookprint_client/")} == MODULES
     [licence] = [name for name in wheel.namelist() if name.endswith("/LICENSE")]
     assert wheel.read(licence) == (ROOT / "LICENSE").read_bytes()
