@@ -9,6 +9,7 @@ RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/bookprint/v
 WORKDIR /opt/build/source
 COPY requirements-run.lock requirements-build.lock requirements-parquet.lock ./
 # What builds needs packaging as well, which also runs. The locks are complete, so nothing is resolved.
+# hadolint ignore=SC2046
 RUN sed -n '/^packaging==/,/[^\\]$/p' requirements-run.lock > packaging.lock \
     && ../bin/pip install --quiet --no-compile --no-deps --require-hashes -r requirements-build.lock -r packaging.lock \
     && ../bin/pip --python /opt/bookprint/venv/bin/python install --quiet --no-compile --no-deps --require-hashes \

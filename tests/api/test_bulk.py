@@ -230,7 +230,7 @@ async def test_client_that_does_not_read_is_not_read_from(
                     await talk.send(refused)
 
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(send(), 5)
+                await asyncio.wait_for(send(), 5)  # short on purpose: the server stops reading
             assert server.peak_bytes() - before < 100 << 20
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
                 assert await found(client, "nobody") == []

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from tests.forks import Fork, have_readers_load_kernels
 from tests.open_services import open_with_stores
 from tests.paged_books import run_jobs
 from tests.secret_search import lines_with_secrets
+from tests.waiting import eventually
 
 BOOKPRINT = [sys.executable, "-P", "-m", "app.cli"]
 START_SECONDS = 150.0  # the kernels may have to be compiled first
@@ -147,13 +147,10 @@ class Serve:
 
     def await_ready(self) -> None:
         """Wait for the line that says it is ready."""
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline and self.process.poll() is None:
-            if match := _READY.search("".join(self.lines)):
-                self.url, self.seconds = match[1], float(match[2])
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"the service is not ready:\n{''.join(self.lines)}")
+        eventually(lambda: _READY.search("".join(self.lines)) or self.process.poll() is not None)
+        match = _READY.search("".join(self.lines))
+        assert match, f"the service is not ready:\n{''.join(self.lines)}"
+        self.url, self.seconds = match[1], float(match[2])
 
 
 @contextmanager

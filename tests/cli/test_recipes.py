@@ -83,7 +83,7 @@ def test_a_change_killed_at_any_moment_is_finished_by_running_it_again(own_servi
 
     def post(client: httpx.Client) -> None:
         for seed in count():
-            if over.wait(0.05):
+            if over.wait(0.05):  # short on purpose: a pause
                 return
             text = " ".join(f"{name} {name} {name}" for name in Random(seed).sample(range(10**9), 400))
             answer = client.post("/v1/books", json={"text": text})

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,9 +25,9 @@ from tests.cli.command_line import (
     in_a_process,
     serving,
 )
-from tests.embedded.programs import eventually
 from tests.redis_cluster import running_cluster, wait_for
 from tests.secret_search import ADMIN_KEY
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +101,7 @@ def test_the_port_is_held_from_the_first_moment_on(tmp_path: Path) -> None:
         command = [*BOOKPRINT, "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
         with subprocess.Popen(command, env=environment({"DATABASE_URL": silent}), text=True) as process:
             try:
-                assert eventually((tmp_path / "data" / "servers.json").exists, START_SECONDS)
+                assert eventually((tmp_path / "data" / "servers.json").exists)
                 with pytest.raises(OSError, match="in use"):
                     socket.create_server(("127.0.0.1", port)).close()
             finally:
@@ -127,7 +126,7 @@ def test_it_answers_that_it_starts_until_it_has_started(tmp_path: Path) -> None:
 
     with subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL) as process:
         try:
-            assert eventually(lambda: {*map(asked, answers)} == {True}, START_SECONDS)
+            assert eventually(lambda: {*map(asked, answers)} == {True})
         finally:
             process.terminate()
             assert process.wait(STOP_SECONDS) == 0
@@ -156,7 +155,7 @@ def test_readiness_is_asked_for_without_a_key(
 
         server = threading.Thread(target=answer)
         server.start()
-        _announce(f"http://127.0.0.1:{listener.getsockname()[1]}", None, time.monotonic())
+        _announce(f"http://127.0.0.1:{listener.getsockname()[1]}", None, 0.0)
         server.join()
     assert heads[0].startswith(b"GET /health/ready ")
     assert b"authorization" not in heads[0].lower()

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from app.embedded import EmbeddedServers
-from tests.embedded.programs import alive_in, copy_of, eventually, sql
+from tests.embedded.programs import alive_in, copy_of, sql
 from tests.servers import scratch_folder
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,13 +105,3 @@ def alive_in(data_dir: Path) -> list[psutil.Process]:
 def copy_of(data_dir: Path, parent: Path) -> Path:
     """A copy of a data folder whose servers are stopped."""
     return Path(shutil.copytree(data_dir, parent / "data"))
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 100.0) -> bool:
-    """Whether the condition becomes true; no healthy test takes nearly as long."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True

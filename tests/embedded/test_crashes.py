@@ -17,10 +17,10 @@ from tests.embedded.programs import (
     HOLD_IN_OTHER_THREAD,
     alive_in,
     copy_of,
-    eventually,
     running,
     sql,
 )
+from tests.waiting import eventually
 
 
 def start_again(data_dir: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.programs import Program, eventually, running
+from tests.embedded.programs import Program, running
 from tests.embedded.test_supervisor import SERVE, is_alive
+from tests.waiting import eventually
 
 REPLACING = SERVE.replace("grace=1)", "grace=1, replaceable=True)")
 # Reports ten times a second, notes its pid and that it was told to leave; files in the folder change that.

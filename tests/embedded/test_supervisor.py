@@ -11,7 +11,8 @@ import redis
 from sqlalchemy.exc import OperationalError
 
 from app.embedded import EmbeddedServers
-from tests.embedded.programs import Program, alive_in, eventually, running, sql
+from tests.embedded.programs import Program, alive_in, running, sql
+from tests.waiting import eventually
 
 SERVE = """
     import sys

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import httpx
 import psutil
 
 from tests.secret_search import lines_with_secrets
+from tests.waiting import eventually
 
 READY_SECONDS = 150.0
 
@@ -40,15 +40,13 @@ class Service:
 
     def wait_until(self, health: str) -> None:
         """Wait until the service is `live` or `ready`."""
-        deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                if httpx.get(f"{self.url}/health/{health}", timeout=60).status_code == 200:
-                    return
-            except httpx.HTTPError:
-                pass
-            time.sleep(0.1)
-        raise AssertionError(f"the service did not become {health}")
+
+        def answers() -> bool:
+            with suppress(httpx.HTTPError):
+                return httpx.get(f"{self.url}/health/{health}", timeout=60).status_code == 200
+            return False
+
+        assert eventually(answers), f"the service did not become {health}"
 
     def parts(self, name: str) -> list[psutil.Process]:
         """The living processes of that part."""

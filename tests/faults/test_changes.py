@@ -8,7 +8,6 @@ import asyncio
 import os
 import random
 import re
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.change_replica import Replica, rounded, state_of
 from tests.faults.feed_reader import FeedReader
 from tests.faults.killable_service import Service, serving
 from tests.receiver import Receiver, receiving
+from tests.waiting import until
 
 SEED = 2026
 BOOKS = int(os.environ.get("BOOKPRINT_FAULT_BOOKS", "25"))
@@ -137,12 +137,6 @@ async def all_changes(library: Library) -> list[Json]:
         cursor = f"&after={answer['next_cursor']}"
 
 
-async def eventually(is_so: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < deadline:  # noqa: ASYNC110 - it happens in other processes
-        await asyncio.sleep(0.1)
-
-
 def cursors(items: list[Json]) -> set[str]:
     return {item["cursor"] for item in items}
 
@@ -182,10 +176,8 @@ async def test_no_reader_misses_a_change(service: Service, tmp_path: Path) -> No
 
         told = await all_changes(library)
         wanted = cursors(told)
-        await eventually(lambda: cursors(reader.items()) == wanted, 120)
-        await eventually(
-            lambda: all(cursors(received(each)) == wanted for each in receivers), 120 + books / 5
-        )
+        await until(lambda: cursors(reader.items()) == wanted)
+        await until(lambda: all(cursors(received(each)) == wanted for each in receivers))
         alive.cancel()
         reader.kill()
 
@@ -219,7 +211,7 @@ async def test_without_faults_each_change_comes_once(service: Service) -> None:
         await asyncio.gather(*(library.work(pause) for _ in range(CLIENTS)))
         await idle(library)
         wanted = cursors(await all_changes(library))
-        await eventually(lambda: all(cursors(received(each)) == wanted for each in receivers), 120)
+        await until(lambda: all(cursors(received(each)) == wanted for each in receivers), 120)
 
         for receiver in receivers:
             assert len(receiver.accepted) == len(wanted)

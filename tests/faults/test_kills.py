@@ -4,7 +4,6 @@ import asyncio
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import sqlalchemy as sa
 from app.embedded import running_servers
 from app.synthesis.library import synthetic_library
 from tests.faults.killable_service import READY_SECONDS, Service, serving
+from tests.waiting import until
 
 SEED = 2024
 BOOKS = 200
@@ -165,15 +165,10 @@ async def test_no_acknowledged_book_is_lost_or_doubled_by_twenty_kills(service: 
 
 async def wait_until_clean(data_dir: Path) -> None:
     """Until `bookprint verify` finds nothing to complain of."""
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        outcome = await asyncio.to_thread(
-            subprocess.run,
-            [sys.executable, "-m", "app.cli", "verify", "--data-dir", str(data_dir)],
-            capture_output=True,
-            text=True,
-        )
-        if outcome.returncode == 0:
-            return
-        await asyncio.sleep(1)
-    raise AssertionError(outcome.stdout + outcome.stderr)
+
+    async def clean() -> bool:
+        command = [sys.executable, "-m", "app.cli", "verify", "--data-dir", str(data_dir)]
+        outcome = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False)
+        return outcome.returncode == 0
+
+    await until(clean)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +18,7 @@ from app.stores.postgres.connections import SQL
 from app.stores.postgres.jobs import Job, JobCounts
 from app.wiring import Services
 from tests.open_services import open_with_stores
+from tests.waiting import until
 from tests.workers.faulty_worker import PACE, open_queue, run
 from workers.queue_worker import QueueWorker, work_off
 from workers.tasks import JobRetry
@@ -83,12 +84,6 @@ async def supervised(database_url: str) -> AsyncIterator[list[int]]:
         os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
         await counting
-
-
-async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 100) -> None:
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 - what is waited for happens in the database
-            await asyncio.sleep(0.02)
 
 
 async def ended(services: Services, ids: list[int]) -> list[Job]:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from tests.factories import ACTOR, a_sketch, new_content
 from tests.forks import Fork
 from tests.open_services import OpenServices, open_with_stores
 from tests.paged_books import pages_of
+from tests.waiting import until
 
 PAGES = pages_of(prose(1, 3000))
 RNG = np.random.default_rng(31)
@@ -61,12 +62,6 @@ async def entries_of_each_day(services: OpenServices) -> None:
             FROM generate_series(39, 0, -1) AS age
         """)
     )
-
-
-async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 100) -> None:
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 - what is waited for happens in another process
-            await asyncio.sleep(0.1)
 
 
 WORKER = """

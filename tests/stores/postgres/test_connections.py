@@ -50,7 +50,7 @@ async def test_a_query_that_fails_leaves_the_next_ones_alone(database: Database)
 async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(database: Database) -> None:
     for _ in range(3):
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
+            async with asyncio.timeout(0.05):  # short on purpose: the caller gives up
                 await database.rows(SLEEP, seconds=5.0)
         assert await divides(database)
 
