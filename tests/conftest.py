@@ -41,6 +41,7 @@ settings.load_profile("bookprint")
 from app.embedded import Servers  # noqa: E402
 from app.stores.postgres import connections  # noqa: E402
 from app.stores.postgres.connections import Database  # noqa: E402
+from tests.forks import have_readers_load_kernels  # noqa: E402
 from tests.open_services import empty  # noqa: E402
 from tests.redis_cluster import Cluster, running_cluster  # noqa: E402
 from tests.secret_search import lines_with_secrets  # noqa: E402
@@ -48,6 +49,8 @@ from tests.servers import flushed_redis, fresh_database, migrated_template, scra
 
 # On a busy machine a first connection may take longer than a client would be kept waiting.
 connections._STATEMENT_WAIT = 10.0
+
+have_readers_load_kernels()
 
 _MOST_PROCESSES = 4
 

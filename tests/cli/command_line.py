@@ -21,7 +21,7 @@ import psutil
 from app.cli.commands import run
 from app.embedded.processes import is_alive
 from app.settings import Settings
-from tests.forks import Fork, have_readers_load_kernels
+from tests.forks import Fork
 from tests.open_services import open_with_stores
 from tests.paged_books import run_jobs
 from tests.secret_search import lines_with_secrets
@@ -32,7 +32,6 @@ START_SECONDS = 150.0  # the kernels may have to be compiled first
 STOP_SECONDS = 90.0
 UNSET = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH", "BOOKPRINT_DATA_DIR", "COLUMNS"}
 
-have_readers_load_kernels()
 
 _READY = re.compile(r"ready at (https?://\S+) \(([0-9.]+) s\)")
 
