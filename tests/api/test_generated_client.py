@@ -70,7 +70,7 @@ def server(services: Services, database_url: str, redis_url: str) -> Iterator[Se
 
 @pytest.fixture
 def document(server: Server) -> dict[str, Any]:
-    document: dict[str, Any] = httpx.get(f"{server.url}/openapi.json").json()
+    document: dict[str, Any] = httpx.get(f"{server.url}/openapi.json", timeout=60).json()
     return document
 
 

@@ -90,7 +90,9 @@ def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def book_id(server: Server) -> str:
     """Id of a stored book."""
-    return str(httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}, headers=KEY).json()["id"])
+    return str(
+        httpx.post(f"{server.url}/v1/books", json={"text": prose(1)}, headers=KEY, timeout=60).json()["id"]
+    )
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def entries(service: Service, *options: str) -> list[dict[str, object]]:
 
 @pytest.fixture
 def book_id(service: Service) -> str:
-    posted = httpx.post(f"{service.url}/v1/books", json={"text": prose(1914, 80)})
+    posted = httpx.post(f"{service.url}/v1/books", json={"text": prose(1914, 80)}, timeout=60)
     return str(posted.json()["id"])
 
 

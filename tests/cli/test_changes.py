@@ -23,7 +23,7 @@ def test_changes_are_printed_from_a_cursor_on(service: Service) -> None:
 
     items = printed(service)
 
-    answer = httpx.get(f"{service.url}/v1/changes", params={"collection": COLLECTION})
+    answer = httpx.get(f"{service.url}/v1/changes", params={"collection": COLLECTION}, timeout=60)
     assert items == answer.json()["items"]
     assert [item["type"] for item in items] == ["book.created"] * 3
     assert printed(service, "--after", str(items[0]["cursor"])) == items[1:]

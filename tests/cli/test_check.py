@@ -25,7 +25,7 @@ def book(service: Service) -> dict[str, str]:
         "authors": ["Ann Onym"],
         "collection": "holdings",
     }
-    posted: dict[str, str] = httpx.post(f"{service.url}/v1/books", json=body).json()
+    posted: dict[str, str] = httpx.post(f"{service.url}/v1/books", json=body, timeout=60).json()
     return posted
 
 

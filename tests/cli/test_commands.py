@@ -22,7 +22,7 @@ def posted(service: Service, folder: Path) -> dict[str, str]:
     done = bookprint("ingest", folder, "--url", service.url, "-j", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "9 created, 0 already there, 0 pending, 0 failed\n"
-    items = httpx.get(f"{service.url}/v1/books").json()["items"]
+    items = httpx.get(f"{service.url}/v1/books", timeout=60).json()["items"]
     return {item["title"]: item["id"] for item in items}
 
 
@@ -65,7 +65,7 @@ def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service
     assert f"{compressed}, line 2: There is no letter" in done.stderr
     assert f"{compressed}, line 3: HTTP 409" in done.stderr
     assert f"{picture}: picture.txt is a picture" in done.stderr
-    items = httpx.get(f"{service.url}/v1/books", params={"title": "Pages"}).json()["items"]
+    items = httpx.get(f"{service.url}/v1/books", params={"title": "Pages"}, timeout=60).json()["items"]
     assert [(item["external_id"], item["authors"], item["year"], item["page_count"]) for item in items] == [
         ("line-1", ["A. B."], 1900, 2)
     ]
@@ -126,7 +126,7 @@ def test_lookup_of_an_identifier_finds_the_book_and_its_copies(
     service: Service, posted: dict[str, str], books: list[SyntheticBook]
 ) -> None:
     first, copies = books[0], {book.id for book in books if book.work == books[0].work}
-    identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}").json()["identifier"]
+    identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}", timeout=60).json()["identifier"]
     by_identifier = bookprint("lookup", identifier, "--d", "40", "--url", service.url)
     assert {row["title"] for row in table(by_identifier.stdout)} == copies
 
@@ -134,15 +134,15 @@ def test_lookup_of_an_identifier_finds_the_book_and_its_copies(
 def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
     service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook], tmp_path: Path
 ) -> None:
-    with_text = httpx.get(f"{service.url}/v1/books/{posted[books[1].id]}").json()
+    with_text = httpx.get(f"{service.url}/v1/books/{posted[books[1].id]}", timeout=60).json()
     for options in ((), ("--no-pages",)):
         signed = bookprint("sign", folder / f"{books[1].id}.txt", *options)
         assert signed.returncode == 0, signed.stderr
         signatures = json.loads(signed.stdout)
         assert (signatures["pages"] is None) == bool(options)
-        without = httpx.post(f"{service.url}/v1/books", json={"signatures": signatures}).json()
+        without = httpx.post(f"{service.url}/v1/books", json={"signatures": signatures}, timeout=60).json()
         assert without["identifier"] == with_text["identifier"]
-        httpx.delete(f"{service.url}/v1/books/{without['id']}")
+        httpx.delete(f"{service.url}/v1/books/{without['id']}", timeout=60)
         file = tmp_path / "signatures.json"
         file.write_text(signed.stdout)
         result = bookprint("lookup", file, "--d", "0", "--json", "--url", service.url)
@@ -150,7 +150,7 @@ def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
 
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:
-    total = len(httpx.get(f"{service.url}/v1/books").json()["items"])
+    total = len(httpx.get(f"{service.url}/v1/books", timeout=60).json()["items"])
     rebuilt = bookprint("reindex", **service.servers)
     assert rebuilt.returncode == 0, rebuilt.stderr
     assert rebuilt.stdout.startswith(f"{total} books indexed anew")
@@ -169,7 +169,7 @@ def test_migrate_leaves_a_current_database_alone(service: Service) -> None:
 
 def test_demo_on_a_running_service_finds_all_copies_and_leaves_nothing(service: Service) -> None:
     def books() -> int:
-        return len(httpx.get(f"{service.url}/v1/books", params={"limit": 1000}).json()["items"])
+        return len(httpx.get(f"{service.url}/v1/books", params={"limit": 1000}, timeout=60).json()["items"])
 
     before = books()
     done = bookprint("demo", "--url", service.url, "--works", "8", "--seed", "3")

@@ -30,6 +30,7 @@ def ids(service: Service) -> list[str]:
                 "authors": ["Jane Moor", "N. N."],
                 "identifiers": [ISBN],
             },
+            timeout=60,
         ).json()
         for seed, title in ((901, "The Salt Road"), (902, "=A; Ferry"))
     ]

@@ -24,6 +24,7 @@ def ids(service: Service) -> list[str]:
                 "external_id": f"s-{seed}",
                 "collection": "reviewed",
             },
+            timeout=60,
         ).json()
         for seed, title in enumerate(("The Salt Road", "=A; Ferry"))
     ]

@@ -27,7 +27,8 @@ def test_a_relation_is_printed_in_each_form_and_its_cluster_is_listed(
     rows = list(csv.DictReader(table.open(encoding="utf-8", newline="")))
     assert [row["id"] for row in rows] == [cluster["id"] for cluster in clusters[:2]]
     ids = [
-        item["book_id"] for item in httpx.get(f"{service.url}{clusters[0]['links']['self']}").json()["items"]
+        item["book_id"]
+        for item in httpx.get(f"{service.url}{clusters[0]['links']['self']}", timeout=60).json()["items"]
     ][:2]
     printed = {
         form: bookprint("relation", *ids, "--url", service.url, "--format", form).stdout

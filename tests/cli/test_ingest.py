@@ -35,7 +35,7 @@ def books(service: Service) -> list[dict[str, object]]:
     items: list[dict[str, object]] = []
     query: dict[str, str | int] = {"limit": 1000}
     while True:
-        page = httpx.get(f"{service.url}/v1/books", params=query).json()
+        page = httpx.get(f"{service.url}/v1/books", params=query, timeout=60).json()
         items += page["items"]
         if page["next_cursor"] is None:
             return items
@@ -118,7 +118,7 @@ def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_l
     verdict = bookprint("verify", **service.servers)
     assert verdict.stdout.splitlines()[-1] == "clean", verdict.stdout
     for item in items:
-        near = httpx.get(f"{service.url}{item['links']['near_duplicates']}?d=0").json()  # type: ignore[index]
+        near = httpx.get(f"{service.url}{item['links']['near_duplicates']}?d=0", timeout=60).json()  # type: ignore[index]
         assert near["exact"] is True
 
     service.delete_books()

@@ -35,11 +35,13 @@ def test_records_and_texts_are_taken_in(
     with report.open(newline="") as stream:
         rows = [(os.path.basename(row["path"]), row["place"]) for row in csv.DictReader(stream)]
     assert rows == [("records.mrc", "record 2"), ("left.txt", "")]
-    [book] = httpx.get(f"{service.url}/v1/books", params={"identifier": f"control-number:{number}"}).json()[
-        "items"
-    ]
+    [book] = httpx.get(
+        f"{service.url}/v1/books", params={"identifier": f"control-number:{number}"}, timeout=60
+    ).json()["items"]
     assert (book["title"], book["identifiers"][0]) == ("The ferry", "isbn:9780141439600")
-    answer = httpx.get(f"{service.url}/v1/books/{book['id']}", headers={"Accept": "application/marc"})
+    answer = httpx.get(
+        f"{service.url}/v1/books/{book['id']}", headers={"Accept": "application/marc"}, timeout=60
+    )
     again = forms.single(CatalogRecord("marc", answer.content))
     assert again.fields[: len(made.fields)] == made.fields
-    httpx.delete(f"{service.url}/v1/books/{book['id']}")
+    httpx.delete(f"{service.url}/v1/books/{book['id']}", timeout=60)

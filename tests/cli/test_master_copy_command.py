@@ -16,7 +16,9 @@ TEXT = prose(911, 3000)
 def ids(service: Service) -> list[str]:
     """Three scans of one text, related."""
     posted = [
-        httpx.post(f"{service.url}/v1/books", json={"pages": pages_of(scanned(TEXT, seed))}).json()
+        httpx.post(
+            f"{service.url}/v1/books", json={"pages": pages_of(scanned(TEXT, seed))}, timeout=60
+        ).json()
         for seed in (1, 2, 3)
     ]
     service.relate()

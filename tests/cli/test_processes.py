@@ -33,7 +33,7 @@ def apis(service: Serve) -> list[psutil.Process]:
 
 
 def counted(service: Serve, name: str) -> float:
-    families = text_string_to_metric_families(httpx.get(f"{service.url}/metrics").text)
+    families = text_string_to_metric_families(httpx.get(f"{service.url}/metrics", timeout=60).text)
     return sum(sample.value for family in families for sample in family.samples if sample.name == name)
 
 
@@ -87,7 +87,7 @@ class Load:
 
 
 def posted(service: Serve, text: str) -> dict[str, dict[str, str]]:
-    answer = httpx.post(f"{service.url}/v1/books", json={"text": text})
+    answer = httpx.post(f"{service.url}/v1/books", json={"text": text}, timeout=60)
     assert answer.status_code in (200, 201)
     return dict(answer.json())
 
@@ -97,14 +97,14 @@ def test_a_book_that_one_has_acknowledged_is_found_by_all(pair: Serve) -> None:
         text = f"{number} {prose(10 + number)}"
         book = posted(pair, text)
         for _ in range(6):  # each on a connection of its own, which either process may take
-            found = httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": text}).json()["items"]
+            found = httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": text}, timeout=60).json()["items"]
             assert [item["id"] for item in found if item["distance"] == 0] == [book["id"]]
 
 
 def test_the_metrics_are_those_of_the_whole_service(pair: Serve) -> None:
     before = counted(pair, "bookprint_lookups_total")
     for _ in range(20):
-        httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": prose(1)}).raise_for_status()
+        httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": prose(1)}, timeout=60).raise_for_status()
     assert {counted(pair, "bookprint_lookups_total") for _ in range(6)} == {before + 20}
 
 
@@ -120,7 +120,7 @@ def test_they_are_replaced_and_no_request_fails(pair: Serve) -> None:
             )
     assert load.failures == []
     assert load.answers > 100
-    with httpx.Client(base_url=pair.url) as client:
+    with httpx.Client(base_url=pair.url, timeout=60) as client:
         assert {client.get(book).status_code for book in load.acknowledged} == {200}
     # What those counted that are gone is still told.
     assert counted(pair, "bookprint_books_posted_total") == counts + len(load.acknowledged)
@@ -139,7 +139,7 @@ def test_of_a_killed_one_only_what_it_was_at_work_on_is_lost(pair: Serve) -> Non
     assert all(
         re.search("disconnected|reset|closed|ReadError|RemoteProtocol", each) for each in load.failures
     )
-    with httpx.Client(base_url=pair.url) as client:
+    with httpx.Client(base_url=pair.url, timeout=60) as client:
         assert {client.get(book).status_code for book in load.acknowledged} == {200}
 
 

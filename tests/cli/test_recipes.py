@@ -39,13 +39,13 @@ def test_reindex_lets_another_recipe_serve_instead_of_the_old_one(
     again = bookprint("reindex", "--recipe", NEW, *data_dir)
     assert (again.returncode, "serves already" in again.stderr) == (1, True)
     for book in posted:
-        assert httpx.get(f"{url}/v1/books/{book['id']}").json()["fingerprint"]["recipe"] == NEW
-        old = httpx.post(f"{url}/v1/lookups?d=0", json={"identifier": book["identifier"]})
+        assert httpx.get(f"{url}/v1/books/{book['id']}", timeout=60).json()["fingerprint"]["recipe"] == NEW
+        old = httpx.post(f"{url}/v1/lookups?d=0", json={"identifier": book["identifier"]}, timeout=60)
         assert old.json()["type"] == "urn:bookprint:problem:recipe-not-indexed"
     file = own_service.data_dir.parent / "book.txt"
     file.write_text(books[0].text, encoding="utf-8")
     signatures = json.loads(bookprint("sign", file, "--recipe", NEW).stdout)
-    same = httpx.post(f"{url}/v1/lookups?d=0", json={"signatures": signatures}).json()
+    same = httpx.post(f"{url}/v1/lookups?d=0", json={"signatures": signatures}, timeout=60).json()
     assert same["items"][0]["id"] == posted[0]["id"]
     verdict = bookprint("verify", *data_dir)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
@@ -68,9 +68,11 @@ def test_reindex_computes_the_digests_that_sign_prints(
     computed = bookprint("reindex", "--digests", **servers)
     assert computed.returncode == 0, computed.stderr
     assert computed.stdout == "1 books have got digests\n"
-    assert httpx.get(f"{url}/v1/books/{posted['id']}").json()["digests"] == printed
+    assert httpx.get(f"{url}/v1/books/{posted['id']}", timeout=60).json()["digests"] == printed
     for name, digits in printed.items():
-        [found] = httpx.get(f"{url}/v1/books", params={"digest": f"{name}:{digits}"}).json()["items"]
+        [found] = httpx.get(f"{url}/v1/books", params={"digest": f"{name}:{digits}"}, timeout=60).json()[
+            "items"
+        ]
         assert found["id"] == posted["id"]
     both = bookprint("reindex", "--digests", "--drop", OLD, **servers)
     assert both.returncode == 2

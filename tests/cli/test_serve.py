@@ -42,14 +42,16 @@ def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> N
     with serving(data_dir) as service:
         family = service.family()
         assert {process.name() for process in family} >= {"postgres", "valkey-server"}
-        posted = httpx.post(f"{service.url}/v1/books", json={"text": "a book that stays " * 50}).json()
+        posted = httpx.post(
+            f"{service.url}/v1/books", json={"text": "a book that stays " * 50}, timeout=60
+        ).json()
         assert service.stop() == 0
         _, alive = psutil.wait_procs(family, timeout=STOP_SECONDS)
         assert not alive
     offline = bookprint("verify", "--data-dir", data_dir)
     assert offline.returncode == 0, offline.stdout + offline.stderr
     with serving(data_dir) as again:
-        assert httpx.get(f"{again.url}/v1/books/{posted['id']}").json()["id"] == posted["id"]
+        assert httpx.get(f"{again.url}/v1/books/{posted['id']}", timeout=60).json()["id"] == posted["id"]
 
 
 @pytest.mark.slow
@@ -59,23 +61,23 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
     with running_cluster() as cluster, serving(tmp_path / "data", REDIS_URL=cluster.url) as service:
         assert "valkey-server" not in {process.name() for process in service.family()}
         books = [
-            httpx.post(f"{service.url}/v1/books", json={"text": text}).json()
+            httpx.post(f"{service.url}/v1/books", json={"text": text}, timeout=60).json()
             for text in (prose(1), f"{prose(1)} The end.")
         ]
         assert {book["status"] for book in books} == {"indexed"}
         # A verified lookup reads posting lists on all nodes; others may do without the one that is killed.
         ask = f"{service.url}{books[0]['links']['near_duplicates']}"
-        assert [item["id"] for item in httpx.get(ask).json()["items"]] == [books[1]["id"]]
+        assert [item["id"] for item in httpx.get(ask, timeout=60).json()["items"]] == [books[1]["id"]]
         victim = cluster.masters[0]
         victim.kill()
         # An answer given just before stands for 0.2 s.
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 503)
-        ready = httpx.get(f"{service.url}/health/ready").json()
+        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 503)
+        ready = httpx.get(f"{service.url}/health/ready", timeout=60).json()
         assert f"127.0.0.1:{victim.port}" in ready["parts"]["redis"]["detail"]
-        assert httpx.get(ask).status_code == 503
+        assert httpx.get(ask, timeout=60).status_code == 503
         victim.start()
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
-        assert [item["id"] for item in httpx.get(ask).json()["items"]] == [books[1]["id"]]
+        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
+        assert [item["id"] for item in httpx.get(ask, timeout=60).json()["items"]] == [books[1]["id"]]
         for command in ("verify", "reindex"):
             done = bookprint(command, "--data-dir", service.data_dir)
             assert done.returncode == 0, done.stdout + done.stderr
@@ -88,7 +90,7 @@ def test_a_killed_api_process_is_started_again(service: Serve) -> None:
     assert gone
     # Who comes meanwhile waits for an answer.
     assert httpx.get(f"{service.url}/health/live", timeout=START_SECONDS).status_code == 200
-    wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
+    wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
 
 
 @pytest.mark.slow
@@ -195,9 +197,9 @@ def test_with_json_every_line_of_every_process_is_one_object(tmp_path: Path) -> 
         for server in psutil.Process(service.process.pid).children():
             if server.name() in {"postgres", "valkey-server"}:
                 server.kill()
-        statuses = {httpx.get(f"{service.url}/v1/books").status_code for _ in range(3)}
+        statuses = {httpx.get(f"{service.url}/v1/books", timeout=60).status_code for _ in range(3)}
         assert statuses <= {200, 503}
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready").status_code == 200)
+        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
         assert service.stop() == 0
     events = [json.loads(line) for line in service.lines]
     assert all({"event", "level", "timestamp"} <= event.keys() for event in events)

@@ -42,12 +42,12 @@ def test_it_is_served_over_tls_and_the_password_is_in_no_list_of_processes(tls: 
         trusting = ssl.create_default_context(cafile=str(tls.certfile))
         trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         url = service.url.replace("127.0.0.1", "localhost")
-        answer = httpx.get(f"{url}/health/ready", verify=trusting)
+        answer = httpx.get(f"{url}/health/ready", verify=trusting, timeout=60)
         assert answer.status_code == 200
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
         assert "server" not in answer.headers
         with pytest.raises(httpx.TransportError):
-            httpx.get(f"{url.replace('https', 'http')}/health/ready")
+            httpx.get(f"{url.replace('https', 'http')}/health/ready", timeout=60)
         book = tmp_path / "book.txt"
         book.write_text("a book that is posted over TLS " * 20)
         plain = bookprint("ingest", book, "--url", url.replace("https", "http"))
@@ -134,6 +134,6 @@ def test_only_a_named_proxy_tells_the_scheme(tmp_path: Path) -> None:
     told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
     with serving(tmp_path / "data", "--forwarded-allow-ips", "127.0.0.1") as service:
         for address, is_believed in (("127.0.0.1", True), ("127.0.0.2", False)):
-            with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as client:
+            with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=60) as client:
                 answer = client.get(f"{service.url}/health/live", headers=told)
                 assert ("strict-transport-security" in answer.headers) == is_believed

@@ -82,7 +82,10 @@ async def unfinished_uploads(port: int, count: int) -> AsyncIterator[list[asynci
 
 
 async def test_unfinished_uploads_stay_within_what_they_may_take(bounded: FastAPI, spools: Spools) -> None:
-    async with listening(bounded) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async with (
+        listening(bounded) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
         async with unfinished_uploads(port, 14) as readers:
             answers = [asyncio.create_task(reader.readline()) for reader in readers]
             await until(lambda: sum(answer.done() for answer in answers) == 14 - MOST // UPLOAD)
@@ -120,7 +123,10 @@ async def test_upload_that_is_too_slow_leaves_nothing(
 async def test_expanded_files_stay_within_what_they_may_take(bounded: FastAPI, spools: Spools) -> None:
     bomb = gzip.compress(bytes(1 << 24)) * 24
     most = 0
-    async with listening(bounded) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async with (
+        listening(bounded) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
         async with unfinished_uploads(port, 4):
             sending = asyncio.gather(
                 *(client.post("/v1/lookups", files={"file": ("b.gz", bomb)}, timeout=60) for _ in range(3))
