@@ -19,7 +19,9 @@ def ids(service: Service) -> list[str]:
     """A scan that lacks a leaf and a whole one, related, and a book alone."""
     posted = [
         httpx.post(
-            f"{service.url}/v1/books", json={"pages": pages, "title": title, "collection": "scans"}, timeout=60
+            f"{service.url}/v1/books",
+            json={"pages": pages, "title": title, "collection": "scans"},
+            timeout=60,
         ).json()
         for title, pages in (
             ("Lacking", [scanned(page, place) for place, page in enumerate(PAGES[:12] + PAGES[14:])]),

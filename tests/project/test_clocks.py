@@ -10,6 +10,9 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
 """Functions of the module `time` that tell the time of day or of a run; `process_time` is not among them."""
 
+REQUESTS = {"AsyncClient", "Client", "delete", "get", "head", "patch", "post", "put", "request", "stream"}
+"""Functions of httpx that wait for answers."""
+
 LEAST = 60.0
 """Shortest limit of a wait for an event, in seconds."""
 
@@ -49,6 +52,16 @@ def short_limits(module: ast.Module) -> Iterator[ast.AST]:
                     yield node
 
 
+def hasty_requests(module: ast.Module) -> Iterator[ast.AST]:
+    """Where httpx is called without a limit of one's own, and so gives up after five seconds."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="httpx"), attr=name), keywords=keywords) if (
+                name in REQUESTS and not {each.arg for each in keywords} & {"timeout", "transport", None}
+            ):
+                yield node
+
+
 def _is_short(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < LEAST
 
@@ -64,6 +77,11 @@ def test_no_test_reads_a_clock() -> None:
         if str(path.relative_to(ROOT)) not in MAY_READ_CLOCKS
     }
     assert places(found) == [], "wait with tests.waiting, or measure time.process_time"
+
+
+def test_every_request_has_a_limit_of_its_own() -> None:
+    found = {path: list(hasty_requests(ast.parse(path.read_text(encoding="utf-8")))) for path in TESTS}
+    assert places(found) == [], f"give httpx a timeout of {LEAST:.0f} s or more"
 
 
 def test_every_wait_is_long_or_says_why_not() -> None:
@@ -89,7 +107,10 @@ await asyncio.wait_for(event.wait(), 2)
 future.result(3)
 used = time.process_time()
 process.wait(timeout=60)
+httpx.get(url)
+httpx.get(url, timeout=60)
 """
     module = ast.parse(source, mode="exec", type_comments=False)
     assert [node.lineno for node in readings(module)] == [3, 4, 5]  # type: ignore[attr-defined]
     assert sorted(node.lineno for node in short_limits(module)) == [6, 7, 8]  # type: ignore[attr-defined]
+    assert [node.lineno for node in hasty_requests(module)] == [11]  # type: ignore[attr-defined]
