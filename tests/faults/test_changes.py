@@ -211,7 +211,7 @@ async def test_without_faults_each_change_comes_once(service: Service) -> None:
         await asyncio.gather(*(library.work(pause) for _ in range(CLIENTS)))
         await idle(library)
         wanted = cursors(await all_changes(library))
-        await until(lambda: all(cursors(received(each)) == wanted for each in receivers), 120)
+        await until(lambda: all(cursors(received(each)) == wanted for each in receivers))
 
         for receiver in receivers:
             assert len(receiver.accepted) == len(wanted)
