@@ -29,7 +29,7 @@ def document(auth: Literal["off", "keys"] = "off") -> Json:
 
 @cache
 def operations(auth: Literal["off", "keys"] = "off") -> dict[Operation, Json]:
-    """What the document says of each operation."""
+    """Operations of the OpenAPI document."""
     return {
         (method.upper(), path): operation
         for path, described in document(auth)["paths"].items()

@@ -61,7 +61,7 @@ def reconcile(database_url: str, redis_url: str) -> None:
 def longest_wait(server: Server, work: Callable[[], object]) -> float:
     """The most processor time that the server took until it answered a small request while `work` was done.
 
-    What keeps others waiting is work of the server, which takes the same processor time on a busy machine.
+    Others wait for work of the server, which takes the same processor time on a busy machine.
     """
     waits = [0.0]
     done = threading.Event()

@@ -69,7 +69,7 @@ COSTLY = {
     "a text of blanks",
     "a text of marks",
 }
-"""Those that take more than half a second of processor time."""
+"""Files that take more than half a second of processor time."""
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.api.library import prose
 from tests.api.service_process import Server, longest_wait, reconcile, serving
 
 SECONDS = 20.0
-"""Of processor time, in which a file must be answered by the service and the process that reads it."""
+"""Seconds of processor time within which the service and its reader answer a file."""
 
 GROWTH = 1 << 30
 MEGABYTE = 1 << 20
@@ -79,7 +79,7 @@ def memory(server: Server) -> int:
 
 
 QUICK = {"zeros", "a zip bomb of text", "a zip within a zip", "deep elements", "growing entities"}
-"""Those that take less than half a second of processor time."""
+"""Files that take less than half a second of processor time."""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 Place = tuple[str | int, ...]
 
 SECONDS = 0.2
-"""Of processor time of the server, within which another request is answered."""
+"""Seconds of the server's processor time within which it answers another request."""
 
 TRIES = 3
 """Other threads of the server work meanwhile, too; what keeps requests waiting does so each time."""

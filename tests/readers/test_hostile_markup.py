@@ -110,7 +110,7 @@ COSTLY: dict[str, Callable[[], bytes]] = {
     "blank lines before the start": lambda: b"\n" * 39_900 + GUTENBERG + b"word",
     "carriage returns": lambda: b"\r" * 10_000_000 + b"word",
 }
-"""Those that take more than half a second of processor time."""
+"""Files that take more than half a second of processor time."""
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, *(pytest.param(name, marks=pytest.mark.slow) for name in COSTLY)])

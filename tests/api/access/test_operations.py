@@ -77,7 +77,7 @@ async def test_without_a_valid_key_every_operation_answers_the_same_401(
         answers = [await _ask(client, operation, _bearer(key)) for key in keys.invalid.values()]
         answers.append(await _ask(client, operation, {"X-API-Key": f"bp_{'B' * 43}"}))
         answers.append(await _ask(client, operation, {"Authorization": f"Basic {keys.valid['admin']}"}))
-        # What is wrong beside the key is not looked at.
+        # Faults beside the key are not looked at.
         answers.append(await _ask(client, operation, {"Content-Encoding": "gzip"}, content=b'{"text": "'))
         answers.append(await _ask(client, operation, {}, files={"file": ("a.txt", b"text")}))
 

@@ -100,7 +100,7 @@ async def test_whatever_a_foreign_page_asks_is_refused(
     before = await stored(module_database_url)
     assert before["books"]
 
-    # Of each kind one asks all, and the others a few.
+    # One of each kind asks all, and the others a few.
     asks_all = name in (next(iter(FOREIGN_PAGES)), next(iter(FOREIGN_HOSTS)))
     for example in example_requests()[:: 1 if asks_all else 7]:
         answer = await sent(client, example, present, headers)

@@ -28,7 +28,7 @@ async def hello(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def until_closed(reader: asyncio.StreamReader) -> bytes:
     taken = bytearray()
-    # What has come before a reset counts.
+    # Data that came before a reset counts.
     with suppress(ConnectionResetError):
         while part := await reader.read(1 << 16):
             taken += part
