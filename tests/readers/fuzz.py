@@ -25,7 +25,7 @@ LARGEST = 200_000
 """Bytes of a file that is damaged; with larger ones most of the time would go into parsing them."""
 
 SECONDS = 10
-"""Of processor time, in which a file must be read or refused."""
+"""Seconds of processor time within which a file is read or refused."""
 
 
 class Hang(BaseException):

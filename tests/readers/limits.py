@@ -20,7 +20,7 @@ from app.readers.recognition import read_book
 from app.readers.source import Source
 
 SECONDS = 10
-"""Of processor time, in which a file must be read or refused."""
+"""Seconds of processor time within which a file is read or refused."""
 
 MEMORY = 1 << 30
 """Bytes that reading may add to the process."""
