@@ -39,6 +39,7 @@ settings.register_profile("bookprint", derandomize=True, max_examples=50, databa
 settings.load_profile("bookprint")
 
 from app.embedded import Servers  # noqa: E402
+from app.services.access import keys  # noqa: E402
 from app.stores.postgres import connections  # noqa: E402
 from app.stores.postgres.connections import Database  # noqa: E402
 from tests.forks import have_readers_load_kernels  # noqa: E402
@@ -49,6 +50,9 @@ from tests.servers import flushed_redis, fresh_database, migrated_template, scra
 
 # On a busy machine a first connection may take longer than a client would be kept waiting.
 connections._STATEMENT_WAIT = 10.0
+
+# A test may use a key as soon as it is made; a service may not know it for a moment.
+keys._NEW_SECONDS = 0.0
 
 have_readers_load_kernels()
 

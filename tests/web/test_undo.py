@@ -1,6 +1,5 @@
 """Undo on pages: one click restores what was before, also where two opinions are asked for."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from uuid import UUID
@@ -48,7 +47,6 @@ async def people(application: FastAPI, services: OpenServices) -> AsyncIterator[
             browser = await stack.enter_async_context(asking(application))
             browser.headers.update(OF_BROWSERS)
             key = (await services.keys.create(name, ["read", "ingest", "decide", "admin"], actor=ACTOR)).text
-            await asyncio.sleep(0.06)  # for so long a new key can be unknown
             assert (await browser.post("/sign-in", data={"key": key})).status_code == 303
             browser.headers["X-API-Key"] = key  # for the API alone
             return browser

@@ -34,7 +34,6 @@ def keyed(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def app(keyed: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FastAPI]:
-    monkeypatch.setattr("app.services.access.keys._NEW_SECONDS", 0.0)
     # On a busy machine Redis may take its time, and is not away.
     monkeypatch.setattr("app.services.access.limits._ANSWER_SECONDS", 60.0)
     async with started(keyed) as app:
