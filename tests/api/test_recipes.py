@@ -41,6 +41,7 @@ async def test_documents_and_lookups_follow_the_switch(client: AsyncClient, serv
     assert after["identifier"] in [item["identifier"] for item in answer["items"]]
 
 
+@pytest.mark.slow
 async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(
     client: AsyncClient, services: Services
 ) -> None:
@@ -66,6 +67,7 @@ async def test_a_recipe_that_is_not_indexed_is_refused_with_what_to_do(
     assert (refused.status_code, refused.json()["type"]) == (422, "urn:bookprint:problem:recipe-mismatch")
 
 
+@pytest.mark.slow
 async def test_a_cursor_does_not_lead_from_one_recipe_into_the_other(
     client: AsyncClient, services: Services
 ) -> None:

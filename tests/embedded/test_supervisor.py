@@ -88,6 +88,7 @@ def answers(program: Program) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None:
     with running(SERVE, data_dir, WORK, "api", "worker") as program:
         supervisor = psutil.Process(program.process.pid)

@@ -323,6 +323,7 @@ def test_memory_for_an_answer_is_bounded(taken_over: IsolatedReader) -> None:
     assert children() == []
 
 
+@pytest.mark.slow
 async def test_children_that_hang_are_killed_and_keep_no_other_from_its_turn(
     hurried: IsolatedReader,
 ) -> None:

@@ -168,6 +168,7 @@ def library(rng: Random) -> list[Made]:
     return books
 
 
+@pytest.mark.slow
 async def test_every_planted_conflict_is_reported_and_no_other(services: OpenServices) -> None:
     rng = Random(18)
     books = library(rng)

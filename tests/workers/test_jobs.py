@@ -236,6 +236,7 @@ async def test_the_jobs_of_one_queue_do_not_wait_for_those_of_another(
         assert [job.state for job in await ended(services, [good])] == ["succeeded"]
 
 
+@pytest.mark.slow
 async def test_a_lost_connection_does_not_lose_the_end_of_a_job(
     services: Services, database_url: str
 ) -> None:

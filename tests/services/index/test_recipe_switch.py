@@ -82,6 +82,7 @@ async def books_under(services: Services, content: Content, recipe: str) -> set[
     }
 
 
+@pytest.mark.slow
 @on_cluster_too
 async def test_samples_change_while_lookups_by_text_are_answered(
     services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
@@ -114,6 +115,7 @@ async def test_books_without_texts_are_named_before_samples_change(services: Ser
         await change(services, "word5-sample128-v1")
 
 
+@pytest.mark.slow
 @on_cluster_too
 async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
