@@ -1,5 +1,6 @@
 """A change of recipes, as clients see it."""
 
+import pytest
 from httpx import AsyncClient
 
 from app.wiring import Services
