@@ -138,7 +138,7 @@ def test_a_long_title_has_few_keys_of_typing() -> None:
 
 
 async def test_postgres_knows_the_frequent_words(database: Database, names: NameQueries) -> None:
-    assert await names.read_counts() == {}
+    assert word_key("history") not in await names.read_counts()
     await insert(database, *(Metadata(f"History of {word}") for word in ("art", "bees", "cats", "dogs")))
     async with database.session() as connection:
         await connection.execute("ANALYZE books")
