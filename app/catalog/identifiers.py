@@ -2,47 +2,24 @@
 
 An identifier is written scheme:value. One whose value breaks the rules of its scheme is kept as it was given,
 because catalogues have many such; `is_valid` tells them apart. Other schemes than those here have no rules.
-Check digits are those of ISO 2108 (ISBN), ISO 3297 (ISSN), ISO 10957 (ISMN) and the GS1 General
-Specifications.
+`core.text.catalogue_values` reads numbers in any spelling. Check digits of ISMNs are those of ISO 10957.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import cycle
 from types import MappingProxyType
 
 from app.catalog import iscc
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
+from app.core.text.catalogue_values import ean_digit, fault_in, folded, isbn, issn, numbers_in
 
-
-def ean_digit(digits: str) -> str:
-    """The check digit behind 12 digits: weights 1 and 3 in turn, modulo 10.
-
-    >>> ean_digit("978014143960")
-    '0'
-    """
-    return str(-sum(int(digit) * weight for digit, weight in zip(digits, cycle((1, 3)), strict=False)) % 10)
-
-
-def modulo_11_digit(digits: str) -> str:
-    """The check character behind the digits of an ISSN or an ISBN of ten: weights down to 2, modulo 11.
-
-    >>> modulo_11_digit("0317847"), modulo_11_digit("080442957")
-    ('1', 'X')
-    """
-    remainder = -sum(int(digit) * weight for weight, digit in enumerate(reversed(digits), 2)) % 11
-    return "X" if remainder == 10 else str(remainder)
-
-
-_SEPARATORS = re.compile(r"[\s\u00ad\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d-]")
+_SEPARATORS = re.compile("[ .-]|ISMN:?")
+_OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
 _EAN = re.compile(r"97[89][0-9]{10}")
-_ISBN_10 = re.compile(r"[0-9]{9}[0-9X]")
-_SBN = re.compile(r"[0-9]{8}[0-9X]")
-_ISSN = re.compile(r"[0-9]{7}[0-9X]")
-_OCLC = re.compile(r"(?:\(ocolc\))?\s*(?:ocm|ocn|on)?\s*0*([1-9]\d{0,13})", re.IGNORECASE)
-_LCCN = re.compile(r"[a-z]{0,3}\d{8,10}")
+_OCLC = re.compile(r"(?:\(OCOLC\)|OCLC\b)?[\s:#]*(?:OCM|OCN|ON)?\s*0*([1-9][0-9]{0,13})(?:\.0+)?")
+_LCCN = re.compile(r"[a-z]{0,3}[0-9]{8,10}")
 _HTID = re.compile(r"[a-z0-9]{2,8}\.\S+", re.IGNORECASE)
 _ARK = re.compile(r"(?:https?://[^/]+/)?(?:ark:)?/?(\d{5,9}|[b-df-hj-np-tv-z0-9]{5,9})/(\S+)", re.IGNORECASE)
 _GUTENBERG = re.compile(r"(?:https?://\S*/(?:ebooks|etext|files)/|#|pg)?0*([1-9]\d{0,6})\b\S*", re.IGNORECASE)
@@ -68,6 +45,15 @@ def is_valid(identifier: str) -> bool:
     (True, False)
     """
     return _normal_form(*_parts(identifier)) is not None
+
+
+def fault_of(identifier: str) -> str:
+    """What is wrong with an identifier that is not valid, with its value.
+
+    >>> fault_of("isbn:0378-5955"), fault_of("isbn:9.78014E+12")
+    ('isbn:0378-5955: it is an ISSN and no ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
+    """
+    return f"{identifier}: {fault_in(*_parts(identifier))}."
 
 
 def with_normal_identifiers(metadata: Metadata) -> Metadata:
@@ -96,18 +82,19 @@ def nearest_isbns(identifier: str) -> list[str]:
     (True, [])
     """
     scheme, value = _parts(identifier)
-    number = _without_separators(value)
-    if scheme != "isbn" or not re.fullmatch(r"[0-9]{9}[0-9X]|[0-9]{13}", number):
+    numbers = numbers_in(scheme, value) if scheme == "isbn" else []
+    if len(numbers) != 1 or len(numbers[0]) < 10:
         return []
+    [number] = numbers
     near = [number[:at] + digit + number[at + 1 :] for at in range(len(number)) for digit in "0123456789X"]
     near += [number[:at] + number[at + 1] + number[at] + number[at + 2 :] for at in range(len(number) - 1)]
-    return list(dict.fromkeys(f"isbn:{found}" for each in near if (found := _isbn(each)) is not None))
+    return list(dict.fromkeys(f"isbn:{found}" for each in near if (found := isbn(each)) is not None))
 
 
 def _parts(identifier: str) -> tuple[str, str]:
-    """Scheme in lower case (RFC 3986, 3.1) and value."""
+    """Scheme in lower case (RFC 3986, 3.1), of ISBNs without their length, and value."""
     scheme, _, value = identifier.partition(":")
-    return scheme.lower(), value
+    return ("isbn" if _OF_ISBNS.fullmatch(scheme) else scheme.lower()), value
 
 
 def _normal_form(scheme: str, value: str) -> str | None:
@@ -118,25 +105,8 @@ def _normal_form(scheme: str, value: str) -> str | None:
     return normal_form(value) if len(value) <= LONGEST_IDENTIFIER else None
 
 
-def _isbn(value: str) -> str | None:
-    number = _without_separators(value)
-    if _SBN.fullmatch(number):
-        number = f"0{number}"  # as printed before 1970
-    if _ISBN_10.fullmatch(number):
-        stem = f"978{number[:-1]}"
-        return stem + ean_digit(stem) if modulo_11_digit(number[:-1]) == number[-1] else None
-    return _ean(number)
-
-
-def _issn(value: str) -> str | None:
-    number = _without_separators(value)
-    if not _ISSN.fullmatch(number) or modulo_11_digit(number[:-1]) != number[-1]:
-        return None
-    return f"{number[:4]}-{number[4:]}"
-
-
 def _ismn(value: str) -> str | None:
-    number = _without_separators(value).replace(".", "")
+    number = _without_separators(value)
     if len(number) == 10 and number.startswith("M"):
         number = f"9790{number[1:]}"
     return _ean(number) if number.startswith("9790") else None
@@ -147,15 +117,15 @@ def _ean(number: str) -> str | None:
 
 
 def _without_separators(value: str) -> str:
-    return _SEPARATORS.sub("", value).upper()
+    return _SEPARATORS.sub("", folded(value))
 
 
 def _lccn(value: str) -> str | None:
     """As "normalization of LCCN" of the Library of Congress says: no blanks, no suffix, six-digit serials."""
-    text = re.sub(r"\s|^https?://lccn\.loc\.gov/", "", value.lower()).partition("/")[0]
+    text = re.sub(r"\s|^https?://lccn\.loc\.gov/|^lccn[\s:]", "", folded(value).lower()).partition("/")[0]
     front, hyphen, serial = text.partition("-")
     if hyphen:
-        if not re.fullmatch(r"\d{1,6}", serial):
+        if not re.fullmatch("[0-9]{1,6}", serial):
             return None
         text = front + serial.zfill(6)
     return text if _LCCN.fullmatch(text) else None
@@ -171,12 +141,12 @@ def _matched(pattern: re.Pattern[str], form: Callable[[re.Match[str]], str]) -> 
 
 _SCHEMES: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
     {
-        "isbn": _isbn,
+        "isbn": isbn,
         "iscc": iscc.normal_code,
-        "issn": _issn,
+        "issn": issn,
         "ismn": _ismn,
         "lccn": _lccn,
-        "oclc": _matched(_OCLC, lambda match: match[1]),
+        "oclc": lambda value: _matched(_OCLC, lambda match: match[1])(folded(value)),
         "htid": _matched(_HTID, lambda match: match[0]),
         "ark": _matched(_ARK, lambda match: f"{match[1].lower()}/{match[2]}"),
         "gutenberg": _matched(_GUTENBERG, lambda match: match[1]),

@@ -16,6 +16,7 @@ from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.core.text import names
+from app.core.text.catalogue_values import only_isbn
 from app.core.text.names import KeyCondition
 
 MOST_CANDIDATES = 100
@@ -70,10 +71,10 @@ def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
         return ()
     if scheme is not None:
         return (normalised(f"{scheme}:{text}"),)
-    if match := _WITH_SCHEME.match(text):
-        return (normalised(match[0].strip() + text[match.end() :]),)
-    guess = f"isbn:{text}"
-    return (normalised(guess),) if is_valid(guess) else ()
+    if number := only_isbn(text):
+        return (f"isbn:{number}",)
+    match = _WITH_SCHEME.match(text)
+    return () if match is None else (normalised(match[0].strip() + text[match.end() :]),)
 
 
 def unmistakable_identifiers(text: str) -> tuple[str, ...]:

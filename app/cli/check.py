@@ -133,7 +133,7 @@ def _read(
     from app.core.text.content import content_from_text
     from app.readers.processes import ReadingProcesses, cores
     from app.readers.reading import read_book, results_of
-    from app.services.bulk.lists import listed_books
+    from app.services.bulk.lists import listed_books, told_of
 
     try:
         if book_list == _STDIN:
@@ -145,6 +145,8 @@ def _read(
         with ReadingProcesses(processes or cores(), read_book, (Submission, Refusal)) as reading:
             for book, result in results_of(reading, listed_books(path, columns)):
                 yield book.place, book.position / max(size, 1), result
+        if note := told_of(path):
+            notices().print(note)
     except UnicodeDecodeError as exc:
         raise UserError(f"Standard input is no UTF-8 at byte {exc.start + 1:,}. Send UTF-8.", 2) from exc
     except InvalidInput as exc:

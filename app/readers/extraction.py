@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.core.book_rules import LONGEST_LABEL, known_labels
 from app.core.errors import BrokenFile, EmptyText, InvalidText, NoText
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Submission
+from app.core.text.catalogue_values import as_written, isbn, issn, year_in
 from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.page_furniture import with_plain_hyphens, without_furniture
 
@@ -16,8 +17,6 @@ _CONTROLS = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f
 _LONGEST_NAME = 1_000
 """Characters of a name or title that are kept."""
 
-_YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
-_ISBN = re.compile(r"(?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx]")
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 _LANGUAGE_CODES = {
     "chinese": "zh",
@@ -161,31 +160,29 @@ def description(
 ) -> Metadata:
     """The metadata that a file gives, without blanks, control characters and repetitions.
 
-    `language` is a tag (BCP 47), a code or a name in English; `date` is a date of any form, of which the
-    first year counts; `identifiers` are written scheme:value.
+    `language` is a tag (BCP 47), a code or a name in English; `date` is a date of any form, of which a year
+    of the common calendar counts; `identifiers` are written scheme:value.
     """
-    year = _YEAR.search(date or "")
     return Metadata(
         title=clean(title),
         authors=_all(authors),
         language=_language(language),
-        year=int(year[1]) if year else None,
+        year=year_in(date or ""),
         volume=clean(volume),
         identifiers=_all(identifiers),
     )
 
 
 def identifier(scheme: str, value: str | None) -> str | None:
-    """An identifier with its scheme; None without a value.
+    """An identifier with its scheme; None without a value. An ISBN or ISSN that is not valid stays as it is.
 
-    >>> identifier("ISBN", " 978-0-14-143958-7 ")
-    'isbn:9780141439587'
+    >>> identifier("ISBN", " 978-0-14-143958-7 (pbk.)"), identifier("isbn", "978-0-14-143958-X")
+    ('isbn:9780141439587', 'isbn:978-0-14-143958-X')
     """
     value, scheme = clean(value) or "", re.sub(r"[^0-9a-z]+", "-", scheme.casefold()).strip("-")
     value = re.sub(rf"^(urn:)?{re.escape(scheme)}:", "", value, flags=re.IGNORECASE)
-    if scheme == "isbn":
-        match = _ISBN.search(value)
-        value = re.sub(r"[- ]", "", match[0]).upper() if match else ""
+    if scheme in ("isbn", "issn"):
+        value = (isbn if scheme == "isbn" else issn)(value) or as_written(scheme, value) or ""
     return f"{scheme}:{value}"[:300] if scheme and value else None
 
 

@@ -4,7 +4,6 @@ What a file holds is found from its content. A folder is one book where a METS f
 where all its files are pages by their names; otherwise each of its files is a book.
 """
 
-import csv
 import glob
 import gzip
 import os
@@ -22,7 +21,8 @@ from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
 from app.readers.source import Source, gunzipped
 from app.readers.syntax.xml import root_name
-from app.readers.table import COLUMNS, Columns, find_columns, metadata_of
+from app.readers.table import Columns, find_columns, listed, metadata_of
+from app.readers.text_table import PATH, TextTable
 from app.readers.unread import (
     Unread,
     Unreadable,
@@ -49,11 +49,6 @@ _FIRST_PAGES = 20
 TABLE_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
 """The names of tables as text."""
 
-_COLUMN_NAME = re.compile(r"[\w .:-]{1,60}")
-_PATH_COLUMN = "path"
-_KEY_COLUMNS = {_PATH_COLUMN, *COLUMNS["identifier"]}
-"""The columns one of which makes a CSV file a manifest."""
-
 
 @dataclass(frozen=True, slots=True)
 class BookFiles:
@@ -61,6 +56,7 @@ class BookFiles:
 
     sizes: Mapping[str, int]  # bytes of each file, or of all files of a folder that is one book
     folders: frozenset[str]  # those that are one book
+    notes: Sequence[str] = ()  # how manifests were read that are not as usual
 
     @property
     def size(self) -> int:
@@ -73,6 +69,7 @@ class _Finding:
     sizes: dict[str, int] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)  # real paths that a manifest names
+    notes: list[str] = field(default_factory=list)
 
     def add_folder(self, top: str) -> None:
         """Add what is in a folder, at any depth, that is not hidden."""
@@ -89,8 +86,12 @@ class _Finding:
     def add_file(self, path: str) -> None:
         """Add one file, and note what it names if it is a manifest."""
         self.sizes[path] = os.stat(path).st_size
-        if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
-            self.named.update(os.path.realpath(target) for target in manifest.targets())
+        try:
+            if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+                self.notes += filter(None, [manifest.table.told])
+                self.named.update(os.path.realpath(target) for target in manifest.targets())
+        except InvalidInput:
+            pass  # it is told where its books are read
 
 
 def find(paths: Sequence[Path]) -> BookFiles:
@@ -110,7 +111,7 @@ def find(paths: Sequence[Path]) -> BookFiles:
         for path_found in list(finding.sizes):
             if os.path.realpath(path_found) in finding.named:
                 del finding.sizes[path_found]
-    return BookFiles(finding.sizes, frozenset(finding.folders))
+    return BookFiles(finding.sizes, frozenset(finding.folders), finding.notes)
 
 
 def texts_in(folder: Path) -> list[Path]:
@@ -276,28 +277,34 @@ class _Manifest:
     """
 
     path: str
-    dialect: type[csv.Dialect]
-    header: tuple[str, ...]
+    table: TextTable
 
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
-        """The manifest in a file; None where it is none."""
-        first, _, rest = head_of(path).decode("utf-8-sig", "replace").partition("\n")
-        dialect = csv.excel_tab if first.count("\t") > first.count(",") else csv.excel
-        header = tuple(name.strip() for name in next(csv.reader([first], dialect), []))
-        if _KEY_COLUMNS.isdisjoint(map(str.casefold, header)) or not rest.strip():
-            return None
-        return cls(path, dialect, header) if all(map(_COLUMN_NAME.fullmatch, header)) else None
+        """The manifest in a file; None where it is none.
+
+        Raises InvalidInput for a table that says of books what no text does, but not where their files are.
+        """
+        table = TextTable.of(Source.of_file(Path(path)))
+        columns = find_columns(table.header, {})
+        if table.path_column is not None or columns.identifier is not None:
+            return cls(path, table)
+        if columns.schemes and columns.title is not None:
+            raise InvalidInput(
+                f"A table of books that names none of their files. It has: {listed(table.header)}. Give it a "
+                f"column {PATH}, or ask for its books by `bookprint check`."
+            )
+        return None
 
     def targets(self) -> Iterator[str]:
-        for _, _, cells in self._rows():
+        for _, _, cells in self.table.rows():
             if target := self._target(cells):
                 yield target
 
     def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
         """The books that it names but for those `named` before, each with what it says of it."""
-        columns = find_columns((name for name in self.header if name.casefold() != _PATH_COLUMN), {})
-        for number, position, cells in self._rows():
+        columns = find_columns((name for name in self.table.header if name != self.table.path_column), {})
+        for number, position, cells in self.table.rows():
             target, where = self._target(cells), f"row {number}"
             if target is None and columns.identifier is not None and cells.get(columns.identifier):
                 yield UnreadRow(self.path, where, before + position, cells, columns)
@@ -316,27 +323,8 @@ class _Manifest:
                 yield Unreadable(self.path, where, before + position, missing)
 
     def _target(self, cells: Mapping[str, str]) -> str | None:
-        named = next((value.strip() for name, value in cells.items() if name.casefold() == _PATH_COLUMN), "")
+        named = cells.get(self.table.path_column or "", "").strip()
         return os.path.join(os.path.dirname(self.path), named) if named else None
-
-    def _rows(self) -> Iterator[tuple[int, int, dict[str, str]]]:
-        """The rows, each with its number and the bytes up to its end; raises BrokenFile."""
-        position = 0
-
-        def lines() -> Iterator[str]:
-            nonlocal position
-            with open(self.path, "rb") as stream:
-                for line in stream:
-                    position += len(line)
-                    yield line.decode("utf-8-sig", "surrogateescape")
-
-        number = 0
-        try:
-            for number, cells in enumerate(csv.reader(lines(), self.dialect)):
-                if number and any(cells):
-                    yield number, position, dict(zip(self.header, cells, strict=False))
-        except csv.Error as exc:
-            raise BrokenFile(f"The manifest is damaged at row {number + 1}: {exc}.") from exc
 
 
 def _matches(path: Path) -> list[str]:

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.errors import InvalidInput
 from app.core.model import Metadata
-from app.readers.extraction import description, identifier
+from app.core.text.catalogue_values import isbns_in
+from app.readers.extraction import clean, description, identifier
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "pages": ("pages", "text_by_page_src", "text_by_page_gen", "text_by_page", "page_texts", "page_text"),
@@ -16,28 +18,34 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         *("id", "external_id", "barcode_src", "htid", "volume_id", "book_id", "doc_id", "document_id"),
         *("record_id", "uuid", "ark", "url"),
     ),
-    "title": ("title", "title_src", "book_title", "main_title"),
-    "authors": ("authors", "author", "author_src", "creators", "creator"),
-    "language": ("language", "lang", "language_src", "language_gen"),
-    "year": ("year", "date1_src", "publication_year", "pub_year", "publication_date", "date"),
-    "volume": ("volume", "enumcron", "enumeration_chronology"),
+    "title": ("title", "title_src", "book_title", "main_title", "titel", "titre", "título", "titolo"),
+    "authors": (
+        *("authors", "author", "author_src", "creators", "creator", "author_s"),
+        *("autor", "autoren", "verfasser", "auteur", "auteurs", "autore", "autores"),
+    ),
+    "language": ("language", "lang", "language_src", "language_gen", "sprache", "langue", "idioma", "lingua"),
+    "year": (
+        *("year", "date1_src", "publication_year", "pub_year", "year_published", "publication_date", "date"),
+        *("jahr", "erscheinungsjahr", "année", "año", "anno"),
+    ),
+    "volume": ("volume", "enumcron", "enumeration_chronology", "band"),
     "identifiers": ("identifiers", "identifiers_src"),
     "identifier": ("identifier", "bp2", "bp1", "composite", "long_identifier"),
 }
 """What a column can hold, and the names by which it is found, the first that there is before the others.
 
+Names are compared as `heading` has them.
+
 The names that end in `_src` and `_gen` are those of Institutional Books 1.0.
 """
 
-_SCHEMES: Mapping[str, str] = {
-    "isbn": "isbn",
-    "oclc": "oclc",
-    "ocolc": "oclc",
-    "lccn": "lccn",
-    "issn": "issn",
-}
-"""Schemes of identifiers by the columns, or the fields of a column, that hold them."""
+_SCHEME = re.compile(
+    r"(?:(?:e|p|print|electronic|online|primary|other)_?)?(isbn|issn|oclc|ocolc|lccn)s?"
+    r"(?:_?(?:10|13|l|uid|id|no|nr|num|numbers?|control_number))?"
+)
+"""The columns, or the fields of a column, that hold identifiers of one scheme."""
 
+_BETWEEN = re.compile(r"[\W_]+")
 _SEVERAL = re.compile(r"\s*[;|]\s*")
 
 
@@ -86,7 +94,7 @@ def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
     Raises InvalidInput where a column is named that there is not, or for something that no column holds.
     """
     columns = list(present)
-    by_folded = {column.casefold(): column for column in reversed(columns)}
+    by_folded = {heading(column): column for column in reversed(columns)}
     for field, column in named.items():
         if field not in COLUMNS:
             raise InvalidInput(f"A column cannot hold {field!r}. It can hold: {', '.join(COLUMNS)}.", field)
@@ -101,7 +109,7 @@ def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
     second = (
         by_folded.get("text_by_page_gen") if found["pages"] == by_folded.get("text_by_page_src") else None
     )
-    schemes = tuple((by_folded[name], scheme) for name, scheme in _SCHEMES.items() if name in by_folded)
+    schemes = tuple((column, scheme) for column in columns if (scheme := _scheme_of(column)) is not None)
     other = Columns(schemes=schemes, second_pages=second if found["pages"] else None)
     return replace(other, **cast(dict[str, Any], found))
 
@@ -122,14 +130,24 @@ def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
             identifiers=[
                 *_identifiers(value(columns.identifiers)),
                 *(
-                    identifier(scheme, each)
+                    each
                     for column, scheme in columns.schemes
-                    for each in _several(row.get(column))
+                    for part in _several(row.get(column))
+                    for each in _numbers(scheme, part)
                 ),
             ],
         ),
         external_id=_one(value(columns.id)),
     )
+
+
+def heading(name: str) -> str:
+    """The name of a column as names are compared.
+
+    >>> heading("Publication Year"), heading("ISBN-13"), heading(" Author(s)")
+    ('publication_year', 'isbn_13', 'author_s')
+    """
+    return _BETWEEN.sub("_", name.casefold()).strip("_")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -146,7 +164,11 @@ def _one(value: object) -> str | None:
         value = int(value)
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    return (str(value).strip() or None) if value is not None and not isinstance(value, dict) else None
+    if value is None or isinstance(value, dict):
+        return None
+    text = str(value).strip()
+    # A spreadsheet keeps zeros in front of a number that is written as a formula.
+    return (text[2:-1].strip() if text.startswith('="') and text.endswith('"') else text) or None
 
 
 def _several(value: object) -> list[str]:
@@ -161,9 +183,26 @@ def _identifiers(value: object) -> list[str | None]:
     """Identifiers written scheme:value, or lists of values by their scheme."""
     if isinstance(value, Mapping):
         return [
-            identifier(_SCHEMES.get(scheme.casefold(), scheme), each)
+            each
             for scheme, values in value.items()
-            for each in _several(values)
+            for part in _several(values)
+            for each in _numbers(_scheme_of(scheme) or scheme, part)
         ]
     pairs = (text.partition(":") for text in _several(value))
-    return [identifier(_SCHEMES.get(scheme.casefold(), scheme), rest) for scheme, _, rest in pairs if rest]
+    return [
+        each for scheme, _, rest in pairs if rest for each in _numbers(_scheme_of(scheme) or scheme, rest)
+    ]
+
+
+def _numbers(scheme: str, text: str) -> list[str | None]:
+    """The identifiers of a scheme in a text. One that cannot be read stays, so that it can be told of."""
+    if scheme == "isbn" and len(valid := isbns_in(text)) > 1:
+        return [identifier(scheme, each) for each in valid]
+    found = identifier(scheme, text)
+    is_said = found is None and any(map(str.isalnum, text))
+    return [f"{scheme}:{clean(text)}"[:LONGEST_IDENTIFIER] if is_said else found]
+
+
+def _scheme_of(column: str) -> str | None:
+    match = _SCHEME.fullmatch(heading(column))
+    return None if match is None else match[1].replace("ocolc", "oclc")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
 
-from app.catalog.identifiers import all_normalised, is_valid, isbns, nearest_isbns
+from app.catalog.identifiers import all_normalised, fault_of, is_valid, isbns, nearest_isbns
 from app.catalog.reconciliation import BookDescription
 from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
@@ -48,6 +48,8 @@ _MOSTLY = 0.5
 
 _LEAST_SCORE = 80.0
 """Of a book that may be meant by a name."""
+
+_NO_IDENTIFIER = "No book has any of these identifiers."
 
 _OTHER_TITLE, _OTHER_VOLUME = 0.4, 0.5
 """Similarities below which titles and volumes name different books."""
@@ -135,7 +137,9 @@ class Checks:
             if answer.items or not (metadata.title or metadata.authors):
                 return answer
         named = await self._by_name(metadata)
-        return answer if answer is not None and not named.items else named
+        if answer is None or (named.items and answer.because in (None, _NO_IDENTIFIER)):
+            return named
+        return replace(named, because=answer.because) if named.items else answer
 
     async def _by_text(self, book: Submission) -> CheckAnswer:
         suite = await self._lookup.serving()
@@ -200,8 +204,8 @@ class Checks:
                 evidence = CheckEvidence(because, identifier=number)
                 items.append(CheckedBook(each.id, each.metadata.title, "perhaps", evidence))
         wrong = sorted({*wanted} - {*valid})
-        reason = f"{', '.join(wrong)}: the check digit or the form is wrong." if wrong else None
-        answer = _answer(items, "identifier", reason or "No book has any of these identifiers.")
+        reason = " ".join(map(fault_of, wrong)) or None
+        answer = _answer(items, "identifier", reason or _NO_IDENTIFIER)
         return replace(answer, because=reason or answer.because)
 
     async def _by_name(self, metadata: Metadata) -> CheckAnswer:

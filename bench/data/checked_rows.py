@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.catalog.identifiers import ean_digit, modulo_11_digit
 from app.core.matching.identifier_comparison import SAME, UNSURE, deviation, expected_distances
 from app.core.model import Entry, Fingerprint, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.identifier import Identifier, of_signatures, written
 from app.core.signatures.sketch import sketch
+from app.core.text.catalogue_values import ean_digit, modulo_11_digit
 from app.core.text.content import content_from_text
 from app.services.checks import CheckVerdict
 from bench.data.misreading import misread, misread_pages

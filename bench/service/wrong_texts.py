@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from app.catalog.identifiers import ean_digit
+from app.core.text.catalogue_values import ean_digit
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
 from bench.service.service_process import await_jobs, post, running

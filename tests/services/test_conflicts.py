@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from app.catalog.identifiers import modulo_11_digit
 from app.core.matching.conflicts import ConflictBy, MetadataConflict
 from app.core.model import Book, Metadata, Submission
+from app.core.text.catalogue_values import modulo_11_digit
 from app.core.text.content import content_from_pages
 from app.services import conflicts
 from app.services.pairs.decisions import NewOpinion

@@ -10,8 +10,8 @@ from app.catalog.marc.numbers import identifiers
 from app.catalog.marc.record import DataField, MarcRecord
 from app.catalog.marc.values import plain, tag_of, trimmed
 from app.core.model import Metadata
+from app.core.text.catalogue_values import year_in
 
-_YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")
 _AUTHOR_ROLES = re.compile(
     r"aut|cre|(?:joint |co-?)?(?:author|creator)s?|(?:verfasser|auteur|autor)\w*", re.IGNORECASE
 )
@@ -76,11 +76,13 @@ def language_of(record: MarcRecord) -> str | None:
 
 
 def year_of(record: MarcRecord) -> int | None:
-    """The year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10)."""
-    for text in _dates(record):
-        if match := _YEAR.search(text):
-            return int(match[1])
-    return None
+    """The year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10).
+
+    Where a field has several years, or one of another calendar, that in 008 counts.
+    """
+    coded = year_in((record.control("008") or "")[7:11])
+    fields = (text for field in publications(record) for text in field.values("c"))
+    return next((year for text in fields if (year := year_in(text, coded)) is not None), coded)
 
 
 def volume_of(record: MarcRecord) -> str | None:
@@ -102,12 +104,6 @@ def publications(record: MarcRecord) -> Iterator[DataField]:
     yield from (field for field in produced if field.indicators[1] == "1")
     yield from record.data("260")
     yield from (field for field in produced if field.indicators[1] != "1")
-
-
-def _dates(record: MarcRecord) -> Iterator[str]:
-    for field in publications(record):
-        yield from field.values("c")
-    yield (record.control("008") or "")[7:11]
 
 
 def _separator(code: str, before: str, title: str) -> str:

@@ -8,6 +8,7 @@ from app.catalog.identifiers import normalised
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
 from app.catalog.marc.values import plain
 from app.core.book_rules import LONGEST_IDENTIFIER
+from app.core.text.catalogue_values import as_written
 
 OURS = "bookprint"
 """The source ($2) and organisation code of what this service writes."""
@@ -22,7 +23,6 @@ _FIRST_INDICATOR = {"0": "isrc", "1": "upc", "2": "ismn", "3": "ean", "4": "sici
 _BY_TAG = {"010": "lccn", "020": "isbn", "022": "issn"}
 _PREFIXED = re.compile(r"\(([^()]+)\)\s*(.+)")
 _OCLC_NUMBER = re.compile(r"oc[mn]\d+|on\d+", re.IGNORECASE)
-_STANDARD_NUMBER = re.compile(r"[0-9Xx][0-9Xx‐‑–-]{5,}")
 _NO_SCHEME = re.compile(r"[^0-9a-z]+")
 
 
@@ -94,8 +94,8 @@ def _identifier(field: DataField, subfield: Subfield) -> str | None:
         return None
     value = plain(subfield.value)
     if field.tag in ("020", "022"):
-        match = _STANDARD_NUMBER.search(value)
-        scheme, value = _BY_TAG[field.tag], match[0] if match else ""
+        scheme = _BY_TAG[field.tag]
+        value = as_written(scheme, value) or ""
     elif field.tag == "010":
         scheme = "lccn"
     elif field.tag == "035":

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.model import Metadata
+from app.core.text.catalogue_values import only_isbn
 from app.readers.extraction import description, identifier
 from app.readers.syntax.xml import Element, local_name
 
@@ -18,7 +19,6 @@ _DOCUMENTS = (
 _NCX = "application/x-dtbncx+xml"
 _MOST_FALLBACKS = 10
 
-_ISBN_13 = re.compile(r"97[89](?:-?\d){10}")
 _GUTENBERG = re.compile(
     r"https?://(?:www\.)?gutenberg\.(?:org|net)/(?:ebooks/|files/|cache/epub/)?(\d{1,6})\b"
 )
@@ -143,7 +143,7 @@ def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) ->
         return identifier("gutenberg", number[1])
     if prefix := _SCHEME.match(value):
         return identifier(prefix[1], value)
-    if _ISBN_13.fullmatch(value.replace(" ", "")):
+    if only_isbn(value):
         return identifier("isbn", value)
     if value.startswith(("http://", "https://")):
         return identifier("uri", value)

@@ -16,6 +16,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 from app.core.book_rules import MAX_PAGES, known_labels
 from app.core.errors import BrokenFile, EncryptedFile
 from app.core.model import PAGE_BREAK, Metadata
+from app.core.text.catalogue_values import only_isbn
 from app.readers import gutenberg
 from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source, too_many_pages
@@ -153,7 +154,10 @@ def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     titles = (*properties.get("title", ()), information["Title"])
     authors = properties.get("creator") or information["Author"].split(";")
     numbers = properties.get("identifier", ())
-    isbns = (*properties.get("isbn", ()), *(number for number in numbers if "isbn" in number.casefold()))
+    isbns = (
+        *properties.get("isbn", ()),
+        *(number for number in numbers if "isbn" in number.casefold() or only_isbn(number)),
+    )
     dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
     return description(
         title=next(filter(None, map(_title, titles)), None),

@@ -81,7 +81,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
         except UnicodeError:
             pass  # a wrong declaration is as good as none
     window = data[max(0, first_doubt - _GUESSED_FROM // 2) :][:_GUESSED_FROM]
-    guess = _codec(chardet.detect(window)["encoding"])
+    guess = guessed(window)
     # Bytes of all ones fill what was never written; as a letter they are rare in every encoding.
     if guess is None or window.count(0xFF) * 4 > len(window):
         return None
@@ -90,6 +90,11 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
         return text_of_guess
     warning = f"The encoding is not stated; {guess} was guessed."
     return Decoded(text_of_guess.text, (warning, *text_of_guess.warnings))
+
+
+def guessed(window: bytes) -> str | None:
+    """The encoding that some bytes of a text seem to have."""
+    return _codec(chardet.detect(window)["encoding"])
 
 
 def _leaves_ascii(data: bytes) -> bool:

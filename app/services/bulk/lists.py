@@ -4,12 +4,13 @@ A row of a table, a record or a line says what it knows of a book, and need not 
 name a book each. The answers make a table again.
 """
 
+import codecs
 import csv
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +22,24 @@ from app.catalog.marc.record import InvalidRecord
 from app.core.errors import BrokenFile, InvalidInput, NoText
 from app.core.model import Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
+from app.core.text.catalogue_values import bare_isbn
 from app.core.text.content import content_from_text
 from app.readers import jsonl, parquet
 from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
 from app.readers.source import Source, gunzipped
 from app.readers.syntax.xml import root_name
-from app.readers.table import Columns, find_columns, listed, metadata_of
+from app.readers.table import Columns, find_columns, heading, listed, metadata_of
+from app.readers.text_table import PATH, TextTable
 from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
 
-_DELIMITERS = ",;\t"
+_LINES_OF_NUMBERS = 100
+"""Lines from which a text is known to be a list of numbers."""
+
 _GZIP = b"\x1f\x8b"
 _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
 _OWN_ID = "external_id"
-_PATH = "path"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
-_ISBN = re.compile(r"[0-9]{9}[0-9Xx]|[0-9]{13}")
 _SCHEMES = re.compile(r"(isbn|issn|oclc|lccn|htid|doi)\s*:\s*(\S.*)", re.IGNORECASE)
 
 COLUMNS = ("place", "verdict", "by", "book_id", "title", "because", "link", "others", "problem")
@@ -85,8 +88,8 @@ class ListedLine(Unread):
             return known_by(decode(self.text), Metadata())
         if (scheme := _SCHEMES.fullmatch(self.text)) is not None:
             return Submission(Metadata(identifiers=(f"{scheme[1].lower()}:{scheme[2]}",)))
-        if _ISBN.fullmatch(self.text.replace("-", "").replace(" ", "")):
-            return Submission(Metadata(identifiers=(f"isbn:{self.text}",)))
+        if number := bare_isbn(self.text):
+            return Submission(Metadata(identifiers=(f"isbn:{number}",)))
         return Submission(Metadata(title=self.text))
 
 
@@ -124,7 +127,21 @@ def listed_rows(
         return _records(source, head)
     if is_json_lines(source.name, head):
         return _lines(source, named)
-    return _rows(source, head, named, folder) if TABLE_NAME.fullmatch(source.name) else None
+    if TABLE_NAME.fullmatch(source.name):
+        return _rows(source, named, folder)
+    return _numbers(source, head)
+
+
+def told_of(path: Path) -> str | None:
+    """How a list was read, where its sender may not expect it; None where he does."""
+    if path.is_dir() or head_of(str(path)).startswith(parquet.MAGIC):
+        return None
+    source = Source.of_file(path)
+    if TABLE_NAME.fullmatch(path.name):
+        return TextTable.of(source).told
+    if listed_rows(source, {}) is None:
+        return f"{path.name} is no list; it was read as books of which each is asked for by its text."
+    return None
 
 
 def sent_rows(data: bytes, name: str) -> Iterator[Unread] | None:
@@ -168,9 +185,9 @@ def table_line(row: Sequence[str]) -> str:
 def _columns(present: list[str], named: Mapping[str, str]) -> Columns:
     """The columns of a list. A number of rows may be called id, so only one called external_id is ours."""
     columns = find_columns(present, named)
-    if "id" not in named and (columns.id or "").casefold() != _OWN_ID:
+    if "id" not in named and heading(columns.id or "") != _OWN_ID:
         columns = replace(columns, id=None)
-    if not columns.names and _PATH not in map(str.casefold, present):
+    if not columns.names and PATH not in map(heading, present):
         raise InvalidInput(
             f"No column of the list is known. It has: {listed(present)}. Name one, as --column title=NAME.",
             "column",
@@ -195,6 +212,18 @@ def _records(source: Source, head: bytes) -> Iterator[Unread]:
                 yield ListedRecord(*where, metadata_of_record(numbered.record))
 
 
+def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
+    """The ISBNs of a text with one on each line; None where it is another text."""
+    if head.startswith(b"=LDR"):
+        raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
+    first = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").splitlines()[:_LINES_OF_NUMBERS]
+    if not any(map(str.strip, first)) or not all(bare_isbn(line) for line in first if line.strip()):
+        return None
+    return (
+        replace(line, path=source.name) for line in pasted_lines(source.read().decode("utf-8-sig", "replace"))
+    )
+
+
 def _lines(source: Source, named: Mapping[str, str]) -> Iterator[Unread]:
     with source.opened() as raw:
         for line in jsonl.lines_in(raw):
@@ -212,34 +241,20 @@ def _lines(source: Source, named: Mapping[str, str]) -> Iterator[Unread]:
                 yield Unreadable(*where, exc)
 
 
-def _rows(source: Source, head: bytes, named: Mapping[str, str], folder: Path | None) -> Iterator[Unread]:
-    first = head.decode("utf-8-sig", "replace").partition("\n")[0]
-    with source.opened() as raw, TextIOWrapper(raw, "utf-8-sig", "replace", newline="") as text:
-        rows = csv.reader(text, delimiter=max(_DELIMITERS, key=first.count))
-        header = [name.strip() for name in next(rows, [])]
-        columns = _columns(header, named)
-        path_column = next((name for name in header if folder and name.casefold() == _PATH), None)
-        for number, found in _numbered(rows):
-            where = (source.name, f"row {number}", raw.tell())
-            if isinstance(found, InvalidInput):
-                yield Unreadable(*where, found)
-                continue
-            row = {name: cell or None for name, cell in zip(header, found, strict=False)}
-            target = None if path_column is None else row.get(path_column)
+def _rows(source: Source, named: Mapping[str, str], folder: Path | None) -> Iterator[Unread]:
+    table = TextTable.of(source)
+    columns = _columns([name for name in table.header if name], named)
+    number = 0
+    try:
+        for number, position, cells in table.rows():
+            where = (source.name, f"row {number}", position)
+            row = {name: cell or None for name, cell in cells.items()}
+            target = row.get(table.path_column or "")
             if target is None or folder is None:
                 yield ListedRow(*where, row, columns)
             elif (file := folder / target).exists():
                 yield UnreadFile(os.fspath(file), *where[1:], metadata_of(row, columns))
             else:
                 yield Unreadable(*where, InvalidInput(f"There is no file {file}."))
-
-
-def _numbered(rows: Iterator[list[str]]) -> Iterator[tuple[int, list[str] | InvalidInput]]:
-    """The rows that are not empty by their numbers, from 1, and at the end why no more can be read."""
-    number = 0
-    try:
-        for number, row in enumerate(rows, start=1):
-            if any(row):
-                yield number, row
-    except csv.Error as exc:
-        yield number + 1, BrokenFile(f"The table is damaged from here on: {exc}.")
+    except BrokenFile as exc:
+        yield Unreadable(source.name, f"row {number + 1}", source.size, exc)

@@ -1,0 +1,131 @@
+"""Tables as text, as spreadsheets write them: their encoding and separator are found, and told of."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import TextIOWrapper
+
+from app.core.errors import BrokenFile
+from app.readers.source import Source
+from app.readers.syntax.encoding import MARKS, guessed
+from app.readers.table import find_columns, heading
+
+PATH = "path"
+"""The column that names the file of a book."""
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_STATED = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE | re.DOTALL)
+_GUESSED_FROM = 1 << 16
+"""Bytes of lines that are not UTF-8 from which their encoding is guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A CSV or TSV file."""
+
+    source: Source
+    encoding: str
+    other_encoding: str | None  # of the lines that are not UTF-8; it was guessed
+    separator: str
+    is_stated: bool  # whether a first line `sep=` names the separator
+    header: tuple[str, ...]
+
+    @classmethod
+    def of(cls, source: Source) -> "TextTable":
+        """The table in a file. The separator is the one by which most columns are known."""
+        encoding = _encoding(source.head())
+        other = _guess(source) if encoding == "utf-8-sig" else None
+        lines = _lines(source, encoding, other)
+        first = next(lines, ("", 0))[0]
+        stated = _STATED.fullmatch(first)
+        if stated:
+            first = next(lines, ("", 0))[0]
+        separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(first, each))
+        return cls(source, encoding, other, separator, stated is not None, _header(first, separator))
+
+    @property
+    def path_column(self) -> str | None:
+        return next((name for name in self.header if heading(name) == PATH), None)
+
+    @property
+    def told(self) -> str | None:
+        """How it was read, where that is not UTF-8 with commas or tabs."""
+        encoding = self.encoding.removesuffix("-sig")
+        if self.other_encoding is not None:
+            encoding = f"{self.other_encoding}, which was guessed from the lines that are not UTF-8"
+        elif encoding == "utf-8" and self.separator in ",\t":
+            return None
+        name = _SEPARATORS.get(self.separator, repr(self.separator))
+        return f"{self.source.name} was read as a table with {name} between cells, in {encoding}."
+
+    def rows(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+        """The rows that are not empty, each with its number, from 1, and the bytes up to its end.
+
+        Raises BrokenFile where no more can be read.
+        """
+        position = number = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal position
+            for line, position in _lines(self.source, self.encoding, self.other_encoding):
+                yield line
+
+        try:
+            rows = csv.reader(lines(), delimiter=self.separator)
+            for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
+                if number > 0 and any(row):
+                    cells = dict(zip(self.header, row, strict=False))
+                    cells.pop("", None)
+                    yield number, position, cells
+        except csv.Error as exc:
+            raise BrokenFile(f"The table is damaged from row {number + 1} on: {exc}.") from exc
+
+
+def _encoding(head: bytes) -> str:
+    for mark, encoding in MARKS:
+        if head.startswith(mark):
+            return encoding
+    if head.count(0) * 10 > len(head):  # UTF-16 without a mark: of ASCII every second byte is zero
+        return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
+    return "utf-8-sig"
+
+
+def _guess(source: Source) -> str | None:
+    """The encoding of the lines that are not UTF-8; None where all are."""
+    window = b""
+    with source.opened() as raw:
+        for line in raw:
+            if not line.isascii():
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    window += line
+                    if len(window) > _GUESSED_FROM:
+                        break
+    return (guessed(window) or "cp1252") if window else None
+
+
+def _lines(source: Source, encoding: str, other: str | None) -> Iterator[tuple[str, int]]:
+    """The lines, each with the bytes that have been read up to it."""
+    errors = "replace" if other is None else "surrogateescape"
+    with source.opened() as raw, TextIOWrapper(raw, encoding, errors, newline="") as text:
+        for line in text:
+            if other is not None:
+                try:
+                    line.encode()
+                except UnicodeEncodeError:
+                    line = line.encode("utf-8", "surrogateescape").decode(other, "replace")
+            yield line, raw.tell()
+
+
+def _header(line: str, separator: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in next(csv.reader([line], delimiter=separator), []))
+
+
+def _rank(line: str, separator: str) -> tuple[int, int]:
+    """How many columns are known by their names with a separator, and how often it is there."""
+    header = _header(line, separator)
+    return len(find_columns(header, {}).names) + sum(heading(name) == PATH for name in header), line.count(
+        separator
+    )

@@ -1,0 +1,95 @@
+"""Tables as spreadsheets write them: encodings, separators and headings."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import InvalidInput
+from app.readers import files
+from app.readers.source import Source
+from app.readers.table import find_columns
+from app.readers.text_table import TextTable
+from app.services.bulk import lists
+
+HEADER = "Title;ISBN-13;Publication Year"
+ROW = "Die Mühle am Fluß;ISBN 978–0–14–143960–0;1813"
+
+
+@pytest.mark.parametrize(
+    ("separator", "encoding", "before"),
+    [
+        (";", "utf-8", ""),
+        ("\t", "utf-16", ""),
+        ("\t", "utf-16-le", ""),
+        (";", "cp1252", ""),
+        ("|", "utf-8-sig", ""),
+        ("#", "utf-8-sig", "sep=#\r\n"),
+    ],
+)
+def test_a_list_is_read_as_spreadsheets_write_it(
+    tmp_path: Path, separator: str, encoding: str, before: str
+) -> None:
+    path = tmp_path / "list.csv"
+    text = f"{before}{HEADER}\r\n{ROW}\r\n".replace(";", separator)
+    path.write_bytes(text.encode(encoding))
+    [book] = lists.listed_books(path, {})
+    metadata = book.read().metadata
+    assert (book.part, metadata.title, metadata.year) == ("row 1", "Die Mühle am Fluß", 1813)
+    assert metadata.identifiers == ("isbn:9780141439600",)
+    assert (lists.told_of(path) is None) == (encoding == "utf-8" and separator in ",\t")
+
+
+def test_lines_in_two_encodings_are_each_read(tmp_path: Path) -> None:
+    rows = [b"path,title", "a.txt,Mühle".encode(), "b.txt,Jörg Müller".encode("cp1252")]
+    source = Source.of_bytes(b"\n".join(rows), "list.csv")
+    table = TextTable.of(source)
+    assert [cells["title"] for _, _, cells in table.rows()] == ["Mühle", "Jörg Müller"]
+    assert "cp1252, which was guessed" in (table.told or "")
+
+
+@pytest.mark.parametrize(
+    "text", ["path;title\nthe.txt;Fluß", "Path\tTitle (main)\t\nthe.txt\tFluß\t", "path,title\nthe.txt,Fluß"]
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+def test_a_manifest_is_never_a_book(tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "the.txt").write_text("The text of the book.")
+    (tmp_path / "list.csv").write_bytes(text.encode(encoding))
+    books = list(files.unread_books(files.find([tmp_path]), {}))
+    assert [os.path.basename(book.path) for book in books] == ["the.txt"]
+
+
+def test_a_table_of_books_without_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("title;isbn\nEmma;9780141439600\n")
+    [book] = files.unread_books(files.find([tmp_path]), {})
+    with pytest.raises(InvalidInput, match="names none of their files"):
+        book.read()
+
+
+@pytest.mark.parametrize("value", ["9.78014E+12", "0378-5955", "not known"])
+def test_a_number_that_cannot_be_read_stays(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f"isbn\n{value}\n")
+    [book] = lists.listed_books(path, {})
+    assert book.read().metadata.identifiers == (f"isbn:{value}",)
+
+
+def test_a_text_of_isbns_is_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "wanted.txt"
+    path.write_text("9780141439600\n0140017895\n")
+    assert [book.read().metadata.identifiers for book in lists.listed_books(path, {})] == [
+        ("isbn:9780141439600",),
+        ("isbn:0140017895",),
+    ]
+    path.write_text("9780141439600 is the number of this book.\n")
+    [book] = lists.listed_books(path, {})
+    assert book.part == ""
+    assert "is no list" in (lists.told_of(path) or "")
+    path.write_text("=LDR  00000nam\n")
+    with pytest.raises(InvalidInput, match="mrk"):
+        list(lists.listed_books(path, {}))
+
+
+@pytest.mark.parametrize("name", ["ISBN", "ISBN-13", "isbn10", "e-ISBN", "ISBNs", "ISBN/UID"])
+def test_a_heading_is_known_as_people_write_it(name: str) -> None:
+    assert find_columns([name, "Jahr", "Author(s)"], {}).schemes == ((name, "isbn"),)
