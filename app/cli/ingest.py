@@ -22,7 +22,7 @@ from app.cli.environment import (
     running,
 )
 from app.cli.maintenance import within
-from app.cli.output import Refusals, Report, Reporter, UserError, complain, results
+from app.cli.output import Refusals, Report, Reporter, UserError, complain, notices, results
 from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
 from app.kernel_cache import keep_kernels
@@ -191,6 +191,8 @@ def find_files(paths: list[Path]) -> "BookFiles":
         raise UserError(f"{exc.filename} cannot be read: {exc.strerror}", 2) from exc
     if not listing.sizes:
         raise UserError("There is nothing to read.", 2)
+    for note in listing.notes:
+        notices().print(note)
     return listing
 
 

@@ -68,7 +68,8 @@ class TextTable:
 
         def lines() -> Iterator[str]:
             nonlocal position
-            for line, position in _lines(self.source, self.encoding, self.other_encoding):
+            for line, end in _lines(self.source, self.encoding, self.other_encoding):
+                position = end
                 yield line
 
         try:
