@@ -127,6 +127,5 @@ def _header(line: str, separator: str) -> tuple[str, ...]:
 def _rank(line: str, separator: str) -> tuple[int, int]:
     """How many columns are known by their names with a separator, and how often it is there."""
     header = _header(line, separator)
-    return len(find_columns(header, {}).names) + sum(heading(name) == PATH for name in header), line.count(
-        separator
-    )
+    known = len(find_columns(header, {}).names) + (PATH in map(heading, header))
+    return known, line.count(separator)
