@@ -17,7 +17,7 @@ _TENS = frozenset("ХхΧχ")
 _LABEL = re.compile(
     r"(?:URN:)?(?<![A-Z])(?:(?:[EPL]|EP)-?)?(?:ISBN|ISSN)S?(?:[ _-]?\(?1[03]\)?(?![0-9]))?", re.IGNORECASE
 )
-_NUMBER = r"(?<![0-9A-Z])(?<![0-9]-)[0-9](?:{gap}[0-9])*+(?:{gap}X)?+(?![0-9A-Z])(?!-[0-9])"
+_NUMBER = r"(?<![0-9A-Z])(?<![0-9]-)([0-9](?:{gap}[0-9])*+(?:{gap}X)?+)(-?[0-9A-Z])?"
 _SPACED = re.compile(_NUMBER.format(gap="[ .-]{0,3}"))
 _CLOSED = re.compile(r"(?<!97[89] )" + _NUMBER.format(gap="[.-]?"))
 _EXPONENT = re.compile(r"[^0-9]*([0-9])[.,]([0-9]+)E\+?([0-9]{1,3})[^0-9]*")
@@ -119,9 +119,7 @@ def as_written(scheme: str, text: str) -> str | None:
     pieces = [_plain(character) for character in text]
     ready = _ready("".join(pieces))
     found = list(_found(scheme, ready)) or [
-        (match[0], *match.span())
-        for match in _CLOSED.finditer(ready)
-        if len(_NOT_DIGITS.sub("", match[0])) >= _LEAST_DIGITS
+        each for each in _runs(_CLOSED, ready) if len(_NOT_DIGITS.sub("", each[0])) >= _LEAST_DIGITS
     ]
     if not found:
         return None
@@ -183,12 +181,16 @@ def _found(scheme: str, ready: str) -> Iterator[tuple[str, int, int]]:
             yield match[1] + match[2], match.start(1), match.end(3)
         return
     spaced = [
-        match
-        for match in _SPACED.finditer(ready)
-        if _fits(match[0], lengths) and (" " not in match[0] or len(match[0]) < 13 or match[0][:2] == "97")
+        each
+        for each in _runs(_SPACED, ready)
+        if _fits(each[0], lengths) and (" " not in each[0] or len(each[0]) < 13 or each[0][:2] == "97")
     ]
-    for match in spaced or (each for each in _CLOSED.finditer(ready) if _fits(each[0], lengths[1:])):
-        yield match[0], *match.span()
+    yield from spaced or (each for each in _runs(_CLOSED, ready) if _fits(each[0], lengths[1:]))
+
+
+def _runs(pattern: re.Pattern[str], ready: str) -> Iterator[tuple[str, int, int]]:
+    """What may be a number: no letter or digit follows it."""
+    return ((match[1], *match.span(1)) for match in pattern.finditer(ready) if match[2] is None)
 
 
 def _fits(number: str, lengths: Sequence[int]) -> bool:

@@ -1,5 +1,7 @@
 """Numbers and years as people write them."""
 
+import time
+
 import pytest
 
 from app.core.text.catalogue_values import as_written, fault_in, isbn, isbns_in, issn, only_isbn, year_in
@@ -91,3 +93,14 @@ def test_the_year_of_publication_is_that_of_the_common_calendar(
     text: str, coded: int | None, year: int | None
 ) -> None:
     assert year_in(text, coded) == year
+
+
+@pytest.mark.parametrize("part", ["9.7", "1 ", "1-", ".0", "ISBN ", "(", "979 1", "\u0661\u00ad", "1423 "])
+def test_long_values_take_linear_time(part: str) -> None:
+    text = "9.7" + part * (100_000 // len(part)) + "E"
+    started = time.process_time()
+    for scheme in ("isbn", "issn"):
+        as_written(scheme, text)
+        fault_in(scheme, text)
+    only_isbn(text), year_in(text, 2002)
+    assert time.process_time() - started < 20, "in quadratic time it is minutes"
