@@ -13,7 +13,7 @@ from types import MappingProxyType
 from app.catalog import iscc
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
-from app.core.text.catalogue_values import ean_digit, fault_in, folded, isbn, issn, numbers_in
+from app.core.text.catalogue_values import digits_of, ean_digit, fault_in, folded, isbn, issn, numbers_in
 
 _SEPARATORS = re.compile("[ .-]|ISMN:?")
 _OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
@@ -62,8 +62,12 @@ def with_normal_identifiers(metadata: Metadata) -> Metadata:
 
 
 def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """The identifiers in the form of `normalised`, each once, in their order."""
-    return tuple(dict.fromkeys(map(normalised, identifiers)))
+    """The identifiers in the form of `normalised`, each once, in their order; of several ISBNs in one, each.
+
+    >>> all_normalised(["isbn:0141439602, 0-8044-2957-5"])
+    ('isbn:9780141439600', 'isbn:0-8044-2957-5')
+    """
+    return tuple(dict.fromkeys(each for given in identifiers for each in _each(given)))
 
 
 def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
@@ -82,13 +86,18 @@ def nearest_isbns(identifier: str) -> list[str]:
     (True, [])
     """
     scheme, value = _parts(identifier)
-    numbers = numbers_in(scheme, value) if scheme == "isbn" else []
-    if len(numbers) != 1 or len(numbers[0]) < 10:
+    number = digits_of(scheme, value) if scheme == "isbn" else ""
+    if len(number) < 10:
         return []
-    [number] = numbers
     near = [number[:at] + digit + number[at + 1 :] for at in range(len(number)) for digit in "0123456789X"]
     near += [number[:at] + number[at + 1] + number[at] + number[at + 2 :] for at in range(len(number) - 1)]
     return list(dict.fromkeys(f"isbn:{found}" for each in near if (found := isbn(each)) is not None))
+
+
+def _each(identifier: str) -> list[str]:
+    scheme, value = _parts(identifier)
+    numbers = numbers_in(scheme, value) if scheme in ("isbn", "issn") else ()
+    return [f"{scheme}:{number}" for number in numbers] if len(numbers) > 1 else [normalised(identifier)]
 
 
 def _parts(identifier: str) -> tuple[str, str]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from itertools import chain
 from uuid import UUID
 
-from app.catalog.identifiers import is_valid, isbns, normalised
+from app.catalog.identifiers import all_normalised, is_valid, isbns
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, Content
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.core.text import names
-from app.core.text.catalogue_values import only_isbn
+from app.core.text.catalogue_values import isbns_alone
 from app.core.text.names import KeyCondition
 
 MOST_CANDIDATES = 100
@@ -70,11 +70,11 @@ def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
     if "\0" in text:  # which Postgres cannot hold
         return ()
     if scheme is not None:
-        return (normalised(f"{scheme}:{text}"),)
-    if number := only_isbn(text):
-        return (f"isbn:{number}",)
+        return all_normalised([f"{scheme}:{text}"])
+    if numbers := isbns_alone(text):
+        return tuple(f"isbn:{number}" for number in numbers)
     match = _WITH_SCHEME.match(text)
-    return () if match is None else (normalised(match[0].strip() + text[match.end() :]),)
+    return () if match is None else all_normalised([match[0].strip() + text[match.end() :]])
 
 
 def unmistakable_identifiers(text: str) -> tuple[str, ...]:

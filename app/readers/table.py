@@ -8,7 +8,7 @@ from typing import Any, cast
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.errors import InvalidInput
 from app.core.model import Metadata
-from app.core.text.catalogue_values import isbns_in
+from app.core.text.catalogue_values import numbers_in
 from app.readers.extraction import clean, description, identifier
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -196,8 +196,9 @@ def _identifiers(value: object) -> list[str | None]:
 
 def _numbers(scheme: str, text: str) -> list[str | None]:
     """The identifiers of a scheme in a text. One that cannot be read stays, so that it can be told of."""
-    if scheme == "isbn" and len(valid := isbns_in(text)) > 1:
-        return [identifier(scheme, each) for each in valid]
+    numbers = numbers_in(scheme, text) if scheme in ("isbn", "issn") else ()
+    if len(numbers) > 1:
+        return [f"{scheme}:{number}" for number in numbers]
     found = identifier(scheme, text)
     is_said = found is None and any(map(str.isalnum, text))
     return [f"{scheme}:{clean(text)}"[:LONGEST_IDENTIFIER] if is_said else found]

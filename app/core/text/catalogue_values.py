@@ -8,28 +8,43 @@ Specifications.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, cycle
+from itertools import cycle
 from types import MappingProxyType
 
-_TENS = frozenset("ХхΧχ")
-"""Letters of Cyrillic and Greek that stand for the check character X."""
+_TENS = frozenset("ХхΧχ×")
+"""Characters that are written for the check character X: letters of Cyrillic and Greek, and the sign."""
+
+_DASHES = frozenset("\u00b7\u02d7\u2022\u2043\u2212\u30fb\u30fc")
+"""Characters that are written for hyphens and are none to Unicode."""
+
+_INVISIBLE = "\u00ad"
+"""Stands for all characters without a width."""
 
 _LABEL = re.compile(
     r"(?:URN:)?(?<![A-Z])(?:(?:[EPL]|EP)-?)?(?:ISBN|ISSN)S?(?:[ _-]?\(?1[03]\)?(?![0-9]))?", re.IGNORECASE
 )
-_NUMBER = r"(?<![0-9A-Z])(?<![0-9]-)([0-9](?:{gap}[0-9])*+(?:{gap}X)?+)(-?[0-9A-Z])?"
-_SPACED = re.compile(_NUMBER.format(gap="[ .-]{0,3}"))
-_CLOSED = re.compile(r"(?<!97[89] )" + _NUMBER.format(gap="[.-]?"))
+_NUMBER = (
+    r"(?<![0-9A-Z])(?<![0-9A-Z]-)(?<!(?<![0-9])97[89][^0-9A-Z])"
+    r"([0-9](?:{gap}[0-9])*+(?:{gap}X)?+)([-\xad]*[0-9A-Z]|-\S)?"
+)
+"""What may be a number, and in a second group what shows that it is none."""
+
+_SPACED = re.compile(_NUMBER.format(gap=r"[ .\xad-]{0,3}"))
+_CLOSED = re.compile(_NUMBER.format(gap=r"[.\xad-]{0,2}"))
 _EXPONENT = re.compile(r"[^0-9]*([0-9])[.,]([0-9]+)E\+?([0-9]{1,3})[^0-9]*")
-_WHOLE_FLOAT = re.compile(r"(?<=[0-9])\.0+(?=\s*$)")
-_QUALIFIER = re.compile(r"[(\[].*", re.DOTALL)
+_WHOLE_FLOAT = re.compile(r"(?<=[0-9]{7})\.0+(?=\s*$)")
+_QUALIFIER = re.compile(r"[(\[][^)\]]*[A-Za-z][^)\]]*[)\]]?")
 _NOT_DIGITS = re.compile("[^0-9X]")
+_LETTER = re.compile(r"(?!X)[^\W0-9_]")
+_CUT = "0000000"
+"""Ends a number of which a spreadsheet has kept six digits."""
+
 _LEAST_DIGITS = 6
 """Digits of a number that is kept though it has not the length of its scheme."""
 
 _YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")
-_LENGTHS: Mapping[str, Sequence[int]] = MappingProxyType({"isbn": (9, 10, 13), "issn": (7, 8)})
-"""Characters of the numbers of a scheme, without those that have lost a zero in front the first time."""
+_LENGTHS: Mapping[str, Sequence[int]] = MappingProxyType({"isbn": (10, 13), "issn": (8,)})
+"""Characters of the numbers of a scheme."""
 
 
 def ean_digit(digits: str) -> str:
@@ -57,89 +72,91 @@ def folded(text: str) -> str:
     >>> folded("٩٧٨–０\\u2011x")
     '978-0-X'
     """
-    return text.upper() if text.isascii() else "".join(map(_plain, text))
+    return _aligned(text).replace(_INVISIBLE, "")
 
 
-def isbns_in(text: str) -> tuple[str, ...]:
-    """The valid ISBNs in a text that holds nothing but them and what is said of them: 13 digits, each once.
+def numbers_in(scheme: str, text: str) -> tuple[str, ...]:
+    """The ISBNs or ISSNs in a text, each once: valid ones in their one form, others as they stand there.
 
-    >>> isbns_in("ISBN-13: 978–0–14–143960–0 (pbk.)"), isbns_in("141439602"), isbns_in("5-17-080079-Х")
-    (('9780141439600',), ('9780141439600',), ())
+    >>> numbers_in("isbn", "ISBN-13: 978–0–14–143960–0 (pbk.)"), numbers_in("isbn", "5-17-080079-Х")
+    (('9780141439600',), ('5-17-080079-Х',))
     """
-    return tuple(dict.fromkeys(filter(None, map(_valid_isbn, numbers_in("isbn", text)))))
+    return tuple(dict.fromkeys(valid or written for valid, written in _read(scheme, text)))
 
 
 def isbn(text: str) -> str | None:
-    """The one valid ISBN in a text, of 13 digits; None also where it has several."""
-    found = isbns_in(text)
-    return found[0] if len(found) == 1 else None
+    """The ISBN in a text, of 13 digits; None where it is not valid, or not the only number.
+
+    >>> isbn("0-14-143960-2 (pbk.)"), isbn("141439602"), isbn("0141439602, 0804429570")
+    ('9780141439600', '9780141439600', None)
+    """
+    return _only("isbn", text)
 
 
 def issn(text: str) -> str | None:
-    """The one valid ISSN in a text; one that has lost its first zero is completed.
+    """The ISSN in a text; None as for `isbn`.
 
     >>> issn("e-ISSN: 0378‐5955"), issn("3785955"), issn("0378-5956")
     ('0378-5955', '0378-5955', None)
     """
-    numbers = {number.zfill(8) for number in numbers_in("issn", text)}
-    found = [number for number in numbers if modulo_11_digit(number[:-1]) == number[-1]]
-    return f"{found[0][:4]}-{found[0][4:]}" if len(found) == 1 else None
+    return _only("issn", text)
 
 
-def bare_isbn(text: str) -> str | None:
-    """The digits of the ISBN that a text is but for a label and a qualifier in brackets; None: it is none.
+def is_bare(text: str) -> bool:
+    """Whether a text has digits as a number of a book has, and says nothing but them.
 
-    Whether the check digit is right does not matter, as it does for `only_isbn`.
-
-    >>> bare_isbn("ISBN 978-0-14-143960-0 (ebook)"), bare_isbn("Report 0141439602")
-    ('9780141439600', None)
+    >>> is_bare("ISBN 978-0-14-143960-0 (ebook)"), is_bare("Report 0141439602")
+    (True, False)
     """
-    left = _LABEL.sub("", _QUALIFIER.sub("", folded(text))).strip(" :")
-    numbers = numbers_in("isbn", left)
-    is_whole = len(numbers) == 1 and len(numbers[0]) > 9 and not re.search(r"[^0-9X .-]", left)
-    return numbers[0] if is_whole else None
+    left = _LABEL.sub("", _QUALIFIER.sub("", folded(text)))
+    is_short = len(_NOT_DIGITS.sub("", left)) <= _LEAST_DIGITS
+    return _EXPONENT.fullmatch(left) is not None or not (is_short or _LETTER.search(left))
 
 
-def only_isbn(text: str) -> str | None:
-    """The valid ISBN that a text is, of 13 digits; None where it says anything else."""
-    return isbn(text) if bare_isbn(text) else None
+def isbns_alone(text: str) -> tuple[str, ...]:
+    """The valid ISBNs of a text that says nothing else; one of nine digits must be announced.
+
+    >>> isbns_alone("0-14-143960-2"), isbns_alone("141439602"), isbns_alone("Report 0141439602")
+    (('9780141439600',), (), ())
+    """
+    if not is_bare(text) or len(_NOT_DIGITS.sub("", folded(text))) < 10:
+        return ()
+    return tuple(dict.fromkeys(valid for valid, _ in _read("isbn", text) if valid))
 
 
-def numbers_in(scheme: str, text: str) -> list[str]:
-    """The digits of what has the length of an ISBN or ISSN, whether its check digit is right or not."""
-    return [_NOT_DIGITS.sub("", number) for number, _, _ in _found(scheme, _ready(folded(text)))]
+def digits_of(scheme: str, number: str) -> str:
+    """The digits of a number as it stands somewhere; empty where it has not the length of its scheme.
+
+    >>> digits_of("isbn", "5-17-080079-Х"), digits_of("isbn", "12")
+    ('517080079X', '')
+    """
+    return next((_NOT_DIGITS.sub("", each) for each, _, _ in _found(scheme, _ready(number))), "")
 
 
 def as_written(scheme: str, text: str) -> str | None:
-    """The first number in a text, valid or not, as it stands there; None where it holds none.
+    """The number in a text, valid or not, as it stands there; all of it where there are none or several.
+
+    None where it has too few digits for a number.
 
     >>> as_written("isbn", "5-17-080079-Х (в пер.)"), as_written("isbn", "(pbk.)")
     ('5-17-080079-Х', None)
     """
-    pieces = [_plain(character) for character in text]
-    ready = _ready("".join(pieces))
-    found = list(_found(scheme, ready)) or [
-        each for each in _runs(_CLOSED, ready) if len(_NOT_DIGITS.sub("", each[0])) >= _LEAST_DIGITS
-    ]
-    if not found:
-        return None
-    read = isbn if scheme == "isbn" else issn
-    _, start, end = next((each for each in found if read(each[0])), found[0])
-    ends = list(accumulate(map(len, pieces)))
-    return "".join(character for character, at in zip(text, ends, strict=True) if start < at <= end).strip()
+    found = _read(scheme, text)
+    if len(found) == 1:
+        return found[0][1]
+    left = text if found else _LABEL.sub("", _QUALIFIER.sub("", text)).strip(" :;,-")
+    return left if is_bare(left) or len(re.findall(r"\d", left)) >= _LEAST_DIGITS else None
 
 
 def fault_in(scheme: str, text: str) -> str:
     """Why a text is no valid number of its scheme, as the end of a sentence that begins with the number."""
     name, ready = scheme.upper(), folded(text)
-    if _EXPONENT.fullmatch(ready):
+    if _EXPONENT.fullmatch(ready) or ready.endswith(_CUT):
         return "a spreadsheet has cut its digits"
     if scheme == "isbn" and issn(text):
         return "it is an ISSN and no ISBN"
     if scheme == "issn" and isbn(text):
         return "it is an ISBN and no ISSN"
-    if scheme == "isbn" and len(isbns_in(text)) > 1:
-        return "these are several ISBNs"
     if scheme in _LENGTHS and not numbers_in(scheme, text):
         return f"it is no {name}"
     return "the check digit or the form is wrong"
@@ -165,7 +182,23 @@ def _is_year_of(other: int, common: int) -> bool:
     return common - other in (621, 622) or abs(other * 0.970224 + 621.57 - common) < 1.5
 
 
+def _only(scheme: str, text: str) -> str | None:
+    found = {valid or written: valid for valid, written in _read(scheme, text)}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _read(scheme: str, text: str) -> list[tuple[str | None, str]]:
+    """Each number of a text: its one form, None where it is not valid, and as it stands there."""
+    valid = _valid_isbn if scheme == "isbn" else _valid_issn
+    return [
+        (valid(_NOT_DIGITS.sub("", number)), text[start:end].strip())
+        for number, start, end in _found(scheme, _ready(text))
+    ]
+
+
 def _valid_isbn(number: str) -> str | None:
+    if number.endswith(_CUT) or len(set(number)) == 1:  # 0000000000 stands for an unknown one
+        return None
     if len(number) == 13:
         return number if number.startswith(("978", "979")) and ean_digit(number[:-1]) == number[-1] else None
     number = number.zfill(10)  # an SBN, as printed before 1970, or a zero that a spreadsheet has lost
@@ -173,38 +206,49 @@ def _valid_isbn(number: str) -> str | None:
     return stem + ean_digit(stem) if modulo_11_digit(number[:-1]) == number[-1] else None
 
 
+def _valid_issn(number: str) -> str | None:
+    number = number.zfill(8)
+    return f"{number[:4]}-{number[4:]}" if modulo_11_digit(number[:-1]) == number[-1] else None
+
+
 def _found(scheme: str, ready: str) -> Iterator[tuple[str, int, int]]:
     """Each number of the right length, and where it begins and ends."""
-    lengths = _LENGTHS[scheme]
     if match := _EXPONENT.fullmatch(ready):
-        if len(match[2]) == int(match[3]) and len(match[2]) + 1 in lengths:
+        if len(match[2]) == int(match[3]) and _fits(scheme, match[1] + match[2]):
             yield match[1] + match[2], match.start(1), match.end(3)
         return
-    spaced = [
-        each
-        for each in _runs(_SPACED, ready)
-        if _fits(each[0], lengths) and (" " not in each[0] or len(each[0]) < 13 or each[0][:2] == "97")
-    ]
-    yield from spaced or (each for each in _runs(_CLOSED, ready) if _fits(each[0], lengths[1:]))
+    for run in _SPACED.finditer(ready):
+        if run[2] is None and _fits(scheme, run[1]):
+            yield run[1], *run.span(1)
+            continue
+        for part in _CLOSED.finditer(ready, run.start(), run.end()):
+            if part[2] is None and len(_NOT_DIGITS.sub("", part[1])) in _LENGTHS[scheme]:
+                yield part[1], *part.span(1)
 
 
-def _runs(pattern: re.Pattern[str], ready: str) -> Iterator[tuple[str, int, int]]:
-    """What may be a number: no letter or digit follows it."""
-    return ((match[1], *match.span(1)) for match in pattern.finditer(ready) if match[2] is None)
-
-
-def _fits(number: str, lengths: Sequence[int]) -> bool:
+def _fits(scheme: str, number: str) -> bool:
     digits = _NOT_DIGITS.sub("", number)
-    return len(digits) in lengths and (len(digits) < 13 or digits.isdigit())
+    if len(digits) == 13:
+        return scheme == "isbn" and digits.isdigit() and (" " not in number or digits.startswith("97"))
+    if len(digits) in _LENGTHS[scheme]:
+        return True
+    # One short: a spreadsheet has lost the zero, or it is an SBN, whose first group has several digits.
+    is_short = len(digits) + 1 == _LENGTHS[scheme][0]
+    return is_short and (number[1].isdigit() if scheme == "isbn" else number.isalnum())
 
 
 def _ready(text: str) -> str:
-    """The folded text with blanks for labels and for the decimals of a whole number, as long as before."""
-    return _WHOLE_FLOAT.sub(_blanks, _LABEL.sub(_blanks, text))
+    """The text with blanks for labels and for the decimals of a whole number, as long as before."""
+    return _WHOLE_FLOAT.sub(_blanks, _LABEL.sub(_blanks, _aligned(text)))
 
 
 def _blanks(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def _aligned(text: str) -> str:
+    """The text as `folded`, but as long as before."""
+    return text.upper() if text.isascii() else "".join(map(_plain, text))
 
 
 def _plain(character: str) -> str:
@@ -218,5 +262,6 @@ def _plain(character: str) -> str:
         case "Pd":
             return "-"
         case "Cf":
-            return ""
-    return "-" if character in "\u2212\u2043" else unicodedata.normalize("NFKC", character).upper()
+            return _INVISIBLE
+    plain = "-" if character in _DASHES else unicodedata.normalize("NFKC", character).upper()
+    return plain if len(plain) == 1 else character

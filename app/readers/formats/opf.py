@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.model import Metadata
-from app.core.text.catalogue_values import only_isbn
+from app.core.text.catalogue_values import isbns_alone
 from app.readers.extraction import description, identifier
 from app.readers.syntax.xml import Element, local_name
 
@@ -143,7 +143,7 @@ def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) ->
         return identifier("gutenberg", number[1])
     if prefix := _SCHEME.match(value):
         return identifier(prefix[1], value)
-    if only_isbn(value):
+    if value.casefold().startswith("isbn") or isbns_alone(value):
         return identifier("isbn", value)
     if value.startswith(("http://", "https://")):
         return identifier("uri", value)

@@ -16,7 +16,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 from app.core.book_rules import MAX_PAGES, known_labels
 from app.core.errors import BrokenFile, EncryptedFile
 from app.core.model import PAGE_BREAK, Metadata
-from app.core.text.catalogue_values import only_isbn
+from app.core.text.catalogue_values import isbns_alone
 from app.readers import gutenberg
 from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source, too_many_pages
@@ -156,7 +156,7 @@ def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
     numbers = properties.get("identifier", ())
     isbns = (
         *properties.get("isbn", ()),
-        *(number for number in numbers if "isbn" in number.casefold() or only_isbn(number)),
+        *(number for number in numbers if "isbn" in number.casefold() or isbns_alone(number)),
     )
     dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
     return description(

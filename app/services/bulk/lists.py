@@ -22,7 +22,7 @@ from app.catalog.marc.record import InvalidRecord
 from app.core.errors import BrokenFile, InvalidInput, NoText
 from app.core.model import Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
-from app.core.text.catalogue_values import bare_isbn
+from app.core.text.catalogue_values import is_bare
 from app.core.text.content import content_from_text
 from app.readers import jsonl, parquet
 from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
@@ -88,8 +88,8 @@ class ListedLine(Unread):
             return known_by(decode(self.text), Metadata())
         if (scheme := _SCHEMES.fullmatch(self.text)) is not None:
             return Submission(Metadata(identifiers=(f"{scheme[1].lower()}:{scheme[2]}",)))
-        if number := bare_isbn(self.text):
-            return Submission(Metadata(identifiers=(f"isbn:{number}",)))
+        if is_bare(self.text):
+            return Submission(Metadata(identifiers=(f"isbn:{self.text}",)))
         return Submission(Metadata(title=self.text))
 
 
@@ -217,7 +217,8 @@ def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
     if head.startswith(b"=LDR"):
         raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
     first = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").splitlines()[:_LINES_OF_NUMBERS]
-    if not any(map(str.strip, first)) or not all(bare_isbn(line) for line in first if line.strip()):
+    lines = [is_bare(line) for line in first if line.strip()]
+    if not any(lines) or sum(lines) * 2 < len(lines):
         return None
     return (
         replace(line, path=source.name) for line in pasted_lines(source.read().decode("utf-8-sig", "replace"))

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.core.text.catalogue_values import as_written, fault_in, isbn, isbns_in, issn, only_isbn, year_in
+from app.core.text.catalogue_values import as_written, fault_in, isbn, isbns_alone, issn, numbers_in, year_in
 
 ISBN = "9780141439600"
 
@@ -17,7 +17,8 @@ ISBN = "9780141439600"
         "978–0–14–143960–0",
         "978\u20110\u201114\u2011143960\u20110",
         "978 0 14 143960 0",
-        "9-780141-439600",
+        *("9-780141-439600", "9 780 141 439 600", "0 14 143960 2", "978.0.14.143960.0", "978ー0141439600"),
+        *("'9780141439600", '="0141439602"', "SBN 14143960-2", "978\u200b0141439600\u200e"),
         "141439602",
         "٩٧٨٠١٤١٤٣٩٦٠٠",
         "９７８０１４１４３９６００",
@@ -35,11 +36,21 @@ def test_an_isbn_is_read_in_any_spelling(text: str) -> None:
     "text",
     [
         *("9.78014E+12", "0378-5955", "not known", "5-17-080079-Х", "0141439602-1234", "B0141439602"),
-        *("978 0 141439602", "979 0141439602", "0141439602Y", "0-8044-2957-5"),
+        *("978 0 141439602", "979 0141439602", "0141439602Y", "0-8044-2957-5", "M-2306-7118-7"),
+        *(
+            "979/0141439602",
+            "979·0141439602",
+            "0-14-143968-?",
+            "0-14-143968",
+            "0000000000",
+            "9780200000000",
+            "1234567",
+        ),
     ],
 )
 def test_what_is_left_over_makes_no_other_isbn(text: str) -> None:
-    assert isbns_in(text) == ()
+    assert isbn(text) is None
+    assert isbn(as_written("isbn", text) or "") is None
 
 
 def test_an_x_in_cyrillic_letters_is_read() -> None:
@@ -47,8 +58,19 @@ def test_an_x_in_cyrillic_letters_is_read() -> None:
     assert as_written("isbn", "5-17-080079-Х (в пер.)") == "5-17-080079-Х"
 
 
-def test_several_isbns_are_not_one() -> None:
-    assert (isbn(text := "0141439602, 9780804429573"), len(isbns_in(text))) == (None, 2)
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0141439602, 9780804429573", (ISBN, "9780804429573")),
+        ("0-14-143960-2 (pbk.) 978-0-8044-2957-3 51299", (ISBN, "9780804429573")),
+        ("9780141439600 0-8044-2957-5", (ISBN, "0-8044-2957-5")),
+        ("0140017978 0140017895", ("0140017978", "9780140017892")),
+    ],
+)
+def test_each_of_several_numbers_is_read(text: str, numbers: tuple[str, ...]) -> None:
+    assert numbers_in("isbn", text) == numbers
+    assert isbn(text) is None
+    assert as_written("isbn", text) == text
 
 
 @pytest.mark.parametrize("text", ["e-ISSN: 0378‐5955", "3785955", "٠٣٧٨-٥٩٥٥"])
@@ -57,15 +79,15 @@ def test_an_issn_is_read_in_any_spelling(text: str) -> None:
 
 
 def test_only_a_number_alone_is_taken_for_one_where_none_is_announced() -> None:
-    assert only_isbn("9780141439600 (ebook)") == ISBN
-    assert only_isbn("Report 9780141439600") is None
-    assert only_isbn("141439602") is None
+    assert isbns_alone("9780141439600 (ebook)") == (ISBN,)
+    assert isbns_alone("Report 9780141439600") == isbns_alone("141439602") == ()
 
 
 @pytest.mark.parametrize(
     ("scheme", "text", "fault"),
     [
         ("isbn", "9.78014E+12", "cut its digits"),
+        ("isbn", "9780140000000", "cut its digits"),
         ("isbn", "0378-5955", "an ISSN"),
         ("issn", ISBN, "an ISBN"),
         ("isbn", "not known", "no ISBN"),
@@ -102,5 +124,6 @@ def test_long_values_take_linear_time(part: str) -> None:
     for scheme in ("isbn", "issn"):
         as_written(scheme, text)
         fault_in(scheme, text)
-    only_isbn(text), year_in(text, 2002)
+    isbns_alone(text)
+    year_in(text, 2002)
     assert time.process_time() - started < 20, "in quadratic time it is minutes"
