@@ -13,7 +13,7 @@ from types import MappingProxyType
 from app.catalog import iscc
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
-from app.core.text.catalogue_values import digits_of, ean_digit, fault_in, folded, isbn, issn, numbers_in
+from app.core.text.catalogue_values import ean_digit, fault_in, folded, isbn, issn, numbers_in
 
 _SEPARATORS = re.compile("[ .-]|ISMN:?")
 _OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
@@ -86,8 +86,8 @@ def nearest_isbns(identifier: str) -> list[str]:
     (True, [])
     """
     scheme, value = _parts(identifier)
-    number = digits_of(scheme, value) if scheme == "isbn" else ""
-    if len(number) < 10:
+    number = re.sub("[^0-9X]", "", folded(value))
+    if scheme != "isbn" or len(number) not in (10, 13):
         return []
     near = [number[:at] + digit + number[at + 1 :] for at in range(len(number)) for digit in "0123456789X"]
     near += [number[:at] + number[at + 1] + number[at] + number[at + 2 :] for at in range(len(number) - 1)]

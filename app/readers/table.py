@@ -40,8 +40,8 @@ The names that end in `_src` and `_gen` are those of Institutional Books 1.0.
 """
 
 _SCHEME = re.compile(
-    r"(?:(?:e|p|print|electronic|online|primary|other)_?)?(isbn|issn|oclc|ocolc|lccn)s?"
-    r"(?:_?(?:10|13|l|uid|id|no|nr|num|numbers?|control_number))?"
+    r"(?:(?:e|p|e?book|print|electronic|online|primary|other|n|no|nr)_)?[ep]?(isbn|issn|oclc|ocolc|lccn|ean)"
+    r"(?:s|l|1[03])?(?:_(?:10|13|s|n|uid|id|no|nr|num|numbers?|nummer|control|code|issn|e?book|print|online))*"
 )
 """The columns, or the fields of a column, that hold identifiers of one scheme."""
 
@@ -206,4 +206,4 @@ def _numbers(scheme: str, text: str) -> list[str | None]:
 
 def _scheme_of(column: str) -> str | None:
     match = _SCHEME.fullmatch(heading(column))
-    return None if match is None else match[1].replace("ocolc", "oclc")
+    return None if match is None else match[1].replace("ocolc", "oclc").replace("ean", "isbn")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import TextIOWrapper
 
+from chardet.enums import EncodingEra
+
 from app.core.errors import BrokenFile
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS, guessed
@@ -16,6 +18,8 @@ PATH = "path"
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE | re.DOTALL)
+_NOT_LATIN = re.compile("[\u0370-\u0eff]+")
+_MIXED = re.compile("[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]")
 _GUESSED_FROM = 1 << 16
 """Bytes of lines that are not UTF-8 from which their encoding is guessed."""
 
@@ -41,7 +45,8 @@ class TextTable:
         stated = _STATED.fullmatch(first)
         if stated:
             first = next(lines, ("", 0))[0]
-        separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(first, each))
+        second = next(lines, ("", 0))[0]
+        separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(first, second, each))
         return cls(source, encoding, other, separator, stated is not None, _header(first, separator))
 
     @property
@@ -76,8 +81,10 @@ class TextTable:
             rows = csv.reader(lines(), delimiter=self.separator)
             for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
                 if number > 0 and any(row):
-                    cells = dict(zip(self.header, row, strict=False))
-                    cells.pop("", None)
+                    cells: dict[str, str] = {}
+                    for name, cell in zip(self.header, row, strict=False):
+                        if name:  # of columns of one name none is lost
+                            cells[name] = f"{cells[name]}; {cell}" if cells.get(name) and cell else cell
                     yield number, position, cells
         except csv.Error as exc:
             raise BrokenFile(f"The table is damaged from row {number + 1} on: {exc}.") from exc
@@ -104,7 +111,14 @@ def _guess(source: Source) -> str | None:
                     window += line
                     if len(window) > _GUESSED_FROM:
                         break
-    return (guessed(window) or "cp1252") if window else None
+    if not window:
+        return None
+    # In a short window one of DOS or of another script seems as good; spreadsheets write neither.
+    guess = guessed(window, EncodingEra.MODERN_WEB) or "cp1252"
+    text = window.decode(guess, "replace")
+    if "\ufffd" in text:
+        return guessed(window) or guess
+    return "cp1252" if 2 * len(_MIXED.findall(text)) >= len(_NOT_LATIN.findall(text)) > 0 else guess
 
 
 def _lines(source: Source, encoding: str, other: str | None) -> Iterator[tuple[str, int]]:
@@ -124,8 +138,8 @@ def _header(line: str, separator: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([line], delimiter=separator), []))
 
 
-def _rank(line: str, separator: str) -> tuple[int, int]:
-    """How many columns are known by their names with a separator, and how often it is there."""
+def _rank(line: str, second: str, separator: str) -> tuple[int, bool, int]:
+    """How many columns are known by name, whether the second row has as many, and how many there are."""
     header = _header(line, separator)
     known = len(find_columns(header, {}).names) + (PATH in map(heading, header))
-    return known, line.count(separator)
+    return known, len(header) == len(_header(second, separator)), len(header)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 import chardet
+from chardet.enums import EncodingEra
 
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -92,9 +93,9 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     return Decoded(text_of_guess.text, (warning, *text_of_guess.warnings))
 
 
-def guessed(window: bytes) -> str | None:
+def guessed(window: bytes, era: EncodingEra = EncodingEra.ALL) -> str | None:
     """The encoding that some bytes of a text seem to have."""
-    return _codec(chardet.detect(window)["encoding"])
+    return _codec(chardet.detect(window, encoding_era=era)["encoding"])
 
 
 def _leaves_ascii(data: bytes) -> bool:

@@ -22,11 +22,12 @@ from app.catalog.marc.record import InvalidRecord
 from app.core.errors import BrokenFile, InvalidInput, NoText
 from app.core.model import Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
-from app.core.text.catalogue_values import is_bare
+from app.core.text.catalogue_values import as_written, is_bare, isbn, isbns_alone
 from app.core.text.content import content_from_text
 from app.readers import jsonl, parquet
 from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
 from app.readers.source import Source, gunzipped
+from app.readers.syntax.encoding import decoded
 from app.readers.syntax.xml import root_name
 from app.readers.table import Columns, find_columns, heading, listed, metadata_of
 from app.readers.text_table import PATH, TextTable
@@ -40,7 +41,8 @@ _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
 _OWN_ID = "external_id"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
-_SCHEMES = re.compile(r"(isbn|issn|oclc|lccn|htid|doi)\s*:\s*(\S.*)", re.IGNORECASE)
+_SCHEMES = re.compile(r"(isbn|issn|oclc|lccn|htid|doi)\s*[:\s]\s*(\S*[0-9].*)", re.IGNORECASE)
+_MNEMONIC_MARC = re.compile(rb"\s*=(LDR|000|001)  ")
 
 COLUMNS = ("place", "verdict", "by", "book_id", "title", "because", "link", "others", "problem")
 """The columns of a table of answers."""
@@ -88,7 +90,8 @@ class ListedLine(Unread):
             return known_by(decode(self.text), Metadata())
         if (scheme := _SCHEMES.fullmatch(self.text)) is not None:
             return Submission(Metadata(identifiers=(f"{scheme[1].lower()}:{scheme[2]}",)))
-        if is_bare(self.text):
+        is_number = is_bare(self.text) or (" " not in self.text and as_written("isbn", self.text))
+        if is_number or isbn(self.text):
             return Submission(Metadata(identifiers=(f"isbn:{self.text}",)))
         return Submission(Metadata(title=self.text))
 
@@ -213,16 +216,16 @@ def _records(source: Source, head: bytes) -> Iterator[Unread]:
 
 
 def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
-    """The ISBNs of a text with one on each line; None where it is another text."""
-    if head.startswith(b"=LDR"):
+    """The lines of a text of which most name a book by its ISBN; None where it is another text."""
+    if _MNEMONIC_MARC.match(head.removeprefix(codecs.BOM_UTF8)):
         raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
-    first = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").splitlines()[:_LINES_OF_NUMBERS]
-    lines = [is_bare(line) for line in first if line.strip()]
-    if not any(lines) or sum(lines) * 2 < len(lines):
+    start = decoded(head)
+    lines = start.text.splitlines()[:_LINES_OF_NUMBERS] if start else []
+    known = [bool(isbns_alone(line) or isbn(line)) for line in lines if line.strip()]
+    if not any(known) or sum(known) * 2 < len(known):
         return None
-    return (
-        replace(line, path=source.name) for line in pasted_lines(source.read().decode("utf-8-sig", "replace"))
-    )
+    whole = decoded(source.read()) or start
+    return (replace(line, path=source.name) for line in pasted_lines(whole.text if whole else ""))
 
 
 def _lines(source: Source, named: Mapping[str, str]) -> Iterator[Unread]:
@@ -244,7 +247,13 @@ def _lines(source: Source, named: Mapping[str, str]) -> Iterator[Unread]:
 
 def _rows(source: Source, named: Mapping[str, str], folder: Path | None) -> Iterator[Unread]:
     table = TextTable.of(source)
-    columns = _columns([name for name in table.header if name], named)
+    try:
+        columns = _columns([name for name in table.header if name], named)
+    except InvalidInput:
+        if (lines := _numbers(source, source.head())) is None:
+            raise
+        yield from lines
+        return
     number = 0
     try:
         for number, position, cells in table.rows():
