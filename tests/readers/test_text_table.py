@@ -59,8 +59,9 @@ def test_a_manifest_is_never_a_book(tmp_path: Path, text: str, encoding: str) ->
     assert [os.path.basename(book.path) for book in books] == ["the.txt"]
 
 
-def test_a_table_of_books_without_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "list.csv").write_text("title;isbn\nEmma;9780141439600\n")
+@pytest.mark.parametrize("text", ["title;isbn\nEmma;9780141439600\n", "file,title\na.txt,Emma\n"])
+def test_a_table_of_books_without_files_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list.csv").write_text(text)
     [book] = files.unread_books(files.find([tmp_path]), {})
     with pytest.raises(InvalidInput, match="names none of their files"):
         book.read()
@@ -74,22 +75,59 @@ def test_a_number_that_cannot_be_read_stays(tmp_path: Path, value: str) -> None:
     assert book.read().metadata.identifiers == (f"isbn:{value}",)
 
 
-def test_a_text_of_isbns_is_a_list(tmp_path: Path) -> None:
-    path = tmp_path / "wanted.txt"
-    path.write_text("9780141439600\n0140017895\n")
+@pytest.mark.parametrize("name", ["wanted.txt", "wanted.csv"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_lines_with_isbns_are_a_list(tmp_path: Path, name: str, encoding: str) -> None:
+    path = tmp_path / name
+    path.write_text("9780141439600\n0140017895\n97801414396OO\n", encoding)
     assert [book.read().metadata.identifiers for book in lists.listed_books(path, {})] == [
         ("isbn:9780141439600",),
         ("isbn:0140017895",),
+        ("isbn:97801414396OO",),
     ]
-    path.write_text("9780141439600 is the number of this book.\n")
+
+
+def test_another_text_is_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "wanted.txt"
+    path.write_text("The number of this book\nis unknown.\n")
     [book] = lists.listed_books(path, {})
     assert book.part == ""
     assert "is no list" in (lists.told_of(path) or "")
-    path.write_text("=LDR  00000nam\n")
+    path.write_text("\ufeff=LDR  00000nam\n")
     with pytest.raises(InvalidInput, match="mrk"):
         list(lists.listed_books(path, {}))
 
 
-@pytest.mark.parametrize("name", ["ISBN", "ISBN-13", "isbn10", "e-ISBN", "ISBNs", "ISBN/UID"])
+def test_columns_of_one_name_are_all_read(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("isbn,isbn\n0141439602,9780804429573\n")
+    [book] = lists.listed_books(path, {})
+    assert book.read().metadata.identifiers == ("isbn:9780141439600", "isbn:9780804429573")
+
+
+@pytest.mark.parametrize(
+    ("title", "encoding"),
+    [
+        *(("Les Œuvres complètes", "cp1252"), ("L’Été à Paris – récit", "cp1252"), ("3 €", "cp1252")),
+        *(("Война и мир", "cp1251"), ("Příliš žluťoučký kůň", "cp1250"), ("Die Mühle", "cp850")),
+    ],
+)
+def test_the_encoding_of_a_short_table_is_found(title: str, encoding: str) -> None:
+    table = TextTable.of(Source.of_bytes(f"path;title\na.txt;{title}\n".encode(encoding), "list.csv"))
+    assert [cells["title"] for _, _, cells in table.rows()] == [title]
+
+
+def test_the_separator_is_that_of_the_second_row_where_columns_do_not_tell() -> None:
+    table = TextTable.of(Source.of_bytes(b"title, main;isbn;author, first\nEmma;1;Austen\n", "list.csv"))
+    assert table.separator == ";"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ISBN", "ISBN-13", "isbn10", "e-ISBN", "ISBNs", "ISBN/UID", "ISBN(s)", "ISBN (print)"),
+        *("ISBN-Nummer", "Book ISBN", "EAN13"),
+    ],
+)
 def test_a_heading_is_known_as_people_write_it(name: str) -> None:
     assert find_columns([name, "Jahr", "Author(s)"], {}).schemes == ((name, "isbn"),)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
+from app.core.text.catalogue_values import isbns_alone
 from app.readers.extraction import Extraction, description, identifier
 from app.readers.gutenberg import title_in
 from app.readers.source import Source
@@ -76,10 +77,10 @@ def _metadata(head: str) -> Metadata:
         language=language or _first(fields, _LANGUAGES),
         date=_first(fields, _DATES),
         identifiers=(
-            identifier(scheme, value)
+            identifier("isbn" if isbns_alone(value) else scheme, value)
             for name, scheme in _IDENTIFIERS.items()
             for value in fields.get(name, ())
-            if scheme != "uri" or value.startswith("http")
+            if scheme != "uri" or value.startswith("http") or isbns_alone(value)
         ),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.model import Metadata
-from app.core.text.catalogue_values import isbns_alone
+from app.core.text.catalogue_values import is_bare, isbns_alone
 from app.readers.extraction import description, identifier
 from app.readers.syntax.xml import Element, local_name
 
@@ -143,7 +143,8 @@ def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) ->
         return identifier("gutenberg", number[1])
     if prefix := _SCHEME.match(value):
         return identifier(prefix[1], value)
-    if value.casefold().startswith("isbn") or isbns_alone(value):
+    is_wrong = value.startswith(("978", "979")) and is_bare(value)
+    if is_wrong or isbns_alone(value) or value.casefold().startswith("isbn"):
         return identifier("isbn", value)
     if value.startswith(("http://", "https://")):
         return identifier("uri", value)
