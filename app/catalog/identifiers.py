@@ -13,7 +13,7 @@ from types import MappingProxyType
 from app.catalog import iscc
 from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
-from app.core.text.catalogue_values import ean_digit, fault_in, folded, isbn, issn, numbers_in
+from app.core.text.catalogue_values import WRONG_DIGIT, ean_digit, fault_in, folded, isbn, issn, numbers_in
 
 _SEPARATORS = re.compile("[ .-]|ISMN:?")
 _OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
@@ -56,6 +56,15 @@ def fault_of(identifier: str) -> str:
     return f"{identifier}: {fault_in(*_parts(identifier))}."
 
 
+def can_name_a_book(identifier: str) -> bool:
+    """Whether books that share it may be one: also a misprinted number, but not one that is cut.
+
+    >>> can_name_a_book("isbn:0-14-143960-X"), can_name_a_book("isbn:9.78014E+12")
+    (True, False)
+    """
+    return is_valid(identifier) or fault_in(*_parts(identifier)) == WRONG_DIGIT
+
+
 def with_normal_identifiers(metadata: Metadata) -> Metadata:
     """The metadata with its identifiers in the form of `normalised`."""
     return replace(metadata, identifiers=all_normalised(metadata.identifiers))
@@ -96,7 +105,7 @@ def nearest_isbns(identifier: str) -> list[str]:
 
 def _each(identifier: str) -> list[str]:
     scheme, value = _parts(identifier)
-    numbers = numbers_in(scheme, value) if scheme in ("isbn", "issn") else ()
+    numbers = numbers_in(scheme, value) if scheme in ("isbn", "issn") and not value.isalnum() else ()
     return [f"{scheme}:{number}" for number in numbers] if len(numbers) > 1 else [normalised(identifier)]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from uuid import UUID
 
-from app.catalog.identifiers import all_normalised, is_valid, isbns
+from app.catalog.identifiers import all_normalised, can_name_a_book, is_valid, isbns
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, Content
 from app.core.relations.related import RelationSummary
@@ -70,11 +70,11 @@ def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
     if "\0" in text:  # which Postgres cannot hold
         return ()
     if scheme is not None:
-        return all_normalised([f"{scheme}:{text}"])
+        return tuple(filter(can_name_a_book, all_normalised([f"{scheme}:{text}"])))
     if numbers := isbns_alone(text):
         return tuple(f"isbn:{number}" for number in numbers)
     match = _WITH_SCHEME.match(text)
-    return () if match is None else all_normalised([match[0].strip() + text[match.end() :]])
+    return () if match is None else identifiers_of(text[match.end() :], match[0].strip(" :"))
 
 
 def unmistakable_identifiers(text: str) -> tuple[str, ...]:

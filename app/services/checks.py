@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
 
-from app.catalog.identifiers import all_normalised, fault_of, is_valid, isbns, nearest_isbns
+from app.catalog.identifiers import all_normalised, can_name_a_book, fault_of, is_valid, isbns, nearest_isbns
 from app.catalog.reconciliation import BookDescription
 from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
@@ -189,9 +189,10 @@ class Checks:
         wanted = all_normalised(metadata.identifiers)
         valid = [each for each in wanted if is_valid(each)]
         near = {other: wrong for wrong in wanted if not is_valid(wrong) for other in nearest_isbns(wrong)}
-        searches = [CandidateSearch(identifiers=[*wanted]), CandidateSearch(identifiers=[*near])]
+        named = list(filter(can_name_a_book, wanted))
+        searches = [CandidateSearch(identifiers=named), CandidateSearch(identifiers=[*near])]
         found, meant = await self._names.list_candidates(searches)
-        items = [_by_number(each, _first(wanted, each.metadata.identifiers), metadata) for each in found]
+        items = [_by_number(each, _first(named, each.metadata.identifiers), metadata) for each in found]
         if metadata.external_id is not None:
             own = BookFilter(external_id=metadata.external_id)
             for book in await self._books.list_books(own, None, 1):

@@ -38,7 +38,7 @@ async def book(client: AsyncClient) -> Json:
         authors=["E. M. Harbour"],
         year=1913,
         external_id="shelf-7",
-        identifiers=[f"isbn:{ISBN}", "oclc:1234"],
+        identifiers=[f"isbn:{ISBN}", "oclc:1234", "isbn:9.78014E+12"],
     )
 
 
@@ -84,6 +84,8 @@ async def test_identifiers_of_texts_and_of_catalogues(client: AsyncClient, book:
         "oclc": ({"identifiers": ["oclc:ocm00001234"]}, "have", "identifier"),
         "wrong digit": ({"isbn": WRONG_DIGIT}, "perhaps", "identifier"),
         "no ISBN": ({"isbn": "12"}, "no", "identifier"),
+        "cut": ({"isbn": "9.78014E+12"}, "no", "identifier"),
+        "two": ({"isbn": f"9783161484100, {ISBN}"}, "have", "identifier"),
         "unknown": ({"isbn": "9783161484100"}, "no", "identifier"),
         "other title": ({"isbn": ISBN, "title": "Organic Chemistry"}, "perhaps", "identifier"),
     }
@@ -92,6 +94,7 @@ async def test_identifiers_of_texts_and_of_catalogues(client: AsyncClient, book:
     assert told == {name: (verdict, by) for name, (_, verdict, by) in rows.items()}
     by_name = dict(zip(rows, answers, strict=True))
     assert "check digit" in by_name["wrong digit"]["because"]
+    assert by_name["cut"]["because"].startswith("isbn:9.78014E+12: ")
     assert by_name["wrong digit"]["items"][0]["evidence"]["identifier"] == f"isbn:{ISBN}"
 
 

@@ -36,6 +36,9 @@ _EXPONENT = re.compile(r"[^0-9]*([0-9])[.,]([0-9]+)E\+?([0-9]{1,3})[^0-9]*")
 _QUALIFIER = re.compile(r"[(\[][^][()]*[^\W\d_][^][()]*[)\]]?")
 _NOT_DIGITS = re.compile("[^0-9X]")
 _LETTER = re.compile(r"(?!X)[^\W0-9_]")
+WRONG_DIGIT = "the check digit or the form is wrong"
+"""The fault of a number that may yet be that of a book, as it is printed."""
+
 _CUT = "0000000"
 """Ends a number of which a spreadsheet has kept six digits."""
 
@@ -74,7 +77,8 @@ def numbers_in(scheme: str, text: str) -> tuple[str, ...]:
 
 def isbn(text: str) -> str | None:
     """The ISBN in a text, of 13 digits; None where it is not valid, or not the only number."""
-    return _only("isbn", text)
+    is_plain = len(text) == 13 and text.isdecimal() and text.isascii()
+    return _valid_isbn(text) if is_plain else _only("isbn", text)
 
 
 def issn(text: str) -> str | None:
@@ -126,7 +130,7 @@ def fault_in(scheme: str, text: str) -> str:
         return "it is an ISBN and no ISSN"
     if scheme in _LENGTHS and not numbers_in(scheme, text):
         return f"it is no {name}"
-    return "the check digit or the form is wrong"
+    return WRONG_DIGIT
 
 
 def year_in(text: str, coded: int | None = None) -> int | None:
@@ -158,16 +162,16 @@ def _read(scheme: str, text: str) -> list[tuple[str | None, str]]:
     """Each number of a text: its one form, None where it is not valid, and as it stands there."""
     valid = _valid_isbn if scheme == "isbn" else _valid_issn
     return [
-        (valid(_NOT_DIGITS.sub("", number)), text[start:end].strip())
+        (valid(digits), text[start:end].strip())
         for number, start, end in _found(scheme, _ready(text))
+        if len(set(digits := _NOT_DIGITS.sub("", number))) > 1  # 0000000000 stands for an unknown one
     ]
 
 
 def _valid_isbn(number: str) -> str | None:
-    if number.endswith(_CUT) or len(set(number)) == 1:  # 0000000000 stands for an unknown one
-        return None
     if len(number) == 13:
-        return number if number.startswith(("978", "979")) and ean_digit(number[:-1]) == number[-1] else None
+        is_one = number.startswith(("978", "979")) and not number.endswith(_CUT)
+        return number if is_one and ean_digit(number[:-1]) == number[-1] else None
     number = number.zfill(10)  # an SBN, as printed before 1970, or a zero that a spreadsheet has lost
     stem = f"978{number[:-1]}"
     return stem + ean_digit(stem) if modulo_11_digit(number[:-1]) == number[-1] else None
