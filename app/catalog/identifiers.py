@@ -15,9 +15,7 @@ from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.model import Metadata
 from app.core.text.catalogue_values import WRONG_DIGIT, ean_digit, fault_in, folded, isbn, issn, numbers_in
 
-_SEPARATORS = re.compile("[ .-]|ISMN:?")
 _OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
-_EAN = re.compile(r"97[89][0-9]{10}")
 _OCLC = re.compile(r"(?:\(OCOLC\)|OCLC\b)?[\s:#]*(?:OCM|OCN|ON)?\s*0*([1-9][0-9]{0,13})(?:\.0+)?")
 _LCCN = re.compile(r"[a-z]{0,3}[0-9]{8,10}")
 _HTID = re.compile(r"[a-z0-9]{2,8}\.\S+", re.IGNORECASE)
@@ -124,18 +122,11 @@ def _normal_form(scheme: str, value: str) -> str | None:
 
 
 def _ismn(value: str) -> str | None:
-    number = _without_separators(value)
+    number = re.sub("[ .-]|ISMN:?", "", folded(value))
     if len(number) == 10 and number.startswith("M"):
         number = f"9790{number[1:]}"
-    return _ean(number) if number.startswith("9790") else None
-
-
-def _ean(number: str) -> str | None:
-    return number if _EAN.fullmatch(number) and ean_digit(number[:-1]) == number[-1] else None
-
-
-def _without_separators(value: str) -> str:
-    return _SEPARATORS.sub("", folded(value))
+    is_whole = re.fullmatch("9790[0-9]{9}", number)
+    return number if is_whole and ean_digit(number[:-1]) == number[-1] else None
 
 
 def _lccn(value: str) -> str | None:

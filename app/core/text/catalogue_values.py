@@ -144,13 +144,10 @@ def year_in(text: str, coded: int | None = None) -> int | None:
     years = [int(match[1]) for match in _YEAR.finditer(folded(text))]
     if not years or coded in years:
         return coded if years else None
+    first = years[0]  # where another is the same by the Persian or the Islamic calendar, that
     common = [*years, *([] if coded is None else [coded])]
-    return next((year for year in common if _is_year_of(years[0], year)), years[0])
-
-
-def _is_year_of(other: int, common: int) -> bool:
-    """Whether a year of the Islamic lunar or the Persian calendar is this one of the common calendar."""
-    return common - other in (621, 622) or abs(other * 0.970224 + 621.57 - common) < 1.5
+    islamic = first * 0.970224 + 621.57
+    return next((year for year in common if year - first in (621, 622) or abs(islamic - year) < 1.5), first)
 
 
 def _only(scheme: str, text: str) -> str | None:
