@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import resource
-import shutil
 import socket
 import sys
 import threading
@@ -15,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -24,7 +23,7 @@ from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_b
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
-from app.embedded.forks import ChildSpec
+from app.embedded.forks import ChildSpec, shared_memory
 from app.embedded.processes import DATA_DIR_MODE
 from app.embedded.supervisor import Supervisor
 from app.fork_server import end_with_parent
@@ -50,6 +49,8 @@ _MOST_PROCESSES = 8  # of the API, by default
 _OF_A_QUEUE, _QUEUES = 4, 2  # connections of each queue of a worker to Postgres, and its queues
 _FOR_COMMANDS = 5  # connections
 _LEAST_CONNECTIONS = 3  # of a process for single statements; a reconciliation needs as many for transactions
+
+_BYTES_OF_COUNTS = 72 << 22  # of the most processes that there are at once, each a part
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -135,8 +136,6 @@ def serve(
     if not has_kernels():
         notices().print("Compiling the kernels; only the first start takes so long.")
 
-    metrics = settings.data_dir.absolute() / "metrics"
-
     def prepare(servers: Servers) -> dict[str, str]:
         migrating = ProcessPoolExecutor(1, context)
         try:
@@ -144,20 +143,19 @@ def serve(
         finally:
             migrating.shutdown(wait=False)
         threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
-        shutil.rmtree(metrics, ignore_errors=True)  # those of an earlier start
-        metrics.mkdir()
         return _share_out_connections(most, settings.database_connections, api_count, worker_count)
 
     worker_count = settings.workers if workers is None else workers
     by_default = min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
     api_count = processes or settings.processes or by_default
     known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
+    counts = shared_memory(_BYTES_OF_COUNTS)
     environment = {
         "BOOKPRINT_AUTH": auth,
         "BOOKPRINT_PROCESSES": str(api_count),
-        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "BOOKPRINT_COUNTS": str(counts.fileno()),
     }
-    api = _api(listeners, tls, settings.trusted_proxies, environment, known)
+    api = _api(listeners, counts, tls, settings.trusted_proxies, environment, known)
     # Forks as long as there is no thread: what only a start needs does not stay in this process.
     context = get_context("fork") if sys.platform == "linux" else get_context("spawn")
     answering = context.Process(target=_answer_meanwhile, args=(os.getpid(), listeners, api))
@@ -272,6 +270,7 @@ def _allow_many_connections() -> None:
 
 def _api(
     listeners: Sequence[socket.socket],
+    counts: IO[bytes],
     tls: Tls | None,
     proxies: Sequence[str],
     environment: Mapping[str, str],
@@ -287,7 +286,8 @@ def _api(
         if tls.password is not None:
             secrets = {**secrets, TLS_PASSWORD_VARIABLE: tls.password}
     arguments = [json.dumps(options)]
-    return ChildSpec("api", "app.api.__main__", arguments, environment, secrets, listeners, replaceable=True)
+    inherited: list[socket.socket | IO[bytes]] = [*listeners, counts]
+    return ChildSpec("api", "app.api.__main__", arguments, environment, secrets, inherited, replaceable=True)
 
 
 def _answer_meanwhile(parent: int, listeners: list[socket.socket], api: ChildSpec) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from app.embedded.processes import exec_as_command
 
@@ -29,6 +30,19 @@ Signing a book makes arrays of some MB each, which glibc by itself would map and
 """
 
 
+def shared_memory(size: int) -> IO[bytes]:
+    """Memory of zeros for processes that inherit it; it is taken as it is written to, and never from a disk.
+
+    On macOS, which has none without a name, it is a file.
+    """
+    if sys.platform == "linux":
+        memory: IO[bytes] = os.fdopen(os.memfd_create("bookprint"), "r+b")
+    else:
+        memory = TemporaryFile()  # noqa: SIM115
+    memory.truncate(size)
+    return memory
+
+
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
     """A module whose `main` is to be kept running in a fork; it reads a JSON object with DATABASE_URL and
@@ -39,7 +53,8 @@ class ChildSpec:
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)  # beside what it inherits
     secrets: Mapping[str, str] = field(default_factory=dict)  # beside the two URLs
-    listeners: Sequence[socket.socket] = ()  # that it has by their numbers; closed when all is to stop
+    # Sockets at which it listens, and files; it has them by their numbers. Closed when all is to stop.
+    listeners: Sequence[socket.socket | IO[bytes]] = ()
     grace: float = 8.0  # seconds from SIGTERM to SIGKILL
     replaceable: bool = False  # it reports, and leaves when told to
 
@@ -95,7 +110,10 @@ class ForkServer:
     """A process that has loaded `names`, and forks commands; see `app.fork_server`."""
 
     def __init__(
-        self, names: Sequence[str], environment: Mapping[str, str], inherited: Sequence[socket.socket]
+        self,
+        names: Sequence[str],
+        environment: Mapping[str, str],
+        inherited: Sequence[socket.socket | IO[bytes]],
     ) -> None:
         """Start it. It loads while others start; forks have of `inherited` what they ask for."""
         self._control, theirs = socket.socketpair()

@@ -1,27 +1,23 @@
 """Metrics for Prometheus: requests, books posted and stored, lookups, jobs, relations, webhooks.
 
-Where `serve` starts several API processes, each counts into files in one folder, and whichever is asked tells
-the sums. A process has the files of the first number that no other one has, and so goes on with the counts of
-one that has ended.
+Where `serve` starts several API processes, each counts into memory that they share, and whichever is asked
+tells the sums.
 """
 
 import asyncio
-import fcntl
-import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from time import perf_counter
-from typing import IO, Final, assert_never
+from typing import Final, assert_never
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.http.shared_counts import Part, SharedValue, SummedCounts
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookups import Nearest, Question, Verified, Within
@@ -33,22 +29,22 @@ _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _SCRAPE_SECONDS = 2.0
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable with the folder of the counts of all API processes; unset: this one counts alone."""
+COUNTS = "BOOKPRINT_COUNTS"
+"""The variable with the number of the memory in which API processes count; unset: this one counts alone."""
 
 CLIENT_GONE: Final = 499
 """Status counted for a request whose sender did not wait for the answer."""
 
 
 class Metrics:
-    """The counters of one process, and the sums of all that count into one folder."""
+    """The counters of one process, and the sums of all that share their counts."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._folder = os.environ.get(FOLDER)
-        if self._folder is not None:
-            self._number, self._lock = _free_number(Path(self._folder))
-            values.ValueClass = values.MultiProcessValue(lambda: self._number)  # type: ignore[no-untyped-call]
+        memory = os.environ.get(COUNTS)
+        if memory is not None:
+            SharedValue.part = Part(int(memory))
+            values.ValueClass = SharedValue
         self._requests = Histogram(
             "bookprint_request_seconds",
             "Requests and how long they took, by method, route and status.",
@@ -73,9 +69,9 @@ class Metrics:
         )
         self._shared = _Snapshot()
         summed = self._registry
-        if self._folder is not None:
+        if memory is not None:
             summed = CollectorRegistry()
-            MultiProcessCollector(summed, self._folder)  # type: ignore[no-untyped-call]
+            summed.register(SummedCounts())
         summed.register(self._shared)
         self._summed = summed
 
@@ -110,19 +106,6 @@ class Metrics:
                 metrics.append(await _webhook_metric(services.webhooks))
         self._shared.metrics = [*_book_metrics(books, pending), *metrics]
         return generate_latest(self._summed)
-
-
-def _free_number(folder: Path) -> tuple[int, IO[str]]:
-    """The first number that no other process has; it is had while the file is open."""
-    for number in itertools.count():
-        lock = (folder / f"{number}.lock").open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-        else:
-            return number, lock
-    raise AssertionError
 
 
 class _Snapshot(Collector):
