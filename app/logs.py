@@ -3,11 +3,18 @@
 import logging
 import sys
 import threading
+import time
+import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import Literal
 
 import structlog
 from structlog.stdlib import ProcessorFormatter
+
+_MOST_FRAMES = 40
+_SECONDS_BETWEEN_TRACEBACKS = 1.0
+_LONGEST = 200  # characters of an error that is written without its frames
 
 
 def configure_logs(log_format: Literal["console", "json"]) -> None:
@@ -15,6 +22,7 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
 
     As JSON each is one object in one line, and so is an error that nothing catches, with its traceback.
     """
+    format_errors = structlog.processors.ExceptionRenderer(Tracebacks())
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     processors: list[structlog.typing.Processor] = [
@@ -30,7 +38,7 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
                 foreign_pre_chain=[*processors, structlog.stdlib.add_logger_name],
                 processors=[
                     ProcessorFormatter.remove_processors_meta,
-                    structlog.processors.format_exc_info,
+                    format_errors,
                     renderer,
                 ],
             )
@@ -43,10 +51,28 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
     logging.getLogger("uvicorn").handlers.clear()
     logging.getLogger("uvicorn").propagate = True
     structlog.configure(
-        processors=[*processors, structlog.processors.format_exc_info, renderer],
+        processors=[*processors, format_errors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
+
+
+class Tracebacks:
+    """Writes errors with their last frames, and the same one once a second: no client fills the log."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._written: dict[tuple[type[BaseException], str, int], float] = {}
+
+    def __call__(self, exc_info: tuple[type[BaseException], BaseException, TracebackType | None]) -> str:
+        kind, value, trace = exc_info
+        last = traceback.extract_tb(trace, limit=-1)
+        place = (kind, last[0].filename, last[0].lineno or 0) if last else (kind, "", 0)
+        now, written = self._clock(), self._written.get(place)
+        if written is not None and now < written + _SECONDS_BETWEEN_TRACEBACKS:
+            return f"{kind.__name__} at the same place again: {value}"[:_LONGEST]
+        self._written[place] = now
+        return "".join(traceback.format_exception(kind, value, trace, limit=-_MOST_FRAMES)).rstrip()
 
 
 def _log_left(error: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> None:

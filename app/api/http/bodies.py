@@ -79,6 +79,9 @@ _DIGITS = 19
 MAX_FIELDS = 1_000
 """Names in one object. FastAPI would list every unknown one, on the event loop."""
 
+MAX_LEVELS = 100
+"""Lists and objects inside each other."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -258,16 +261,26 @@ def parsed(body: bytes, most_fields: int = MAX_FIELDS) -> Any:
             value = from_json(body)
         except ValueError as error:
             raise UnparsableJson.because(str(error)) from None
-    if _has_too_many_fields(value, most_fields):
-        raise UnparsableJson(
-            f"An object of the body has over {most_fields:,} fields.",
-            "Send only the fields that /docs shows, each with a value of its type.",
-            422,
-        )
+    _require_bounded(value, most_fields)
     return value
 
 
-def _has_too_many_fields(value: Any, most: int) -> bool:
-    return isinstance(value, dict) and (
-        len(value) > most or any(_has_too_many_fields(part, most) for part in value.values())
-    )
+def _require_bounded(value: Any, most_fields: int) -> None:
+    """Raise UnparsableJson for a value of too many levels, or with an object of too many fields.
+
+    Level by level: calls inside each other would end with a RecursionError.
+    """
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_LEVELS):
+        for part in level:
+            if isinstance(part, dict) and len(part) > most_fields:
+                raise UnparsableJson(
+                    f"An object of the body has over {most_fields:,} fields.",
+                    "Send only the fields that /docs shows, each with a value of its type.",
+                    422,
+                )
+        inner = (part.values() if isinstance(part, dict) else part for part in level if part)
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return
+    raise UnparsableJson.because("recursion limit exceeded")
