@@ -29,12 +29,6 @@ from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier, known_by
 from app.core.text.content import content_from_pages, content_from_text
 
-MOST_VALUES = 50_000
-"""Values of a record in JSON: about seven for each of its fields."""
-
-MOST_CHARACTERS = 300_000
-"""Characters of all its values together: three times what its binary form can hold."""
-
 _SCHEMA = {
     "type": "object",
     "required": ["leader", "fields"],
@@ -52,12 +46,6 @@ _SCHEMA = {
 
 
 def _checked(document: dict[str, Any]) -> dict[str, Any]:
-    if _is_too_large(document):
-        raise PydanticCustomError(
-            "marc_record",
-            "The record is refused: {reason}",
-            {"reason": f"it has over {MOST_VALUES:,} values, or over {MOST_CHARACTERS:,} characters"},
-        )
     try:
         forms.of_document(document)
     except InvalidRecord as exc:
@@ -65,19 +53,6 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
             "marc_record", "The record is refused: {reason}", {"reason": str(exc)}
         ) from exc
     return document
-
-
-def _is_too_large(document: dict[str, Any]) -> bool:
-    left: list[Any] = [document]
-    values = characters = 0
-    while left and values <= MOST_VALUES and characters <= MOST_CHARACTERS:
-        value = left.pop()
-        values += 1
-        if isinstance(value, str):
-            characters += len(value)
-        elif isinstance(value, list | dict):
-            left.extend(value.values() if isinstance(value, dict) else value)
-    return values > MOST_VALUES or characters > MOST_CHARACTERS
 
 
 MarcInJson = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(_SCHEMA)]

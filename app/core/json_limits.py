@@ -21,17 +21,17 @@ _PART = 1 << 18
 """Bytes that are looked at in one go: no other thread runs meanwhile."""
 
 
-def exceeds_json_limits(body: bytes) -> bool:
+def exceeds_json_limits(body: bytes, most_containers: int = MAX_CONTAINERS) -> bool:
     """Whether the JSON text has more lists, objects, names or values than any book needs."""
     # A short body has no room for so many, and only one with many brackets pays for leaving out those that
     # stand inside strings.
-    if len(body) <= MAX_CONTAINERS:
+    if len(body) <= most_containers:
         return False
     parts = (body[start : start + _PART] for start in range(0, len(body), _PART))
-    return _has_too_many(parts) and _has_too_many(_outside_strings(body))
+    return _has_too_many(parts, most_containers) and _has_too_many(_outside_strings(body), most_containers)
 
 
-def _has_too_many(parts: Iterable[bytes]) -> bool:
+def _has_too_many(parts: Iterable[bytes], most: int) -> bool:
     containers = names = values = 0
     for part in parts:
         data = np.frombuffer(part, np.uint8)  # to count in bytes takes five times as long
@@ -39,7 +39,7 @@ def _has_too_many(parts: Iterable[bytes]) -> bool:
         containers += lists + objects
         names += colons
         values += commas
-        if containers > MAX_CONTAINERS or names > MAX_CONTAINERS or values > MAX_VALUES:
+        if containers > most or names > most or values > MAX_VALUES:
             return True
     return False
 

@@ -63,14 +63,14 @@ def lines(path: Path) -> Iterator[BookLine]:
         yield from lines_in(raw)
 
 
-def lines_in(raw: BinaryIO) -> Iterator[BookLine]:
-    """The lines of an open file, as `lines` has them."""
+def lines_in(raw: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[BookLine]:
+    """The lines of an open file, as `lines` has them; `longest` are the bytes that a line may have."""
     stream = gunzipped(raw)
     number = 0
     try:
-        for number, line in enumerate(_lines(stream), start=1):
+        for number, line in enumerate(_lines(stream, longest), start=1):
             if line is None:
-                too_long = InvalidInput(f"The line is longer than {LONGEST_LINE:,} bytes.")
+                too_long = InvalidInput(f"The line is longer than {longest:,} bytes.")
                 yield BookLine(number, raw.tell(), too_long)
             elif line.strip():
                 data, end = line.removeprefix(b"\xef\xbb\xbf"), raw.tell()
@@ -80,14 +80,14 @@ def lines_in(raw: BinaryIO) -> Iterator[BookLine]:
         yield BookLine(number + 1, raw.tell(), broken)
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes | None]:
+def _lines(stream: BinaryIO, longest: int) -> Iterator[bytes | None]:
     """The lines; None for one that is too long, which is passed over without being held."""
-    while line := stream.readline(LONGEST_LINE + 1):
-        if len(line) <= LONGEST_LINE:
+    while line := stream.readline(longest + 1):
+        if len(line) <= longest:
             yield line
             continue
         while line and not line.endswith(b"\n"):
-            line = stream.readline(LONGEST_LINE)
+            line = stream.readline(longest)
         yield None
 
 

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from chardet.enums import EncodingEra
 
 from app.core.errors import BrokenFile
+from app.readers.jsonl import LONGEST_LINE
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS, guessed
 from app.readers.table import find_columns, heading
@@ -34,10 +35,14 @@ class TextTable:
     separator: str
     is_stated: bool  # whether a first line `sep=` names the separator
     header: tuple[str, ...]
+    longest: int  # characters of a row
 
     @classmethod
-    def of(cls, source: Source) -> "TextTable":
-        """The table in a file. The separator is the one by which most columns are known."""
+    def of(cls, source: Source, longest: int = LONGEST_LINE) -> "TextTable":
+        """The table in a file. The separator is the one by which most columns are known.
+
+        Raises BrokenFile where the first row has more than `longest` characters.
+        """
         encoding = _encoding(source.head())
         other = _guess(source) if encoding == "utf-8-sig" else None
         lines = _lines(source, encoding, other)
@@ -46,8 +51,10 @@ class TextTable:
         if stated:
             first = next(lines, ("", 0))[0]
         second = next(lines, ("", 0))[0]
+        if len(first) > longest:
+            raise BrokenFile(f"The first row of the table is damaged: {_too_long(longest)}.")
         separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(first, second, each))
-        return cls(source, encoding, other, separator, stated is not None, _header(first, separator))
+        return cls(source, encoding, other, separator, stated is not None, _header(first, separator), longest)
 
     @property
     def path_column(self) -> str | None:
@@ -69,17 +76,20 @@ class TextTable:
 
         Raises BrokenFile where no more can be read.
         """
-        position = number = 0
+        position = number = taken = 0
 
         def lines() -> Iterator[str]:
-            nonlocal position
+            nonlocal position, taken
             for line, end in _lines(self.source, self.encoding, self.other_encoding):
-                position = end
+                position, taken = end, taken + len(line)
+                if taken > self.longest:
+                    raise csv.Error(_too_long(self.longest))
                 yield line
 
         try:
             rows = csv.reader(lines(), delimiter=self.separator)
             for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
+                taken = 0
                 if number > 0 and any(row):
                     cells: dict[str, str] = {}
                     for name, cell in zip(self.header, row, strict=False):
@@ -88,6 +98,10 @@ class TextTable:
                     yield number, position, cells
         except csv.Error as exc:
             raise BrokenFile(f"The table is damaged from row {number + 1} on: {exc}.") from exc
+
+
+def _too_long(longest: int) -> str:
+    return f"a row is longer than {longest:,} characters"
 
 
 def _encoding(head: bytes) -> str:

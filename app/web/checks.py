@@ -117,7 +117,8 @@ async def _rows(request: Request, form: FormData, permit: Permit) -> tuple[Itera
         if size > MOST_LIST_BYTES:
             raise FileTooLarge(f"A list may have {MOST_LIST_BYTES >> 20} MiB. Split it.")
         permit.memory.hold(size)
-        return sent_rows(head + await file.read(), name) or iter(()), size
+        await file.seek(0)
+        return sent_rows(await file.read(), name) or iter(()), size
     if not text.strip():
         raise InvalidInput("Nothing was sent to be checked. Paste a list or a text, or choose a file.")
     permit.memory.hold(len(text))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -92,12 +93,7 @@ def test_a_compressed_file_cut_short_says_so_after_its_whole_lines(tmp_path: Pat
     assert "damaged" in str(last.data)
 
 
-def test_a_line_too_long_for_one_book_is_passed_over_and_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonl, "LONGEST_LINE", 1000)
-    path = tmp_path / "books.jsonl"
-    path.write_bytes(line(text="a" * 5000) + line())
-    long, whole = jsonl.lines(path)
+def test_a_line_too_long_for_one_book_is_passed_over_and_reported() -> None:
+    long, whole = jsonl.lines_in(BytesIO(line(text="a" * 5000) + line()), longest=1000)
     assert "longer than" in str(long.data)
     assert (whole.number, whole.data) == (2, line())

@@ -26,8 +26,8 @@ _BETWEEN = b"\r\n\0\x1a "
 
 _JSON_MARK = re.compile(rb'["{}]|\\.', re.DOTALL)
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
-LONGEST_JSON = 1 << 24
-"""Bytes of one record as JSON, so that a brace that is missing does not fill the memory."""
+LONGEST_RECORD = 1 << 24
+"""Bytes of one record as JSON or XML, so that an end that is missing does not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +60,20 @@ def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
         yield NumberedRecord(number + 1, None, numbered(number + 1, exc))
 
 
-def pieces(stream: BinaryIO, form: RecordFormat) -> Iterator[bytes]:
-    """The bytes of each record of a file; raises InvalidRecord where the next one cannot be told."""
+def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) -> Iterator[bytes]:
+    """The bytes of each record of a file; raises InvalidRecord where the next one cannot be told.
+
+    A record as JSON or XML has at most `longest` bytes.
+    """
     match form:
         case "marc":
             return _binary_pieces(stream)
         case "marc-json":
-            return _json_pieces(stream)
+            return _json_pieces(stream, longest)
         case "marcxml":
             from app.catalog.marc import serialisation
 
-            return serialisation.xml_records(stream)
+            return serialisation.xml_records(stream, longest)
 
 
 def single(source: CatalogRecord) -> MarcRecord:
@@ -177,22 +180,22 @@ def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
         yield rest
 
 
-def _json_pieces(stream: BinaryIO) -> Iterator[bytes]:
+def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
     """The bytes of each record; raises InvalidRecord where the last one does not end.
 
     In a file with a record a line, a damaged line spoils no other. Elsewhere braces tell records apart.
     """
-    first, second = stream.readline(LONGEST_JSON), stream.readline(LONGEST_JSON)
+    first, second = stream.readline(longest), stream.readline(longest)
     if first.lstrip(_BEFORE_JSON).startswith(b"{") and (
         first.rstrip().endswith(b"}") or second.startswith(b"{")
     ):
-        lines = chain((first, second), iter(partial(stream.readline, LONGEST_JSON), b""))
+        lines = chain((first, second), iter(partial(stream.readline, longest), b""))
         yield from filter(None, map(bytes.strip, lines))
     else:
-        yield from _objects(first + second, stream)
+        yield from _objects(first + second, stream, longest)
 
 
-def _objects(data: bytes, stream: BinaryIO) -> Iterator[bytes]:
+def _objects(data: bytes, stream: BinaryIO, longest: int) -> Iterator[bytes]:
     """The outermost objects in a text; raises InvalidRecord for what else stands between them."""
     start = place = depth = 0
     quoted = False
@@ -215,7 +218,7 @@ def _objects(data: bytes, stream: BinaryIO) -> Iterator[bytes]:
         place = max(place, len(data) - data.endswith(b"\\"))
         data, place, start = data[start:], place - min(start, place), 0
         part = stream.read(_PART)
-        if not part or len(data) > LONGEST_JSON:
+        if not part or len(data) > longest:
             break
         data += part
     if depth:

@@ -33,10 +33,20 @@ from app.catalog.marc.record import (
     checked,
     require_marc21,
 )
+from app.core.json_limits import exceeds_json_limits
 
 _LEADER, _ENTRY = 24, 12
 _LONGEST_FIELD = 9_999
 """Bytes that the four digits of a directory can count."""
+
+_MOST_VALUES = 50_000
+"""Values of a record in JSON: about seven for each of its fields."""
+
+_MOST_CHARACTERS = 300_000
+"""Characters of all its values together: three times what its binary form can hold."""
+
+_MOST_ELEMENTS = 25_000
+"""Elements of a record in XML: about three for each of its fields."""
 
 _XML_NAMES = ("record", "{http://www.loc.gov/MARC21/slim}record")
 _XML_TYPE = "Bibliographic"
@@ -102,16 +112,39 @@ def write_binary(record: MarcRecord) -> bytes:
     return made.as_marc()
 
 
-def xml_records(stream: BinaryIO) -> Iterator[bytes]:
+class _Rationed:
+    """A stream of which at most `longest` bytes are read for one record; then InvalidRecord is raised."""
+
+    def __init__(self, stream: BinaryIO, longest: int) -> None:
+        self._stream, self._longest = stream, longest
+        self.taken = 0
+
+    def read(self, size: int) -> bytes:
+        if self.taken > self._longest:
+            raise InvalidRecord(f"it is longer than {self._longest:,} bytes; nothing behind it is read")
+        data = self._stream.read(size)
+        self.taken += len(data)
+        return data
+
+
+def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
     """Each element `record` of a document as one of its own, read without entities or networks (lxml).
 
-    Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost.
+    Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost, and
+    for a record of more than `longest` bytes.
     """
+    rationed = _Rationed(stream, longest)
     events = etree.iterparse(
-        stream, tag=_XML_NAMES, resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True
+        cast(BinaryIO, rationed),
+        tag=_XML_NAMES,
+        resolve_entities=False,
+        no_network=True,
+        remove_comments=True,
+        remove_pis=True,
     )
     try:
         for _, element in events:
+            rationed.taken = 0
             if element.getroottree().docinfo.doctype:
                 raise InvalidRecord("its document has a document type, which MARCXML has not; leave it out")
             yield etree.tostring(element, encoding="utf-8", with_tail=False)
@@ -127,6 +160,8 @@ def xml_records(stream: BinaryIO) -> Iterator[bytes]:
 
 def read_xml(data: bytes) -> MarcRecord:
     """The one record in an element `record` of its own; raises InvalidRecord with the reason."""
+    if data.count(b"<") > 2 * _MOST_ELEMENTS:
+        raise InvalidRecord(f"it has over {_MOST_ELEMENTS:,} elements")
     try:
         element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as exc:
@@ -161,6 +196,8 @@ def write_xml(record: MarcRecord) -> bytes:
 
 def read_json(data: bytes) -> MarcRecord:
     """The one record in a JSON text; raises InvalidRecord with the reason."""
+    if exceeds_json_limits(data, _MOST_VALUES):
+        raise _too_many_values()
     try:
         document = json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as exc:
@@ -172,6 +209,8 @@ def read_json(data: bytes) -> MarcRecord:
 
 def of_document(document: object) -> MarcRecord:
     """The record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    if _is_too_large(document):
+        raise _too_many_values()
     if not isinstance(document, dict) or document.keys() != {"leader", "fields"}:
         names = list(document)[:5] if isinstance(document, dict) else []
         raise InvalidRecord(
@@ -183,6 +222,23 @@ def of_document(document: object) -> MarcRecord:
     return checked(
         MarcRecord(leader, tuple(_json_field(number, each) for number, each in enumerate(fields, 1)))
     )
+
+
+def _is_too_large(document: object) -> bool:
+    left = [document]
+    values = characters = 0
+    while left and values <= _MOST_VALUES and characters <= _MOST_CHARACTERS:
+        value = left.pop()
+        values += 1
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, list | dict):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return values > _MOST_VALUES or characters > _MOST_CHARACTERS
+
+
+def _too_many_values() -> InvalidRecord:
+    return InvalidRecord(f"it has over {_MOST_VALUES:,} values, or over {_MOST_CHARACTERS:,} characters")
 
 
 def _json_field(number: int, document: object) -> Field:

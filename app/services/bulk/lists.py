@@ -20,7 +20,8 @@ from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of as metadata_of_record
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import BrokenFile, InvalidInput, NoText
-from app.core.model import Metadata, Submission
+from app.core.json_limits import exceeds_json_limits
+from app.core.model import CatalogRecord, Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
 from app.core.text.catalogue_values import as_written, is_bare, isbn, isbns_alone
 from app.core.text.content import content_from_text
@@ -35,6 +36,15 @@ from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
 
 _LINES_OF_NUMBERS = 100
 """Lines from which a text is known to be a list of numbers."""
+
+LONGEST_ROW = 1 << 20
+"""Bytes of a row, a record or a line of a list that was sent: it tells of a book what is known."""
+
+_MOST_CONTAINERS = 10_000
+"""Lists and objects in a line of JSON, and names in its objects."""
+
+_MOST_COLUMNS = 1_000
+"""Columns of a table."""
 
 _GZIP = b"\x1f\x8b"
 _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
@@ -53,20 +63,40 @@ class ListedRow(UnreadRow):
     """A row of a list."""
 
     def read(self) -> Submission:
+        return _submission(self.cells, self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject(Unread):
+    """A line of JSON Lines. It may take 40 times its bytes once it is parsed, so nobody keeps that."""
+
+    data: bytes
+    named: Mapping[str, str]
+
+    def read(self) -> Submission:
+        if exceeds_json_limits(self.data, _MOST_CONTAINERS):
+            raise InvalidInput(f"The line has over {_MOST_CONTAINERS:,} lists, objects or names.")
         try:
-            return parquet.submission(self.cells, self.columns)
-        except NoText:
-            return Submission(metadata_of(self.cells, self.columns))
+            fields = orjson.loads(self.data)
+        except orjson.JSONDecodeError as exc:
+            raise InvalidInput(f"Not JSON: {exc}") from exc
+        if not isinstance(fields, dict):
+            raise InvalidInput("Not a JSON object: a line says of one book what is known, as {…}.")
+        return _submission(fields, _columns(list(fields), self.named))
 
 
 @dataclass(frozen=True, slots=True)
 class ListedRecord(Unread):
-    """What a MARC record says of a book."""
+    """A MARC record, which says of a book what is known."""
 
-    metadata: Metadata
+    number: int  # in its file, from 1
+    record: CatalogRecord
 
     def read(self) -> Submission:
-        return Submission(self.metadata)
+        try:
+            return Submission(metadata_of_record(forms.read(self.record)))
+        except InvalidRecord as exc:
+            raise forms.numbered(self.number, exc) from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +147,11 @@ def listed_books(path: Path, named: Mapping[str, str]) -> Iterator[Unread]:
 
 
 def listed_rows(
-    source: Source, named: Mapping[str, str], folder: Path | None = None
+    source: Source, named: Mapping[str, str], folder: Path | None = None, longest: int = jsonl.LONGEST_LINE
 ) -> Iterator[Unread] | None:
-    """The rows of a table as text, MARC records or JSON lines; None: the file is none of them.
+    """The rows of a table as text, MARC records or JSON lines, of at most `longest` bytes.
+
+    None: the file is none of them.
 
     A column `path` of a table names files in the `folder`; without one it means nothing. The rows raise
     InvalidInput as `listed_books` does.
@@ -127,11 +159,11 @@ def listed_rows(
     with source.opened() as stream:
         head = head_in(stream)
     if _is_marc(head):
-        return _records(source, head)
+        return _records(source, head, min(longest, forms.LONGEST_RECORD))
     if is_json_lines(source.name, head):
-        return _lines(source, named)
+        return _lines(source, named, longest)
     if TABLE_NAME.fullmatch(source.name):
-        return _rows(source, named, folder)
+        return _rows(source, named, folder, longest)
     return _numbers(source, head)
 
 
@@ -149,7 +181,9 @@ def told_of(path: Path) -> str | None:
 
 def sent_rows(data: bytes, name: str) -> Iterator[Unread] | None:
     """The rows of a list that was sent, as `listed_rows` has them; one that is compressed is none."""
-    return None if data.startswith(_GZIP) else listed_rows(Source.of_bytes(data, name), {})
+    if data.startswith(_GZIP):
+        return None
+    return listed_rows(Source.of_bytes(data, name), {}, longest=LONGEST_ROW)
 
 
 def pasted_text(text: str) -> Iterator[Unread]:
@@ -185,6 +219,13 @@ def table_line(row: Sequence[str]) -> str:
     return text.getvalue()
 
 
+def _submission(cells: Mapping[str, object], columns: Columns) -> Submission:
+    try:
+        return parquet.submission(cells, columns)
+    except NoText:
+        return Submission(metadata_of(cells, columns))
+
+
 def _columns(present: list[str], named: Mapping[str, str]) -> Columns:
     """The columns of a list. A number of rows may be called id, so only one called external_id is ours."""
     columns = find_columns(present, named)
@@ -205,14 +246,16 @@ def _is_marc(head: bytes) -> bool:
     return bool(_BINARY_MARC.match(start)) or (start[:1] in (b"{", b"[") and b'"leader"' in head)
 
 
-def _records(source: Source, head: bytes) -> Iterator[Unread]:
+def _records(source: Source, head: bytes, longest: int) -> Iterator[Unread]:
+    form, number = forms.format_of(head), 0
     with source.opened() as raw:
-        for numbered in forms.records(gunzipped(raw), forms.format_of(head)):
-            where = (source.name, f"record {numbered.number}", raw.tell())
-            if isinstance(numbered.record, InvalidRecord):
-                yield Unreadable(*where, numbered.record)
-            else:
-                yield ListedRecord(*where, metadata_of_record(numbered.record))
+        try:
+            for number, data in enumerate(forms.pieces(gunzipped(raw), form, longest), start=1):
+                where = (source.name, f"record {number}", raw.tell())
+                yield ListedRecord(*where, number, CatalogRecord(form, data))
+        except InvalidRecord as exc:
+            number += 1
+            yield Unreadable(source.name, f"record {number}", raw.tell(), forms.numbered(number, exc))
 
 
 def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
@@ -228,25 +271,20 @@ def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
     return (replace(line, path=source.name) for line in pasted_lines(whole.text if whole else ""))
 
 
-def _lines(source: Source, named: Mapping[str, str]) -> Iterator[Unread]:
+def _lines(source: Source, named: Mapping[str, str], longest: int) -> Iterator[Unread]:
     with source.opened() as raw:
-        for line in jsonl.lines_in(raw):
+        for line in jsonl.lines_in(raw, longest):
             where = (source.name, f"line {line.number}", line.position)
-            try:
-                if not isinstance(line.data, bytes):
-                    raise line.data
-                fields = orjson.loads(line.data)
-                if not isinstance(fields, dict):
-                    raise InvalidInput("Not a JSON object: a line says of one book what is known, as {…}.")
-                yield ListedRow(*where, fields, _columns(list(fields), named))
-            except orjson.JSONDecodeError as exc:
-                yield Unreadable(*where, InvalidInput(f"Not JSON: {exc}"))
-            except InvalidInput as exc:
-                yield Unreadable(*where, exc)
+            if isinstance(line.data, bytes):
+                yield ListedObject(*where, line.data, named)
+            else:
+                yield Unreadable(*where, line.data)
 
 
-def _rows(source: Source, named: Mapping[str, str], folder: Path | None) -> Iterator[Unread]:
-    table = TextTable.of(source)
+def _rows(source: Source, named: Mapping[str, str], folder: Path | None, longest: int) -> Iterator[Unread]:
+    table = TextTable.of(source, longest)
+    if len(table.header) > _MOST_COLUMNS:
+        raise InvalidInput(f"The table has over {_MOST_COLUMNS:,} columns.", "file")
     try:
         columns = _columns([name for name in table.header if name], named)
     except InvalidInput:
@@ -254,11 +292,11 @@ def _rows(source: Source, named: Mapping[str, str], folder: Path | None) -> Iter
             raise
         yield from lines
         return
-    number = 0
+    known, number = {*columns.names, table.path_column}, 0
     try:
         for number, position, cells in table.rows():
             where = (source.name, f"row {number}", position)
-            row = {name: cell or None for name, cell in cells.items()}
+            row = {name: cell or None for name, cell in cells.items() if name in known}
             target = row.get(table.path_column or "")
             if target is None or folder is None:
                 yield ListedRow(*where, row, columns)
