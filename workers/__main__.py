@@ -3,13 +3,23 @@
 import argparse
 import asyncio
 import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import uvloop
 
+from app.fork_server import end_with_parent
 from app.kernel_cache import keep_kernels
 from app.logs import configure_logs
 from app.secrets import forget_secrets, take_secrets
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from workers.process import Part
 
 _NICENESS = 5
 """Niceness of workers: where both compute the API has three times their share, and other work no more."""
@@ -28,8 +38,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--only",
-        choices=["jobs", "changes"],
-        help="run jobs and watch the index, or deliver changes to webhooks; both if left out",
+        choices=["jobs", "urgent"],
+        help="run jobs, or keep the index complete and deliver changes to webhooks; both, in two processes, "
+        "if left out",
     )
     parser.add_argument(
         "--take-secrets",
@@ -42,21 +53,60 @@ def main() -> None:
     settings = Settings()
     configure_logs(settings.log_format)
     keep_kernels(settings.data_dir)
-    from workers.process import PARTS, run
+    from workers.process import PARTS
 
-    # Changes are urgent, and delivering them computes nothing. The imports are urgent as well: until a worker
-    # is there, nobody mends the index.
-    if arguments.only != "changes":
+    concurrency = arguments.concurrency or settings.jobs_at_once
+    if arguments.only is not None:
+        _work(settings, concurrency, [arguments.only])
+    elif sys.platform == "linux":
+        _work_in_two(settings, concurrency)
+    else:  # where a fork may not use libraries of the system
+        _work(settings, concurrency, PARTS)
+
+
+def _work(settings: Settings, concurrency: int, parts: "Collection[Part]") -> None:
+    from workers.process import run
+
+    # Delivering changes computes nothing, and lookups wait for an index that is lost.
+    if "jobs" in parts:
         os.nice(_NICENESS)
     forget_secrets()
-    parts = PARTS if arguments.only is None else [arguments.only]
 
     async def live() -> None:
-        await run(settings, arguments.concurrency or settings.jobs_at_once, parts=parts)
+        await run(settings, concurrency, parts=parts)
         # A library's task that has lost its cancellation never ends (asyncio.wait_for, until Python 3.12).
         asyncio.get_running_loop().call_later(_SECONDS_TO_CLOSE, os._exit, 0)
 
     uvloop.run(live())
+
+
+def _work_in_two(settings: Settings, concurrency: int) -> None:
+    """Run jobs here and do what is urgent in a fork, which keeps its priority. Where one ends, both do."""
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            end_with_parent(parent)
+            _work(settings, concurrency, ["urgent"])
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    statuses: list[int] = []
+
+    def wait() -> None:
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        os.kill(parent, signal.SIGTERM)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    _work(settings, concurrency, ["jobs"])
+    if not statuses:
+        os.kill(child, signal.SIGTERM)
+        waiting.join(_SECONDS_TO_CLOSE)
+    sys.exit(any(statuses))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from procrastinate import App
 
 from app.core.errors import Unavailable
 from app.services.clusters import Clusters
+from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
 from app.settings import Settings
 from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
@@ -27,8 +28,8 @@ if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do witho
 
 log = structlog.get_logger()
 
-Part = Literal["jobs", "changes"]
-"""What a worker does: it runs jobs and watches the index, or delivers changes to webhooks."""
+Part = Literal["jobs", "urgent"]
+"""What a worker does: it runs jobs, or keeps the index complete and delivers changes to webhooks."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -43,7 +44,7 @@ _PACE = Pace()
 async def run(
     settings: Settings, concurrency: int, pace: Pace = _PACE, parts: Collection[Part] = PARTS
 ) -> None:
-    """Run jobs, look after the queue, watch the index and deliver changes, until SIGTERM or SIGINT."""
+    """Run jobs, look after the queue, complete the index and deliver changes, until SIGTERM or SIGINT."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -52,7 +53,8 @@ async def run(
         tasks: list[asyncio.Task[None]] = []
         if "jobs" in parts:
             tasks += _start_jobs(group, services_on(stores, settings), settings, concurrency, pace)
-        if "changes" in parts:
+        if "urgent" in parts:
+            tasks.append(group.create_task(complete_index(services_on(stores, settings).upkeep)))
             tasks.append(group.create_task(deliver_changes(delivery_on(stores, settings))))
         await stop.wait()
         pending = set(tasks)
@@ -77,7 +79,7 @@ def _start_jobs(
     indexing = QueueWorker(INDEX_QUEUE, concurrency=1, starts_after=None, longest=None, pace=slow)
     relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
     return [
-        group.create_task(watch_index(services, index_complete)),
+        group.create_task(follow_index(services, index_complete)),
         group.create_task(measure_clusters(services.clusters)),
         group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
         group.create_task(work_off(open_queue, indexing, services.jobs)),
@@ -85,19 +87,14 @@ def _start_jobs(
     ]
 
 
-async def watch_index(services: Services, complete: asyncio.Event) -> None:
-    """Read the index's state again and again, and have it completed. `complete` follows the state."""
+async def complete_index(upkeep: IndexUpkeep) -> None:
+    """Read the index's state again and again, and have it completed. Several processes may do so at once."""
     while True:
         try:
-            state = await services.upkeep.state()
-            if state is IndexState.COMPLETE:
-                if not complete.is_set():
-                    await services.relate.warm_up()
-                    complete.set()
-            else:
-                complete.clear()
+            state = await upkeep.state()
+            if state is not IndexState.COMPLETE:
                 log.info("band index is not complete", state=state.value)
-                changed = await services.upkeep.catch_up()
+                changed = await upkeep.catch_up()
                 if changed is not None:
                     log.info(
                         "band index is complete again",
@@ -106,8 +103,21 @@ async def watch_index(services: Services, complete: asyncio.Event) -> None:
                         removed=changed.removed,
                     )
         except Unavailable as exc:
-            complete.clear()
             log.warning("band index cannot be brought up to date yet", reason=str(exc))
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+async def follow_index(services: Services, complete: asyncio.Event) -> None:
+    """Read the index's state again and again, and have `complete` follow it."""
+    while True:
+        try:
+            if await services.upkeep.state() is not IndexState.COMPLETE:
+                complete.clear()
+            elif not complete.is_set():
+                await services.relate.warm_up()
+                complete.set()
+        except Unavailable:
+            complete.clear()
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
 

@@ -162,7 +162,7 @@ def serve(
     answering.start()
     children = [
         *(replace(api, name=f"api {number}") for number in range(1, api_count + 1)),
-        ChildSpec("delivery", "workers.__main__", ["--take-secrets", "--only", "changes"]),
+        ChildSpec("delivery", "workers.__main__", ["--take-secrets", "--only", "urgent"]),
         *(
             ChildSpec(f"worker {number}", "workers.__main__", ["--take-secrets", "--only", "jobs"])
             for number in range(1, worker_count + 1)

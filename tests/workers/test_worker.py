@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 
 import numpy as np
+import psutil
 import pytest
 from redis.asyncio import Redis
 
@@ -66,11 +67,8 @@ async def entries_of_each_day(services: OpenServices) -> None:
 
 WORKER = """
 import workers.__main__
-workers.__main__._lower_priority = lambda: None
 workers.__main__.main()
 """
-"""A worker that does not give way: where others work it might never come to its jobs, and all of its session,
-which is that of the tests, would give way with it."""
 
 LOST_CANCELLATION = """
 import asyncio, sys
@@ -90,7 +88,6 @@ async def run(*arguments, **options):
 workers.process.run = run
 sys.argv = ["workers"]
 import workers.__main__
-workers.__main__._lower_priority = lambda: None
 workers.__main__.main()
 """
 
@@ -140,6 +137,27 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
 
     worker.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(worker.wait, 100) == 0
+
+
+async def test_the_index_is_rebuilt_with_the_priority_of_the_api_and_while_jobs_stand_still(
+    services: Services, worker: Fork, redis_url: str
+) -> None:
+    async def whole() -> bool:
+        return await services.upkeep.state() is IndexState.COMPLETE
+
+    await until(whole)
+    book = (await services.ingest.post(Submission(sketch=a_sketch(RNG)), actor=ACTOR)).book
+    [urgent] = psutil.Process(worker.pid).children()
+    assert urgent.nice() == psutil.Process().nice() < psutil.Process(worker.pid).nice()
+    worker.send_signal(signal.SIGSTOP)
+    async with Redis.from_url(redis_url) as redis:
+        await redis.flushdb()
+    await until(whole)
+    assert (await services.books.get(book.id)).indexed
+
+    urgent.kill()
+    worker.send_signal(signal.SIGCONT)
+    assert await asyncio.to_thread(worker.wait, 100) == 1
 
 
 async def test_a_worker_deletes_what_the_audit_log_need_not_keep(
