@@ -6,7 +6,6 @@ it is a fragment, page=13, of the IIIF manifest that the identifier `iiif:` name
 manifest alone does not tell how its canvases are called (IIIF Presentation 3.0, section 3.2).
 """
 
-import csv
 import json
 import re
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any, Literal
 from uuid import UUID, uuid5
 from xml.etree import ElementTree
 
+from app.core.csv_tables import CsvWriter
 from app.core.errors import EvidenceTooLong
 from app.core.model import Metadata
 from app.core.relations.related import PageMatches, RelationSummary
@@ -196,11 +196,11 @@ def tei(evidence: PairEvidence) -> bytes:
 def run_table(evidence: PairEvidence) -> str:
     """CSV of the runs; pages are counted from 0, the end exclusive."""
     file, matches = StringIO(newline=""), evidence.matches
-    writer = csv.writer(file)
-    writer.writerow(_COLUMNS)
+    writer = CsvWriter(file)
+    writer.row(_COLUMNS)
     for number, run in enumerate(matches.by_run(), start=1):
         labels = (*_ends(matches.this_labels, run.this), *_ends(matches.other_labels, run.other))
-        writer.writerow((number, *run.this, *run.other, *labels, len(run.pairs), f"{run.similarity:.4f}"))
+        writer.row((number, *run.this, *run.other, *labels, len(run.pairs), f"{run.similarity:.4f}"))
     return file.getvalue()
 
 

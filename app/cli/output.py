@@ -4,7 +4,6 @@ On a terminal a table is drawn and progress is a bar. Piped, a table is lines wi
 every few seconds.
 """
 
-import csv
 import re
 import threading
 import time
@@ -23,6 +22,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from app.core.csv_tables import CsvWriter
 from app.core.errors import Refusal
 
 T = TypeVar("T")
@@ -147,9 +147,9 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]])
     except OSError as exc:
         raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
     with file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(rows)
+        writer = CsvWriter(file)
+        writer.row(columns)
+        writer.rows(rows)
 
 
 def stacked(first: str, *below: str) -> Text:
@@ -265,8 +265,8 @@ class Refusals:
                 self._file = report.open("w", encoding="utf-8", errors="backslashreplace", newline="")
             except OSError as exc:
                 raise UserError(f"{report} cannot be written: {exc.strerror}.", 2) from exc
-            self._writer = csv.writer(self._file)
-            self._writer.writerow(("path", "place", "reason", "type"))
+            self._writer = CsvWriter(self._file)
+            self._writer.row(("path", "place", "reason", "type"))
 
     def __enter__(self) -> "Refusals":
         return self
@@ -283,5 +283,5 @@ class Refusals:
         place = f"{path}, {part}" if part else path
         self._reporter.say(f"{place}: {refusal.reason}")
         if self._file is not None:
-            self._writer.writerow((path, part, refusal.reason, f"urn:bookprint:problem:{refusal.problem}"))
+            self._writer.row((path, part, refusal.reason, f"urn:bookprint:problem:{refusal.problem}"))
             self._file.flush()  # so that the list is whole after a kill

@@ -3,7 +3,6 @@
 `bookprint ingest` and `bookprint check` read such a table. It is Parquet, CSV or JSON lines, by its ending.
 """
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from app.core.csv_tables import CsvWriter
 from app.core.errors import InvalidInput
 from app.corpus.parquet import require_pyarrow
 
@@ -60,14 +60,14 @@ def _parquet(path: Path) -> Iterator[Add]:
 @contextmanager
 def _csv(path: Path) -> Iterator[Add]:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        yield lambda rows: writer.writerows(map(_joined, rows))
+        writer = CsvWriter(file)
+        writer.row(FIELDS)
+        yield lambda rows: writer.rows(map(_joined, rows))
 
 
-def _joined(row: _Row) -> _Row:
-    """The row with `; ` between the values of a list."""
-    return {name: "; ".join(value) if name in _LISTS else value for name, value in row.items()}
+def _joined(row: _Row) -> list[object]:
+    """The cells of a row, with `; ` between the values of a list."""
+    return ["; ".join(row[name]) if name in _LISTS else row[name] for name in FIELDS]
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from app.api.http.files import shown_name, spooled
 from app.api.http.lines import LINES_AT_ONCE, in_order, turn_of_line
 from app.api.http.problems import problem_of
 from app.core.book_rules import checked
+from app.core.csv_tables import csv_line
 from app.core.errors import FileTooLarge, InvalidInput
 from app.services.checks import VERDICTS, row_of
 from app.services.lookups import Verified
@@ -151,8 +152,8 @@ async def _page(request: Request, whole: str, answers: AsyncIterator[_Answer]) -
 
 
 async def _table(answers: AsyncIterator[_Answer]) -> AsyncIterator[str]:
-    from app.services.bulk.lists import COLUMNS, cells, table_line
+    from app.services.bulk.lists import COLUMNS, cells
 
-    yield "\ufeff" + table_line(COLUMNS)
+    yield "\ufeff" + csv_line(COLUMNS)
     async for row in answers:
-        yield table_line(cells(row))
+        yield csv_line(cells(row))

@@ -116,6 +116,13 @@ def test_tei_has_both_books_and_a_group_of_links_for_each_run() -> None:
     assert groups[1][0].get("target") == f"urn:uuid:{THIS}#page=3 urn:uuid:{OTHER}#page=5"
 
 
+def test_labels_of_pages_are_no_formulas_in_a_table() -> None:
+    labelled = evidence()
+    labelled = replace(labelled, matches=replace(labelled.matches, this_labels=["=1+1", *"abcd"]))
+    first, _ = csv.DictReader(StringIO(written(labelled, "csv").decode()))
+    assert "'=1+1" in first.values()
+
+
 def test_table_has_a_row_for_each_run_with_what_is_printed_on_its_ends() -> None:
     first, second = csv.DictReader(StringIO(written(evidence(), "csv").decode()))
     assert [first[name] for name in ("this_start", "this_end", "other_start", "other_end")] == [

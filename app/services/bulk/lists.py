@@ -5,12 +5,10 @@ name a book each. The answers make a table again.
 """
 
 import codecs
-import csv
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +47,6 @@ _MOST_COLUMNS = 1_000
 _GZIP = b"\x1f\x8b"
 _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
 _OWN_ID = "external_id"
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _SCHEMES = re.compile(r"(isbn|issn|oclc|lccn|htid|doi)\s*[:\s]\s*(\S*[0-9].*)", re.IGNORECASE)
 _MNEMONIC_MARC = re.compile(rb"\s*=(LDR|000|001)  ")
@@ -210,13 +207,6 @@ def cells(answer: Mapping[str, Any]) -> list[str]:
         *(str(first.get("book_id", "")), first.get("title") or "", because, first.get("link", "")),
         *(" ".join(str(item["book_id"]) for item in items[1:]), answer.get("problem", {}).get("detail", "")),
     ]
-
-
-def table_line(row: Sequence[str]) -> str:
-    """A row as a line of CSV; what a spreadsheet would take for a formula is marked as text."""
-    text = StringIO()
-    csv.writer(text).writerow([f"'{cell}" if cell.startswith(_FORMULAS) else cell for cell in row])
-    return text.getvalue()
 
 
 def _submission(cells: Mapping[str, object], columns: Columns) -> Submission:

@@ -2,12 +2,14 @@
 
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from app.core.errors import InvalidInput
+from app.corpus import holdings
 from app.readers.unread import Unread
-from app.services.bulk.lists import LONGEST_ROW, sent_rows
+from app.services.bulk.lists import LONGEST_ROW, listed_books, sent_rows
 
 _MOST_BYTES = 24 << 20
 """Bytes of memory beside the list itself; without bounds the lists here take 80 MiB and more."""
@@ -84,3 +86,11 @@ def test_rows_between_those_that_are_refused_are_read() -> None:
     first, refused, last = read(sent_rows(lines, "a.jsonl") or iter(()))
     assert (first, last) == ("a", "b")
     assert refused.startswith("refused: The line is longer")
+
+
+def test_a_title_that_a_table_of_holdings_marks_is_read_as_it_was(tmp_path: Path) -> None:
+    path, titles = tmp_path / "holdings.csv", ["=1+1", "'-' and other signs", "Emma"]
+    rows = [{name: title if name == "title" else None for name in holdings.FIELDS} for title in titles]
+    holdings.write(path, iter([row | {"authors": [], "identifiers": []} for row in rows]))
+    assert "'=1+1" in path.read_text()
+    assert list(read(listed_books(path, {}))) == titles
