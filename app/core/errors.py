@@ -359,6 +359,13 @@ class Unavailable(BookprintError):
         self.retry_after = retry_after
 
 
+class Busy(Unavailable):
+    """A part of the service is there, and has too much to do to answer in time."""
+
+    problem = "busy"
+    title = "A part of the service is busy"
+
+
 class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
 

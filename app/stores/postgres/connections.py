@@ -20,7 +20,7 @@ from sqlalchemy import ClauseElement, ColumnElement, Select
 from sqlalchemy.sql.compiler import SQLCompiler
 
 import migrations
-from app.core.errors import BookprintError, Unavailable
+from app.core.errors import BookprintError, Busy, Unavailable
 from app.stores.postgres.schema import DIALECT
 from migrations import NEWEST
 
@@ -73,9 +73,12 @@ Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[Row]"
 Session: TypeAlias = "asyncpg.Connection[Row]"
 Pool: TypeAlias = "asyncpg.Pool[Row]"
 
-_STATEMENT_WAIT = 1.5
+_STATEMENT_WAIT = 5.0
 _TRANSACTION_WAIT = 10.0
 """Seconds that a statement or a transaction waits for a free connection."""
+
+_STATEMENT_SECONDS = 20.0
+"""Seconds that a single statement may take. Those of lookups take milliseconds."""
 
 _CONNECT_WAIT = 5.0
 """Seconds that a server may take to accept a connection."""
@@ -85,6 +88,12 @@ _SETTINGS = {
     "max_parallel_workers_per_gather": "0",
     # No statement is worth compiling.
     "jit": "off",
+}
+
+_TRANSACTION_SETTINGS = _SETTINGS | {
+    "lock_timeout": "15s",
+    # A process that stands still amid a transaction would keep its locks for ever.
+    "idle_in_transaction_session_timeout": "120s",
 }
 
 _BY_KEY = {
@@ -101,10 +110,12 @@ _LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
-    asyncpg.TransactionRollbackError,
-    asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
 )
-"""Errors after which the same statement can be sent again."""
+"""Errors of a connection that is lost, or that the server does not take; the statement can be sent again."""
+
+_LATE = (TimeoutError, asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)
+"""Errors where the server is there; the statement can be sent again."""
 
 
 async def rows(connection: Connection, statement: SQL, **parameters: object) -> list[Row]:
@@ -113,7 +124,7 @@ async def rows(connection: Connection, statement: SQL, **parameters: object) -> 
 
 
 class Database:
-    """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached."""
+    """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached, and `Busy`."""
 
     def __init__(self, statements: Pool, transactions: Pool) -> None:
         self._statements = statements
@@ -143,8 +154,8 @@ class Database:
 async def open_database(url: str, connections: int) -> AsyncIterator[Database]:
     """Two pools of at most `connections` each, which connect when they are asked."""
     async with (
-        _pool(url, connections, _SETTINGS | _BY_KEY, reset=_keep) as statements,
-        _pool(url, connections, _SETTINGS) as transactions,
+        _pool(url, connections, _SETTINGS | _BY_KEY, _STATEMENT_SECONDS, _keep) as statements,
+        _pool(url, connections, _TRANSACTION_SETTINGS) as transactions,
     ):
         yield Database(statements, transactions)
 
@@ -153,6 +164,7 @@ def _pool(
     url: str,
     size: int,
     settings: Mapping[str, str],
+    longest: float | None = None,
     reset: Callable[[Session], Awaitable[None]] | None = None,
 ) -> Pool:
     return asyncpg.create_pool(
@@ -161,6 +173,7 @@ def _pool(
         max_size=size,
         init=_set_types,
         timeout=_CONNECT_WAIT,
+        command_timeout=longest,
         server_settings=dict(settings),
         max_cached_statement_lifetime=0,
         reset=reset,
@@ -189,8 +202,10 @@ async def _acquired(pool: Pool, wait: float) -> AsyncIterator[Connection]:
         try:
             connection = await pool.acquire(timeout=wait)
         except TimeoutError as exc:
+            if pool.get_size():
+                raise _busy(f"no connection to it was free within {wait:g} seconds") from exc
             raise Unavailable(
-                "The catalogue (Postgres) cannot be reached, or every connection to it is busy. "
+                f"The catalogue (Postgres) has taken no connection within {wait:g} seconds. "
                 "Try again in a moment."
             ) from exc
         try:
@@ -201,13 +216,21 @@ async def _acquired(pool: Pool, wait: float) -> AsyncIterator[Connection]:
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """Turn lost or refused connections to Postgres into `Unavailable`."""
+    """Turn lost or refused connections into `Unavailable`, and what takes too long into `Busy`."""
     try:
         yield
     except ValueError:  # the driver's own, of a value that does not fit its parameter
         raise
+    except _LATE as exc:  # before OSError, of which TimeoutError is one
+        raise _busy("it has not answered in time, or others hold what was to be changed") from exc
+    except asyncpg.DiskFullError as exc:
+        raise Unavailable("The disk of the catalogue (Postgres) is full. Make room on it.", 5) from exc
     except _LOST as exc:
         raise Unavailable("The catalogue (Postgres) cannot be reached. Try again in a moment.") from exc
+
+
+def _busy(reason: str) -> Busy:
+    return Busy(f"The catalogue (Postgres) is busy: {reason}. Try again in a moment.", 2)
 
 
 _LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")

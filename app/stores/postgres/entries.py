@@ -273,7 +273,8 @@ class EntryStore:
 
     async def delete_tombstones(self, older_than: float) -> None:
         """Delete tombstones that are more than `older_than` seconds old; the index has lost their entries."""
-        await self._database.rows(_DELETE_TOMBSTONES, seconds=older_than)
+        async with self._database.session() as connection:  # there may be many
+            await rows(connection, _DELETE_TOMBSTONES, seconds=older_than)
 
 
 def _current_hits(found: Sequence[Row], suite: Suite, deleted: NDArray[np.uint64]) -> CurrentHits:

@@ -1,15 +1,17 @@
 """Single statements on the pool, on real Postgres."""
 
 import asyncio
+import socket
 from uuid import UUID
 
 import asyncpg
 import pytest
 
-from app.core.errors import Unavailable
+from app.core.errors import Busy, Unavailable
 from app.embedded.postgres import SETTINGS
 from app.settings import Settings
-from app.stores.postgres.connections import SQL, Database, open_database
+from app.stores.postgres import connections
+from app.stores.postgres.connections import SQL, Database, open_database, rows
 from workers.queue_worker import QUEUE_CONNECTIONS
 
 ECHO = SQL("SELECT $number::bigint AS number, $word::text AS word, $id::uuid AS id, $data::bytea AS data")
@@ -91,10 +93,50 @@ async def test_busy_connections_raise_unavailable(
     async with open_database(module_database_url, 1) as database:
         async with database.connection():
             monkeypatch.setattr("app.stores.postgres.connections._STATEMENT_WAIT", 0.1)
-            with pytest.raises(Unavailable, match="busy"):
+            with pytest.raises(Busy, match="no connection to it was free"):
                 await database.rows(DIVIDE, number=1)
         monkeypatch.undo()
         assert await divides(database)
+
+
+async def test_a_statement_that_is_not_answered_ends_as_busy_and_leaves_the_next_alone(
+    module_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_STATEMENT_SECONDS", 0.5)
+    async with open_database(module_database_url, 1) as database:
+        with pytest.raises(Busy, match="not answered in time"):
+            await database.rows(SLEEP, seconds=600.0)
+        assert await divides(database)
+
+
+async def test_what_others_keep_locked_is_waited_for_with_a_bound_and_no_lock_is_kept_for_ever(
+    module_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"lock_timeout": "100ms", "idle_in_transaction_session_timeout": "1s"}
+    assert connections._TRANSACTION_SETTINGS.keys() >= settings.keys()
+    monkeypatch.setattr(connections, "_TRANSACTION_SETTINGS", connections._TRANSACTION_SETTINGS | settings)
+    lock = SQL("SELECT pg_advisory_xact_lock(71)")
+    async with open_database(module_database_url, 2) as database, database.session() as still:
+        await still.execute("BEGIN")
+        await rows(still, lock)
+        with pytest.raises(Busy):
+            async with database.transaction() as waiting:
+                await rows(waiting, lock)
+        # The holder does nothing more, so the server frees the lock.
+        async with asyncio.timeout(60), database.connection() as other:
+            await rows(other, SQL("SELECT pg_advisory_lock(71)"))
+
+
+async def test_a_server_that_takes_no_connection_is_not_called_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "_STATEMENT_WAIT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://bookprint@127.0.0.1:{silent.getsockname()[1]}/bookprint"
+        async with open_database(url, 1) as database:
+            with pytest.raises(Unavailable, match="taken no connection") as told:
+                await database.rows(DIVIDE, number=1)
+    assert not isinstance(told.value, Busy)
 
 
 def test_all_processes_together_stay_below_what_the_embedded_server_accepts(
