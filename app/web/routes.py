@@ -13,7 +13,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.api.http.admission import SMALL_BODY, brings_body, declared_size
-from app.api.http.bodies import BodyRequest, BodyTooLarge, media_type, require_uncompressed
+from app.api.http.bodies import (
+    BodyRequest,
+    BodyTooLarge,
+    PacedRequest,
+    media_type,
+    require_uncompressed,
+)
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import FORM, ScopedRoute, SubjectRouter
 from app.services.access.keys import Caller, NoValidKey, Scope as KeyScope
@@ -87,7 +93,9 @@ class PageRoute(ScopedRoute):
                 size = declared_size(request.scope)
                 if size is None or size > SMALL_BODY:
                     raise BodyTooLarge(SMALL_BODY)
-                return await handler(request)
+                open_form = PacedRequest(request.scope, request.receive)
+                await open_form.form()  # as below
+                return await handler(open_form)
             sent = BodyRequest(request, is_file=media_type(request.headers) == FORM)
             try:
                 # FastAPI would take what is raised while it reads for a fault of the form.

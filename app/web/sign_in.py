@@ -7,7 +7,7 @@ from fastapi import Form, Request
 from starlette.responses import Response
 
 from app.api.http.deps import ServicesDep
-from app.api.http.usage import count_attempt
+from app.api.http.usage import count_attempt, count_request
 from app.services.access.keys import NoValidKey
 from app.services.access.sessions import LASTING
 from app.web.languages import languages
@@ -36,9 +36,12 @@ async def sign_in(
     key: Annotated[str, Form()],
     to: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Begin a session, and lead to the page that was asked for."""
+    """Begin a session, and lead to the page that was asked for. It counts as a request with the key."""
+    key = key.strip()
     try:
-        token = await services.sessions.begin(key.strip())
+        if (caller := await services.keys.caller_of(key)) is not None:
+            await count_request(request.scope, caller)
+        token = await services.sessions.begin(key)
     except NoValidKey:
         await count_attempt(request.scope)
         return page(request, "sign_in.html", 403, to=_own_path(to), refused=True)

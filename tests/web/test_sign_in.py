@@ -10,6 +10,8 @@ from httpx import AsyncClient
 
 from app.services.access.keys import Scope
 from app.settings import Settings
+from app.stores.postgres.keys import KeyLimits
+from app.stores.postgres.sessions import MOST_OF_A_KEY
 from tests.api.conftest import asking, started
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
@@ -132,6 +134,22 @@ async def test_a_form_of_another_site_changes_nothing(
     assert answer.status_code == 403
     assert ">A form of another site</h1>" in answer.text
     assert len(await services.sessions.list_open()) == 1
+
+
+async def test_signing_in_is_a_request_of_the_key_and_ends_the_oldest_of_many_sessions(
+    browser: AsyncClient, services: OpenServices
+) -> None:
+    key = (
+        await services.keys.create(
+            "Ada", ["read"], None, limits=KeyLimits(requests_per_minute=25), actor=ACTOR
+        )
+    ).text
+    answers = [await browser.post("/sign-in", data={"key": key}) for _ in range(26)]
+    assert [answer.status_code for answer in answers] == [303] * 25 + [429]
+    assert len(await services.sessions.list_open()) == MOST_OF_A_KEY
+    first, last = (answers[place].cookies["bookprint"] for place in (0, 24))
+    assert await services.sessions.find(first) is None
+    assert await services.sessions.find(last) is not None
 
 
 async def test_a_large_form_is_not_read(browser: AsyncClient) -> None:

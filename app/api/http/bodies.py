@@ -141,6 +141,14 @@ class UnparsableJson(RequestRefusal):
         return cls(f"The JSON text cannot be read: {reason}.", remedy, status)
 
 
+class PacedRequest(Request):
+    """A request of somebody who is not known, whose body is refused where it comes too slowly."""
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        async for part in paced(super().stream(), GRACE_SECONDS):
+            yield part
+
+
 class BodyRequest(Request):
     """A request whose body is refused once it is too large, comes too slowly, or takes others' room.
 

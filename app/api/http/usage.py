@@ -75,6 +75,13 @@ async def pass_within_limits(
         await app(scope, receive, _telling(send, usage_headers(usages)))
 
 
+async def count_request(scope: Scope, caller: Caller) -> None:
+    """Count a request for a caller who was not known before; raises LimitReached."""
+    usages = await _limits(scope).take(caller, requests=1)
+    if any(usage.is_refusal for usage in usages):
+        raise LimitReached(usages)
+
+
 async def count_lookups(scope: Scope, lookups: int, waits: bool = False) -> None:
     """Count lookups that a request asks for together.
 

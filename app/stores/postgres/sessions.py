@@ -22,13 +22,26 @@ class StoredSession:
 
 _COLUMNS = ", ".join(columns(sessions, without=["hash"]))
 
-_INSERT = SQL("""
-    WITH expired AS (DELETE FROM sessions WHERE expires_at <= now())
+MOST_OF_A_KEY = 20
+"""Sessions of a key at once; a new one ends the oldest."""
+
+MOST_LISTED = 1_000
+"""Sessions that are listed, the newest."""
+
+_INSERT = SQL(f"""
+    WITH older AS (
+        SELECT id FROM sessions WHERE key_hash = $key_hash AND expires_at > now()
+        ORDER BY created_at DESC, id OFFSET {MOST_OF_A_KEY - 1}
+    ),
+    ended AS (DELETE FROM sessions WHERE expires_at <= now() OR id IN (SELECT id FROM older))
     INSERT INTO sessions (id, hash, key_hash, expires_at)
     VALUES ($id, $hash, $key_hash, now() + $lasting::interval)
 """)
 _READ = SQL(f"SELECT {_COLUMNS} FROM sessions WHERE hash = $hash AND expires_at > now()")
-_LIST = SQL(f"SELECT {_COLUMNS} FROM sessions WHERE expires_at > now() ORDER BY created_at DESC, id")
+_LIST = SQL(
+    f"""SELECT {_COLUMNS} FROM sessions WHERE expires_at > now()
+    ORDER BY created_at DESC, id LIMIT {MOST_LISTED}"""
+)
 _DELETE = SQL("DELETE FROM sessions WHERE id = $id RETURNING id")
 
 
@@ -39,7 +52,7 @@ class SessionStore:
         self._database = database
 
     async def insert(self, session_id: UUID, token_hash: bytes, key_hash: bytes, lasting: timedelta) -> None:
-        """Store a session, and forget those that have expired."""
+        """Store a session. Forget those that have expired, and the oldest of a key that has too many."""
         await self._database.rows(_INSERT, id=session_id, hash=token_hash, key_hash=key_hash, lasting=lasting)
 
     async def read(self, token_hash: bytes) -> StoredSession | None:
@@ -48,7 +61,7 @@ class SessionStore:
         return StoredSession(**found[0]) if found else None
 
     async def list_sessions(self) -> Sequence[StoredSession]:
-        """All that have not expired, the newest first."""
+        """Those that have not expired, the newest first, up to a bound."""
         return [StoredSession(**row) for row in await self._database.rows(_LIST)]
 
     async def delete(self, session_id: UUID) -> bool:
