@@ -1,5 +1,7 @@
 """Base class of the two embedded servers."""
 
+import os
+import shutil
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -24,6 +26,7 @@ class Server(ABC):
     def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
         self.folder = folder
         self.log_file = logs / f"{folder.name}.log"
+        self._old_log = self.log_file.with_suffix(".old.log")
         self._sockets = sockets
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0  # where the log of the last launch begins
@@ -95,6 +98,19 @@ class Server(ABC):
             log.seek(self._log_start)
             return log.read()
 
+    def turn_log(self) -> None:
+        """Begin the log anew where it is large; the one before is kept beside it.
+
+        The server goes on writing to the same file, so what it writes meanwhile may be lost.
+        """
+        if self.log_file.stat().st_size <= _LARGEST_LOG:
+            return
+        try:
+            shutil.copyfile(self.log_file, self._old_log)
+        finally:  # above all on a full disk
+            os.truncate(self.log_file, 0)
+            self._log_start = 0
+
     def failure(self, event: str) -> ServerFailed:
         """An error that names the event, with the end of the log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
@@ -103,5 +119,5 @@ class Server(ABC):
     def _open_log(self) -> IO[bytes]:
         self.log_file.parent.mkdir(mode=0o700, exist_ok=True)
         if self.log_file.exists() and self.log_file.stat().st_size > _LARGEST_LOG:
-            self.log_file.replace(self.log_file.with_suffix(".old.log"))
+            self.log_file.replace(self._old_log)
         return self.log_file.open("ab")

@@ -31,6 +31,7 @@ _LONGEST_DELAY = 2.0
 _STEADY_AFTER = 10.0  # seconds of life after which a death counts as the first again
 _MOST_FALSE_STARTS = 5  # exits of its own accord after which a command that never was steady is hopeless
 _SECONDS_TO_CLAIM = 1.0  # within which a process that ended is reaped by the code that started it
+_SECONDS_BETWEEN_LOGS = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -140,6 +141,7 @@ class Supervisor:
                 group.create_task(self._keep("the process that forks", self._fork_server_life))
                 group.create_task(self._replace_on_demand())
                 group.create_task(self._kill_silent())
+                group.create_task(self._turn_logs())
                 for server in self._servers.running:
                     life = partial(self._server_life, server)
                     group.create_task(self._keep(server.name, life, proven=True))
@@ -279,6 +281,13 @@ class Supervisor:
                 if time.monotonic() - fork.heard_at > self._deadlines.silent:
                     self._log(f"{spec.name} has not been heard of for {self._deadlines.silent:.0f} s")
                     fork.send_signal(signal.SIGKILL)
+
+    async def _turn_logs(self) -> None:
+        while True:
+            for server in self._servers.running:
+                with suppress(OSError):
+                    await asyncio.to_thread(server.turn_log)
+            await asyncio.sleep(_SECONDS_BETWEEN_LOGS)
 
     def _on_child_ended(self) -> None:
         self._child_ended.set()

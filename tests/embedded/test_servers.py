@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 import redis
+from sqlalchemy.exc import DataError
 
-from app.embedded import DataDirInUse, EmbeddedServers, ServerFailed, Servers, running_servers
+from app.embedded import DataDirInUse, EmbeddedServers, ServerFailed, Servers, running_servers, server
 from tests.embedded.programs import HOLD_IN_MAIN_THREAD, alive_in, copy_of, running, sql
 from tests.servers import scratch_folder
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +162,32 @@ def test_a_strange_folder_in_place_of_the_data_is_refused_with_a_reason(folder: 
     with pytest.raises(ServerFailed, match="not a PostgreSQL data folder"):
         EmbeddedServers(folder).start()
     assert (folder / "postgres" / "novel.txt").exists()
+
+
+def test_a_log_is_turned_while_its_server_runs_and_tells_no_statement(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_LARGEST_LOG", 1_000)
+    embedded = EmbeddedServers(data_dir)
+
+    def fail(url: str) -> None:
+        with pytest.raises(DataError):
+            sql(url, "SELECT 1 / 0 -- what a client has sent")
+
+    with embedded as servers:
+        [postgres] = [each for each in embedded.running if each.name == "postgres"]
+        while postgres.log_file.stat().st_size <= 1_000:
+            fail(servers.database_url)
+        before = postgres.log_file.read_text()
+        assert "division by zero" in before
+        assert "client" not in before
+        postgres.turn_log()
+        assert postgres.log_file.with_suffix(".old.log").read_text() == before
+        fail(servers.database_url)
+        assert eventually(postgres.log_file.read_text)
+        assert len(postgres.log_file.read_text()) < 500
+        postgres.turn_log()
+        assert postgres.log_file.read_text()
 
 
 def test_data_of_a_version_that_is_not_installed_is_refused_with_a_reason(folder: Path) -> None:
