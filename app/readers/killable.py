@@ -11,7 +11,6 @@ anew, value by value, and only as one of the types that were asked for.
 """
 
 import ctypes
-import json
 import math
 import os
 import pickle
@@ -21,31 +20,28 @@ import socket
 import sys
 import threading
 import time
-from base64 import b64encode
-from binascii import a2b_base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
-from multiprocessing import get_context, parent_process
-from types import NoneType, UnionType
-from typing import Any, Literal, Self, TypeVarTuple, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing.context import ForkServerProcess
+from typing import Any, Self, TypeVarTuple
 from weakref import WeakSet
 
-import numpy as np
-import orjson
 import psutil
-from numpy.typing import NDArray
 
-from app.core.errors import InvalidInput
-from app.core.json_limits import exceeds_json_limits
-from app.core.model import Sketch
-from app.core.signatures import json_codec
+from app.readers.plain_values import from_json
 
 _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["app.readers.processes", "app.readers.recognition"])
 
 _SECONDS_TO_START = 120.0  # of sleep
+_SECONDS_TO_FORK = 5.0
+"""Seconds that the fork server may sleep, or stand still, while it is to start a child; then it is killed."""
+
+_TRIES_TO_FORK = 100
+_SECONDS_BETWEEN_TRIES = 0.05
+
 _SECONDS_TO_END = 20.0
 """Seconds that a child may take to end by itself once its connection is closed."""
 
@@ -61,8 +57,6 @@ _HEAD = 8
 """Bytes before a message to the parent that tell its length."""
 
 _PART = 1 << 18
-
-_SCALARS = (str, int, bool, NoneType)
 
 _KERNEL = ctypes.CDLL(None)
 _NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
@@ -178,9 +172,7 @@ class Child:
         self._how: str | None = None  # it has ended
         self._connection, theirs = socket.socketpair()
         with theirs, _LOCK:
-            everything = (theirs, bounds, life, args)
-            self._process = _PROCESSES.Process(target=_live, args=everything, daemon=True)
-            self._process.start()
+            self._process = _started(theirs, bounds, life, args)
         self._pid = self._process.pid or 0
 
     def __enter__(self) -> Self:
@@ -279,6 +271,42 @@ class Child:
         return OutOfProcessorTime() if how == f"signal {signal.SIGXCPU.value}" else Died(how)
 
 
+def _started(*life: object) -> ForkServerProcess:
+    """A process that lives a life; raises NotStarted.
+
+    multiprocessing waits for it without a bound. A fork server that hangs is killed, which ends the wait, and
+    the next start begins a new one.
+    """
+    for _ in range(_TRIES_TO_FORK):
+        process, done = _PROCESSES.Process(target=_live, args=life, daemon=True), threading.Event()
+        watching = threading.Thread(target=_kill_hanging_server, args=(done,), daemon=True)
+        watching.start()
+        try:
+            process.start()
+        except (EOFError, OSError):  # the server has ended
+            time.sleep(_SECONDS_BETWEEN_TRIES)
+        else:
+            return process
+        finally:
+            done.set()
+            watching.join()
+    raise NotStarted("a fork server that does not start")
+
+
+def _kill_hanging_server(done: threading.Event) -> None:
+    """Kill the fork server where it sleeps for too long before the start is `done`."""
+    server: Any = forkserver._forkserver
+    pid, account = 0, None
+    try:
+        while not done.wait(_LEAST_PAUSE if account is None else account.seconds_to_wait()):
+            if (server._forkserver_pid or 0) != pid:
+                pid = server._forkserver_pid or 0
+                account = None if not pid else _Account(pid, math.inf, _SECONDS_TO_FORK)
+    except OutOfTime:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 class Children:
     """Children under the same bounds, which can be killed together."""
 
@@ -328,69 +356,3 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
-
-
-def to_json(value: object) -> bytes:
-    """A value with the name of its type; halves of surrogate pairs in texts become question marks."""
-    named = {type(value).__name__: value}
-    try:
-        return orjson.dumps(named, default=_plain, option=orjson.OPT_PASSTHROUGH_DATACLASS)
-    except orjson.JSONEncodeError:
-        return json.dumps(named, default=_plain, ensure_ascii=False).encode(errors="replace")
-
-
-def from_json(data: bytes, kinds: Sequence[type]) -> Any:
-    """The value of one of these types; raises ValueError for whatever else."""
-    if exceeds_json_limits(data):
-        raise ValueError("too many values")
-    try:
-        [(name, value)] = orjson.loads(data).items()
-        return _built({kind.__name__: kind for kind in kinds}[name], value)
-    except (AttributeError, KeyError, TypeError, InvalidInput) as exc:
-        raise ValueError(f"none of the types that were asked for: {exc}") from exc
-
-
-def _plain(value: Any) -> object:
-    match value:
-        case Sketch():
-            return json_codec.encode(value)
-        case bytes():
-            return b64encode(value).decode()
-        case np.ndarray():
-            return b64encode(value.tobytes()).decode()
-        case InvalidInput():
-            return str(value)
-    if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
-    raise TypeError
-
-
-def _built(kind: Any, value: Any) -> Any:
-    """The value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
-    if kind in _SCALARS and type(value) is kind:
-        return value
-    if kind is bytes:
-        return a2b_base64(value, strict_mode=True)
-    if kind is Sketch:
-        return json_codec.decode(value)
-    if isinstance(kind, type) and is_dataclass(kind):
-        types = _types(kind)
-        return kind(**{name: _built(types[name], part) for name, part in value.items()})
-    if isinstance(kind, type) and issubclass(kind, InvalidInput):
-        return kind(_built(str, value))
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Literal and type(value) is str and value in inner:
-        return value
-    if origin in (Union, UnionType):  # with None alone
-        return None if value is None else _built(inner[0], value)
-    if origin in (tuple, Sequence) and type(value) is list:
-        parts = [_built(inner[0], part) for part in value]
-        return tuple(parts) if origin is tuple else parts
-    if kind == NDArray[np.uint8]:
-        return np.frombuffer(a2b_base64(value, strict_mode=True), np.uint8)
-    raise TypeError(f"{kind} was expected")
-
-
-@cache
-def _types(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)

@@ -32,8 +32,8 @@ from app.readers.killable import (
     OutOfProcessorTime,
     OutOfTime,
     Parent,
-    to_json,
 )
+from app.readers.plain_values import to_json
 from app.readers.source import MOST_BYTES, Source
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from app.core.errors import BrokenFile
 from app.core.model import Metadata
 from app.readers import processes
 from app.readers.extraction import Extraction
-from app.readers.killable import Parent, to_json
+from app.readers.killable import Parent
+from app.readers.plain_values import to_json
 from app.readers.processes import Ask, ParentQuestion, ReadingLimits
 from app.readers.unread import Unread
 

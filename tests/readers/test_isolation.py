@@ -21,7 +21,7 @@ from app.core.errors import BrokenFile, FileTooLarge, NoText, Unavailable, Unsup
 from app.readers import killable, processes
 from app.readers.extraction import Extraction
 from app.readers.processes import IsolatedReader, ReadingLimits
-from tests.readers.children import answer_badly, children, processor_seconds, sights
+from tests.readers.children import answer_badly, children, fork_servers, processor_seconds, sights
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -233,6 +233,21 @@ def test_file_is_not_refused_where_no_child_can_start(
     with TemporaryFile() as file, pytest.raises(Unavailable):
         taken_over.read_waiting(file.fileno(), "computes")
     assert children() == []
+
+
+def test_a_fork_server_that_stands_still_is_killed_and_begun_anew(
+    taken_over: IsolatedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(killable, "_SECONDS_TO_FORK", 0.2)
+    with TemporaryFile() as file:
+        file.write(b"x")
+        file.seek(0)
+        taken_over.read_waiting(file.fileno(), "waits")
+        [server] = fork_servers()
+        server.suspend()
+        file.seek(0)
+        assert taken_over.read_waiting(file.fileno(), "waits").pages == ["word"]
+    assert server.pid not in [each.pid for each in fork_servers()]
 
 
 async def test_event_loop_goes_on_and_few_children_run_at_once(taken_over: IsolatedReader) -> None:
