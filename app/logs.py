@@ -12,6 +12,9 @@ from typing import Literal
 import structlog
 from structlog.stdlib import ProcessorFormatter
 
+_SECONDS_OF_OUTAGE = 30.0
+"""Seconds in which the same outage is told once."""
+
 _MOST_FRAMES = 40
 _SECONDS_BETWEEN_TRACEBACKS = 1.0
 _LONGEST = 200  # characters of an error that is written without its frames
@@ -22,10 +25,13 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
 
     As JSON each is one object in one line, and so is an error that nothing catches, with its traceback.
     """
+    seldom = Seldom()
+    logging.getLogger("psycopg.pool").addFilter(lambda record: seldom.is_due(str(record.msg)))
     format_errors = structlog.processors.ExceptionRenderer(Tracebacks())
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     processors: list[structlog.typing.Processor] = [
+        seldom,
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -55,6 +61,26 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
+
+
+class Seldom:
+    """Passes an event with `outage` on once in 30 seconds: who waits for a server tries again and again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[str, float] = {}
+
+    def is_due(self, event: str) -> bool:
+        now, told = self._clock(), self._told.get(event)
+        if told is not None and now < told + _SECONDS_OF_OUTAGE:
+            return False
+        self._told[event] = now
+        return True
+
+    def __call__(self, _: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        if "outage" in event and not self.is_due(event["event"]):
+            raise structlog.DropEvent
+        return event
 
 
 class Tracebacks:

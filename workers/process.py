@@ -103,7 +103,7 @@ async def complete_index(upkeep: IndexUpkeep) -> None:
                         removed=changed.removed,
                     )
         except Unavailable as exc:
-            log.warning("band index cannot be brought up to date yet", reason=str(exc))
+            log.warning("band index cannot be brought up to date yet", outage=str(exc))
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
@@ -135,7 +135,7 @@ async def rescue_and_sweep(
                     await sweep()
                 sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
         except Unavailable as exc:
-            log.warning("jobs cannot be rescued or swept yet", reason=str(exc))
+            log.warning("jobs cannot be rescued or swept yet", outage=str(exc))
         await asyncio.sleep(dead_after.total_seconds() / 4)
 
 
@@ -146,7 +146,7 @@ async def measure_clusters(clusters: Clusters) -> None:
         try:
             measured = await clusters.measure()
         except Unavailable as exc:
-            log.warning("clusters cannot be measured yet", reason=str(exc))
+            log.warning("clusters cannot be measured yet", outage=str(exc))
         if not measured:
             await asyncio.sleep(_SECONDS_BETWEEN_MEASURES)
 
@@ -163,7 +163,7 @@ async def deliver_changes(delivery: "Delivery") -> None:
                     await delivery.sweep()
                     sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
             except Unavailable as exc:
-                log.warning("changes cannot be delivered yet", reason=str(exc))
+                log.warning("changes cannot be delivered yet", outage=str(exc))
                 await asyncio.sleep(_SECONDS_AFTER_OUTAGE)
             await asyncio.sleep(_SECONDS_BETWEEN_CLAIMS)
 

@@ -92,7 +92,7 @@ async def work_off(open_queue: Callable[[], App], worker: QueueWorker, jobs: Job
                     worker_middleware=[run],
                 )
         except (ProcrastinateException, psycopg.Error) as exc:
-            log.warning("job queue cannot be reached; trying again", queue=worker.queue, reason=str(exc))
+            log.warning("job queue cannot be reached; trying again", queue=worker.queue, outage=str(exc))
         await asyncio.sleep(1)
 
 

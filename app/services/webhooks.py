@@ -7,7 +7,7 @@ import socket
 from base64 import b64encode
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
@@ -34,6 +34,9 @@ class UnknownWebhook(BookprintError):
 
 _ASSIGNED = IPv6Network("2000::/3")
 """All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""
+
+_SPECIAL = (IPv4Network("192.88.99.0/24"), IPv6Network("3fff::/20"))
+"""Networks that Python 3.11 takes for public: relays of RFC 3068, and the documentation of RFC 9637."""
 
 
 class NoWayThere(BookprintError):
@@ -67,7 +70,8 @@ def is_public(address: str) -> bool:
 
 
 def _is_global(ip: IPv4Address | IPv6Address) -> bool:
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved)
+    is_special = any(ip in network for network in _SPECIAL if network.version == ip.version)
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or is_special)
 
 
 OVERLAP = timedelta(days=1)
@@ -139,7 +143,7 @@ def host_and_port(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         default = _PORTS.get(parts.scheme)
-        host, port = parts.hostname, default and (parts.port or default)
+        host, port = parts.hostname, default if parts.port is None else default and parts.port
         is_plain = "@" not in parts.netloc and not parts.fragment
     except ValueError:
         host, port, is_plain = None, None, False

@@ -45,7 +45,7 @@ _MOST_PAST = 100
 _LONGEST_WORD = 100  # characters
 
 _Blank = BeforeValidator(lambda text: text or None)
-_Word = Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank]
+_Word = Annotated[str | None, Query(max_length=_LONGEST_WORD, pattern=r"^[^\x00]*$"), _Blank]
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,3 +231,9 @@ async def keyless(application: FastAPI) -> AsyncIterator[None]:
     """Has the application ask for no keys again."""
     yield
     application.state.asks_for_keys = False
+
+
+@pytest.mark.parametrize("name", ["collection", "language"])
+async def test_a_word_that_no_database_stores_is_refused(browser: AsyncClient, name: str) -> None:
+    assert (await browser.get(f"/review?{name}=%00")).status_code == 422
+    assert (await browser.get(f"/review?{name}=")).status_code == 200

@@ -57,6 +57,7 @@ def redis_errors() -> Iterator[None]:
         OSError,
         AttributeError,  # from redis-py, where a connection is closed as it writes (its issue 4287)
         TypeError,  # the same in other versions of Python
+        RuntimeError,  # from uvloop, where the server closes a connection at once
     ) as exc:
         reason = str(exc).rstrip(".")
         raise Unavailable(

@@ -102,6 +102,7 @@ async def test_webhooks_are_listed_in_pages_and_deleted(client: AsyncClient) -> 
         *("http://169.254.169.254/", "http://localhost/", "http://0/", "http://2130706433/", "http://[::1]/"),
         *("http://[::ffff:10.0.0.1]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://100.64.0.1/"),
         *(
+            "http://93.184.215.14:0/",
             "http://224.0.0.1/",
             "http://255.255.255.255/",
             "http://[2002:7f00:1::]/",
@@ -119,7 +120,10 @@ async def test_urls_that_lead_nowhere_or_inside_are_refused(client: AsyncClient,
         *[(each, True) for each in ("93.184.215.14", "2606:2800:21f:cb07::1", "::ffff:8.8.8.8")],
         *[
             (each, False)
-            for each in ("::", "::ffff:192.168.1.1", "2001:db8::1", "2001::1", "192.0.2.1", "ff02::1")
+            for each in (
+                *("::", "::ffff:192.168.1.1", "2001:db8::1", "2001::1", "192.0.2.1", "ff02::1"),
+                *("192.88.99.1", "3fff::1"),
+            )
         ],
     ],
 )

@@ -4,9 +4,10 @@ import sys
 
 import orjson
 import pytest
+from structlog import DropEvent
 
 from app.api.http.bodies import MAX_LEVELS, UnparsableJson, parsed
-from app.logs import Tracebacks
+from app.logs import Seldom, Tracebacks
 
 SHAPES = {
     "objects": ('{"a":', "}"),
@@ -62,3 +63,16 @@ def test_an_error_has_few_frames_in_the_log_and_seldom_any() -> None:
     assert all(len(log()) <= 200 and log().startswith("ValueError") for _ in range(3))
     now = 1.0
     assert log() == first
+
+
+def test_an_outage_is_told_once_in_half_a_minute_and_each_for_itself() -> None:
+    now = 0.0
+    seldom = Seldom(clock=lambda: now)
+    assert seldom(None, "", {"event": "a", "outage": "x"})
+    for event in ("a", "a"):
+        with pytest.raises(DropEvent):
+            seldom(None, "", {"event": event, "outage": "y"})
+    assert seldom(None, "", {"event": "b", "outage": "x"})
+    assert seldom(None, "", {"event": "a"})
+    now = 31.0
+    assert seldom(None, "", {"event": "a", "outage": "x"})

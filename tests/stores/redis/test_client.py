@@ -1,5 +1,6 @@
 """Redis through redis-py: round trips, and errors of servers."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from redis.asyncio import RedisCluster
 
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
-from app.stores.redis.client import Command, RedisClient, open_client
+from app.stores.redis.client import Command, RedisClient, open_client, redis_errors
 from app.stores.redis.epoch import Epochs, read_with_epochs
 from app.stores.redis.indexes import Indexes
 from app.stores.redis.scripts import ADD_RECORDS
@@ -114,6 +115,26 @@ async def test_hung_up_connections_are_replaced(redis: Operator, redis_client: R
     await redis_client.read(KEYS)
     await redis.client_kill_filter(_type="normal", skipme=True)
     assert await redis_client.read(KEYS) == [None] * COUNT
+
+
+async def test_a_server_that_closes_each_connection_at_once_cannot_be_reached() -> None:
+    """As Redis does that is protected; uvloop, on which the service runs, raises RuntimeError then."""
+
+    async def deny(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"-DENIED Redis is running in protected mode\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(deny, "127.0.0.1", 0) as server:
+        [(_, port)] = [each.getsockname() for each in server.sockets]
+        for _ in range(20):
+            async with open_client(f"redis://127.0.0.1:{port}") as client:
+                with pytest.raises(Unavailable):
+                    await client.read(KEYS)
+
+
+async def test_what_an_event_loop_says_of_a_closed_connection_is_no_internal_error() -> None:
+    with pytest.raises(Unavailable, match="the handler is closed"), redis_errors():
+        raise RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")
 
 
 async def test_a_server_that_will_not_tell_its_life_is_named(redis: Operator, redis_url: str) -> None:
