@@ -113,17 +113,25 @@ def write_binary(record: MarcRecord) -> bytes:
 
 
 class _Rationed:
-    """A stream of which at most `longest` bytes are read for one record; then InvalidRecord is raised."""
+    """A stream of which one record has so many bytes and elements; then InvalidRecord is raised."""
 
     def __init__(self, stream: BinaryIO, longest: int) -> None:
         self._stream, self._longest = stream, longest
-        self.taken = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a record."""
+        self._taken = self._tags = 0
 
     def read(self, size: int) -> bytes:
-        if self.taken > self._longest:
-            raise InvalidRecord(f"it is longer than {self._longest:,} bytes; nothing behind it is read")
+        if self._taken > self._longest or self._tags > 2 * _MOST_ELEMENTS:
+            raise InvalidRecord(
+                f"it is longer than {self._longest:,} bytes, or has over {_MOST_ELEMENTS:,} elements; "
+                "nothing behind it is read"
+            )
         data = self._stream.read(size)
-        self.taken += len(data)
+        self._taken += len(data)
+        self._tags += data.count(b"<")
         return data
 
 
@@ -144,7 +152,7 @@ def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
     )
     try:
         for _, element in events:
-            rationed.taken = 0
+            rationed.begin()
             if element.getroottree().docinfo.doctype:
                 raise InvalidRecord("its document has a document type, which MARCXML has not; leave it out")
             yield etree.tostring(element, encoding="utf-8", with_tail=False)
