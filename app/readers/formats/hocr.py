@@ -40,7 +40,9 @@ _SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
 _DECLARED = re.compile(
     rb"<(?:\?xml|meta)\b[^<>]*?\b(?:encoding|charset)\s*+=\s*+[\"']?+\s*+([\w.:-]+)", re.IGNORECASE
 )
-_READABLE = re.compile(r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|koi8|mac|big5|gb|shift|euc|tis|johab|hz")
+_READABLE = re.compile(
+    r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|ibm\d|koi8|kz|mac|big5|gb|shift|euc|tis|johab|hz"
+)
 """Encodings of texts; Python knows names of other codecs, too."""
 
 

@@ -5,6 +5,7 @@ A guess is always told: a wrong one turns letters into other letters, and the bo
 
 import codecs
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 import chardet
@@ -26,7 +27,8 @@ _ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
 """How ISO-2022 and HZ leave ASCII, by their first byte; all their bytes are UTF-8 as well."""
 
 _NAME = re.compile(
-    r"(x-)?(utf|iso|windows|cp|koi8|mac|euc|gb|big5|shift|sjis|hz|tis|ks_?c|johab|latin|us-|ascii)[\w.:-]{0,30}",
+    r"(x-)?(utf|iso|windows|cp|ibm|koi8|kz|ptcp|hp|mac|euc|gb|big5|shift|sjis|hz|tis|ks_?c|johab|latin|us-|ascii)"
+    r"[\w.:-]{0,30}",
     re.IGNORECASE,
 )
 """Names that are looked up; Python knows others, such as punycode, that are not those of a text."""
@@ -42,6 +44,16 @@ _AS_BROWSERS_DO = {
     "tis-620": "cp874",
 }
 """Encodings whose name stands for a wider one (WHATWG Encoding, section 4.2), by Python's names."""
+
+
+_HIGH_BYTES = 0.3
+"""The share at every second place, in UTF-16, of the byte that stands for the block of the script."""
+
+_LEAST_OF_EACH = 4
+"""Letters beyond ASCII in lines of UTF-8, and bytes beyond ASCII in lines of another encoding."""
+
+_FEW_UTF8 = 0.1
+"""The share of UTF-8 below which such lines may be chance where the other encoding is no cp125x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +72,22 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):
-            return _repaired(data, encoding)
+            found = _repaired(data, encoding)
+            mixed = found.warnings and mark == codecs.BOM_UTF8
+            return (_of_two_encodings(data[len(mark) :]) or found) if mixed else found
     named = _codec(declared)
     first_doubt = 0
     start = data[:_GUESSED_FROM]
-    # Where a tenth is zero, this is UTF-16 without a mark.
+    if (utf16 := _utf16_without_mark(start)) is not None:
+        return _guessed(data, utf16)
+    # Where a tenth is zero, this is UTF-32 without a mark, or no text.
     if start.count(0) * 10 <= len(start) and not _leaves_ascii(data):
         try:
             text = data.decode()
         except UnicodeDecodeError as exc:
             first_doubt = exc.start
+            if (mixed := _of_two_encodings(data)) is not None:
+                return mixed
             damaged = _repaired(data, "utf-8")
             if _is_damaged_utf8(damaged.text):
                 return damaged
@@ -86,11 +104,49 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     # Bytes of all ones fill what was never written; as a letter they are rare in every encoding.
     if guess is None or window.count(0xFF) * 4 > len(window):
         return None
-    text_of_guess = _repaired(data, guess)
-    if guess == "utf-8":
-        return text_of_guess
-    warning = f"The encoding is not stated; {guess} was guessed."
-    return Decoded(text_of_guess.text, (warning, *text_of_guess.warnings))
+    return _repaired(data, guess) if guess == "utf-8" else _guessed(data, guess)
+
+
+def _guessed(data: bytes, encoding: str) -> Decoded:
+    found = _repaired(data, encoding)
+    return Decoded(found.text, (f"The encoding is not stated; {encoding} was guessed.", *found.warnings))
+
+
+def _utf16_without_mark(start: bytes) -> str | None:
+    """The encoding where every second byte is that of a script's block, and zero of blanks."""
+    shares = []
+    for name, half in (("utf-16-be", start[0::2]), ("utf-16-le", start[1::2])):
+        (byte, count), *_ = Counter(half).most_common(1) or [(0, 0)]
+        shares.append((count / max(len(half), 1), 0 in half and byte != ord(" "), name))
+    (other, _, _), (high, has_zeros, name) = sorted(shares)
+    return name if has_zeros and high >= max(_HIGH_BYTES, 3 * other) else None
+
+
+def _of_two_encodings(data: bytes) -> Decoded | None:
+    """A text of whose lines some are UTF-8, and all others are in one other encoding; None for any other."""
+    lines: list[bytes | str] = []
+    letters = 0
+    for line in data.splitlines(keepends=True):
+        text = line.decode("utf-8", "replace")
+        damaged = text.count("\ufffd")
+        whole = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore")) - damaged
+        letters += whole if damaged <= whole else 0
+        lines.append(line if damaged > whole else text)
+    others = [line for line in lines if isinstance(line, bytes)]
+    bytes_beyond = sum(len(line) - len(line.decode("ascii", "ignore")) for line in others)
+    if min(letters, bytes_beyond) < _LEAST_OF_EACH:
+        return None
+    guess = _codec(chardet.detect(b"".join(others)[:_GUESSED_FROM])["encoding"])
+    if guess is None or (letters < _FEW_UTF8 * bytes_beyond and not guess.startswith("cp125")):
+        return None
+    try:
+        whole_text = "".join(line if isinstance(line, str) else line.decode(guess) for line in lines)
+    except UnicodeError:
+        return None
+    return Decoded(
+        whole_text,
+        (f"The lines are in two encodings; {guess} was guessed for {len(others):,} that are not UTF-8.",),
+    )
 
 
 def guessed(window: bytes, era: EncodingEra = EncodingEra.ALL) -> str | None:

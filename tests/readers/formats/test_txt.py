@@ -3,13 +3,20 @@
 import codecs
 
 import pytest
+from chardet.output_names import _COMPAT_NAMES
+from chardet.registry import REGISTRY
 
 from app.core.errors import UnsupportedFormat
 from app.readers.formats import txt
 from app.readers.source import Source
+from app.readers.syntax import encoding as encodings
 
 TEXT = "Grüße aus Αθήνα.\fZweite Seite."
 FRENCH = "Il était une fois un roi qui aimait à dîner tôt, et que sa fille grondait souvent à l'été. " * 20
+
+
+RUSSIAN = "Паромщик отвязал лодку, и туман над рекой сразу стал светлее. " * 40
+GERMAN = "Der Fährmann löste das Boot, und über dem Fluß wurde es hell.\n"
 
 
 def source(data: bytes) -> Source:
@@ -85,3 +92,61 @@ def test_lines_of_dos_and_of_old_macs_end_alike() -> None:
 def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
     with pytest.raises(UnsupportedFormat):
         txt.read(source(data))
+
+
+def test_every_encoding_that_may_be_guessed_is_known() -> None:
+    assert [name for name in (*REGISTRY, *_COMPAT_NAMES.values()) if encodings._codec(name) is None] == []
+
+
+@pytest.mark.parametrize("encoding", ["cp866", "cp855", "koi8-r", "cp1251", "iso8859-5"])
+def test_russian_of_any_system_is_read(encoding: str) -> None:
+    book = txt.read(source(RUSSIAN.encode(encoding)))
+    assert book.pages == [RUSSIAN]
+    assert "guessed" in book.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RUSSIAN,
+        "Ο βαρκάρης έλυσε τη βάρκα και η ομίχλη φώτισε. " * 9,
+        "הסַּפָּן הִתִּיר את הסירה, והערפל מעל הנהר התבהר. " * 9,
+        "فك الملاح القارب وصار الضباب فوق النهر أكثر نورا. " * 9,
+        "नाविक ने नाव खोली और नदी के ऊपर का कुहासा उजला हो गया। " * 9,
+        "પહેલી હોડી નદી પર ધુમ્મસમાં ગઈ. " * 9,
+        "คนแจวเรือแก้เชือก หมอกเหนือแม่น้ำก็สว่างขึ้น " * 9,
+        "わたしもりがふねをとくと、かわのうえのきりがあかるくなった。\n" * 9,
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_known_in_every_script(text: str, encoding: str) -> None:
+    book = txt.read(source(text.encode(encoding)))
+    assert book.pages == [text]
+    assert book.warnings == [f"The encoding is not stated; {encoding} was guessed."]
+
+
+def test_columns_parted_by_tabs_are_no_utf16() -> None:
+    assert txt.read(source(b"1\t2\t3\t4\t\n" * 50)).pages == ["1\t2\t3\t4\t\n" * 50]
+
+
+@pytest.mark.parametrize(
+    ("other", "first", "then"),
+    [("cp1252", 40, 40), ("cp1252", 90, 3), ("cp1252", 3, 90), ("cp1251", 20, 20), ("gb18030", 20, 20)],
+)
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_lines_of_two_encodings_are_read_line_by_line(other: str, first: int, then: int, mark: bytes) -> None:
+    line = {"cp1251": RUSSIAN[:63] + "\n", "gb18030": "船夫解開了小船，河上的霧便亮了起來。\n"}.get(
+        other, GERMAN
+    )
+    book = txt.read(source(mark + line.encode() * first + line.encode(other) * then))
+    assert book.pages == [line * (first + then)]
+    assert book.warnings == [
+        f"The lines are in two encodings; {other} was guessed for {then} that are not UTF-8."
+    ]
+
+
+def test_lines_of_another_encoding_that_may_be_utf8_by_chance_are_not_taken_for_it() -> None:
+    text = "раб\n" * 3 + RUSSIAN
+    book = txt.read(source(text.encode("cp866")))
+    assert book.pages == [text]
+    assert book.warnings == ["The encoding is not stated; cp866 was guessed."]
