@@ -17,6 +17,23 @@ _CONTROLS = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f
 _LONGEST_NAME = 1_000
 """Characters of a name or title that are kept."""
 
+_NOT_READ = re.compile("[\ufffd\ue000-\uf8ff]")
+"""What stands for a character that could not be read, and characters that only one font knows."""
+
+_MOJIBAKE = re.compile("[\u00c2\u00c3\u00d0\u00d1][\u0080-\u00bf\u0152-\u2122]")
+"""Letters of UTF-8 that were read in another encoding, as "\u00c3\u00bc" for "\u00fc"."""
+
+_LATIN_WORD = re.compile("[A-Za-z]{4,20}")
+_VOWEL = re.compile("[aeiouyw]|^[IVXLCDM]+$", re.IGNORECASE)  # or a Roman numeral
+_SAMPLE = 200_000
+"""Characters of a text in which words without a vowel are counted."""
+
+_FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
+"""In no book of the corpus more than .7 % of such words have none, and 8 % once all letters are shifted."""
+
+_MOST_NOT_READ, _FEWEST_NOT_READ = 0.005, 10
+"""The share of characters from which on it is told that they were not read, and their least number."""
+
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 _LANGUAGE_CODES = {
     "chinese": "zh",
@@ -142,6 +159,31 @@ def with_characters_only(extraction: Extraction) -> Extraction:
         *([f"U+FFFD stands for half surrogate pairs; pages with them: {halves:,}."] if halves else []),
     ]
     return replace(extraction, pages=pages, warnings=warnings) if controls or halves else extraction
+
+
+def with_doubts(extraction: Extraction) -> Extraction:
+    """The same book, with a warning where much of its text was not read, or is no words of any language."""
+    text = "\n".join(extraction.pages)
+    if text.isascii():
+        counts = []
+    else:
+        counts = [
+            (len(_NOT_READ.findall(text)), "characters are U+FFFD or of one font alone"),
+            (len(_MOJIBAKE.findall(text)), "letters look like UTF-8 that was read in another encoding"),
+        ]
+    doubts = [
+        f"{count:,} of {len(text):,} {what}. Other copies of the book may not be found."
+        for count, what in counts
+        if count >= max(_FEWEST_NOT_READ, _MOST_NOT_READ * len(text))
+    ]
+    words = _LATIN_WORD.findall(text, 0, _SAMPLE)
+    without = sum(_VOWEL.search(word) is None for word in words)
+    if len(words) >= _FEWEST_WORDS and without > _MOST_WITHOUT_VOWEL * len(words):
+        doubts.append(
+            f"{without:,} of {len(words):,} words have no vowel: the text looks like gibberish, as of a font "
+            "whose letters are not named. Other copies of the book may not be found."
+        )
+    return replace(extraction, warnings=[*extraction.warnings, *doubts]) if doubts else extraction
 
 
 def _plain(label: str | None) -> str | None:

@@ -8,8 +8,21 @@ from collections.abc import Callable
 
 from app.core.book_rules import MAX_PAGES
 from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
-from app.readers.extraction import Extraction, with_characters_only, with_plain_labels
-from app.readers.formats import archive_item, epub, hathi, hocr, html, mets, ocr_xml, pages, pdf, tei, txt
+from app.readers.extraction import Extraction, with_characters_only, with_doubts, with_plain_labels
+from app.readers.formats import (
+    archive_item,
+    epub,
+    hathi,
+    hocr,
+    html,
+    mets,
+    ocr_xml,
+    openiti,
+    pages,
+    pdf,
+    tei,
+    txt,
+)
 from app.readers.package import Package, expanded, is_archive, open_inner, open_package
 from app.readers.source import HEAD_BYTES, Source, too_many_pages
 from app.readers.syntax.xml import root_name
@@ -87,7 +100,7 @@ def _as_a_book(extraction: Extraction, name: str) -> Extraction:
         raise too_many_pages(name)
     if not pages.has_text(extraction.pages):
         raise NoText(f"{name} holds no text. Have its pages recognised (OCR) first.")
-    extraction = with_characters_only(extraction)
+    extraction = with_doubts(with_characters_only(extraction))
     return with_plain_labels(extraction) if extraction.labels else extraction
 
 
@@ -122,6 +135,8 @@ def read_page_file(source: Source) -> Extraction:
         return html.read(source)
     if _XML.match(head):
         raise UnsupportedFormat(f"{source.name} is XML of a kind that is not read here. See docs/formats.md.")
+    if openiti.recognises(head):
+        return openiti.read(source)
     refuse_what_is_no_book(source)
     return txt.read(source)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import BrokenFile
-from app.readers.extraction import Extraction, description, to_content, with_characters_only
+from app.readers.extraction import Extraction, description, to_content, with_characters_only, with_doubts
 
 
 def test_controls_are_left_out_and_counted() -> None:
@@ -42,3 +42,40 @@ def test_a_pile_of_combining_marks_is_damage() -> None:
 )
 def test_a_language_is_a_tag(said: str | None, language: str | None) -> None:
     assert description(language=said).language == language
+
+
+ENGLISH = "The ferryman untied his boat, and slowly the mist above the river grew bright. "
+SHIFTED = "".join(
+    chr(max(ord(letter) - 29, 32)) for letter in ENGLISH + "All children ran down to the mill. "
+)
+"""As a font gives it whose first letter has the number 3, and that names none."""
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        (ENGLISH * 5 + "\ufffd" * 10, "10 of 405 characters are U+FFFD"),
+        (ENGLISH * 5 + "\ue5dc\uf1ac" * 5, "10 of 405 characters are U+FFFD or of one font alone"),
+        ("Der Fährmann über dem Fluß. ".encode().decode("cp1252") * 9, "look like UTF-8"),
+        ("Паромщик отвязал лодку. ".encode().decode("latin-1") * 3, "look like UTF-8"),
+        (SHIFTED * 40, "no vowel"),
+    ],
+)
+def test_a_text_that_was_badly_read_has_a_warning(text: str, doubt: str) -> None:
+    [warning] = with_doubts(Extraction("pdf", [text], paginated=True)).warnings
+    assert doubt in warning
+    assert "may not be found" in warning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ENGLISH * 200 + "\ufffd" * 20,
+        "Â propos d’Ã. " * 20,
+        "Strč prst skrz krk, smrk zhltl hrst zrn. " + "Převozník odvázal loďku nad řekou. " * 20,
+        "Паромщик отвязал лодку. " * 30,
+        "12 17 XXVII MCMX " * 80 + ENGLISH * 20,
+    ],
+)
+def test_a_text_of_any_language_has_none(text: str) -> None:
+    assert not with_doubts(Extraction("txt", [text], paginated=False)).warnings
