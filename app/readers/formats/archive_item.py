@@ -72,7 +72,7 @@ def _leaves(source: Source) -> list[_Leaf]:
                 and page.findtext("{*}pageType", "").strip().casefold() != "delete",
                 page.findtext("{*}pageNumber"),
             )
-            for page in elements(source, "page")
+            for page in elements(source, "page", repairs=[])
         ]
     except BrokenFile:
         return []
@@ -80,7 +80,7 @@ def _leaves(source: Source) -> list[_Leaf]:
 
 def _metadata(source: Source) -> Metadata:
     try:
-        record = document(source)
+        record = document(source, [])
     except BrokenFile:
         return Metadata()
 

@@ -43,11 +43,12 @@ def recognises(package: Package) -> bool:
 def read(package: Package) -> Extraction:
     """The book of an EPUB. Raises BrokenFile and EncryptedFile."""
     files = _Files(package)
-    base = _package_document_name(files)
-    opf = package_document(document(package.members[base]))
+    warnings: list[str] = []
+    base = _package_document_name(files, warnings)
+    opf = package_document(document(package.members[base], warnings))
     names = [files.name(item.href, base) if item and is_document(item) else None for item in opf.spine]
-    warnings = _missing(opf, names)
-    encrypted = _encrypted(files)
+    warnings += _missing(opf, names)
+    encrypted = _encrypted(files, warnings)
     targets = _targets(opf, names, files, base)
     texts: list[MarkedText] = []
     for name in _to_read(opf, names):
@@ -119,11 +120,11 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _package_document_name(files: _Files) -> str:
+def _package_document_name(files: _Files, warnings: list[str]) -> str:
     """The name of the first package document. Raises BrokenFile."""
     container = files.source(_CONTAINER)
     if container is not None:
-        for rootfile in document(container).iter("{*}rootfile"):
+        for rootfile in document(container, warnings).iter("{*}rootfile"):
             if found := files.name(rootfile.get("full-path", ""), ""):
                 return found
     found = next((name for name in files.package.members if name.casefold().endswith(".opf")), None)
@@ -163,12 +164,12 @@ def _missing(opf: PackageDocument, names: Sequence[str | None]) -> list[str]:
     return [f"{len(missing):,} documents of the spine are missing: {listed}."]
 
 
-def _encrypted(files: _Files) -> set[str]:
+def _encrypted(files: _Files, warnings: list[str]) -> set[str]:
     """The files that are encrypted, or are fonts and obfuscated."""
     listing = files.source("META-INF/encryption.xml")
     if listing is None:
         return set()
-    references = document(listing).iter("{*}CipherReference")
+    references = document(listing, warnings).iter("{*}CipherReference")
     return {name for reference in references if (name := files.name(reference.get("URI", ""), ""))}
 
 
@@ -182,7 +183,7 @@ def _targets(
         if name is None or targets:
             continue
         try:
-            listed = page_targets(document(files.package.members[name]))
+            listed = page_targets(document(files.package.members[name], []))
         except BrokenFile:
             continue  # the book can be read without its pages
         for target in listed:

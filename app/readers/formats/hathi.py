@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from app.core.errors import NoText, SeveralBooks
+from app.core.errors import NoText, SeveralBooks, UnsupportedFormat, UnusableFile
 from app.core.model import Metadata
 from app.readers.extraction import Extraction, description, identifier
 from app.readers.formats import mets, pages
@@ -78,9 +78,17 @@ def read(package: Package, read_file: FileReader) -> Extraction:
     if any(document.pages for document in found):
         extraction = mets.read_package(package, found, read_file)
     else:
-        read = [pages.read_page(files[path], read_file) for path in sorted(files, key=numbers.__getitem__)]
+        broken: list[UnusableFile] = []
+        read = [
+            pages.read_page_or_blank(files[path], read_file, broken, UnsupportedFormat)
+            for path in sorted(files, key=numbers.__getitem__)
+        ]
         extraction = Extraction(
-            NAME, [page for file in read for page in file.pages], True, printed_lines=True
+            NAME,
+            [page for file in read for page in file.pages],
+            True,
+            printed_lines=True,
+            warnings=pages.warnings_of(broken, len(read)),
         )
     if not pages.has_text(extraction.pages):
         raise NoText(f"The pages of {package.name} hold no text. Have them recognised (OCR) first.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from app.core.book_rules import known_labels
-from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
+from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat, UnusableFile
 from app.core.model import Metadata
 from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.formats import pages
@@ -55,6 +55,7 @@ class MetsDocument:
     object_id: str | None
     pages: Sequence[Page]
     metadata: Metadata
+    warnings: Sequence[str] = ()
 
 
 def read(source: Source) -> Extraction:
@@ -87,7 +88,12 @@ def read_package(package: Package, found: Sequence[MetsDocument], read_file: Fil
     usable = [one for one in found if any(any(page.files.values()) for page in one.pages)]
     if not usable:
         extraction = pages.read(package, read_file)
-        return replace(extraction, format=NAME, metadata=found[0].metadata)
+        return replace(
+            extraction,
+            format=NAME,
+            metadata=found[0].metadata,
+            warnings=[*found[0].warnings, *extraction.warnings],
+        )
     chosen = max(usable, key=lambda one: len(one.pages))
     if any(_files(one).isdisjoint(_files(chosen)) for one in usable):
         raise SeveralBooks(f"{package.name} holds {len(usable)} books. Send them one by one, or in bulk.")
@@ -102,9 +108,10 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     labels: list[str | None] = []
     extractions: list[Extraction] = []
     missing = 0
+    broken: list[UnusableFile] = []
     for page in found.pages:
         files = [page.files[group] for group in preferred if group in page.files]
-        text = _first(files, read_file)
+        text = _first(files, read_file, broken)
         if text is not None:
             texts += text.pages
             labels += text.labels if page.label is None or len(text.pages) != 1 else [page.label]
@@ -114,7 +121,8 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
         else:
             texts.append("")  # a page of which nobody has made a text
             labels.append(page.label)
-    warnings = [warning for extraction in extractions for warning in extraction.warnings]
+    warnings = [*found.warnings, *(text for extraction in extractions for text in extraction.warnings)]
+    warnings += pages.warnings_of(broken, len(texts))
     if missing:
         warnings.append(f"{missing} pages that {found.name} names are not in the package and were left out.")
     return Extraction(
@@ -128,15 +136,23 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     )
 
 
-def _first(files: Sequence[Source | None], read_file: FileReader) -> PageFile | None:
-    """The first of a page's files that is text."""
+def _first(
+    files: Sequence[Source | None], read_file: FileReader, broken: list[UnusableFile]
+) -> PageFile | None:
+    """The first of a page's files that is text; a blank page, told in `broken`, where one was damaged."""
+    damage: BrokenFile | None = None
     for file in files:
         try:
             if file:
                 return pages.read_page(file, read_file)
         except (UnsupportedFormat, NoText):
             continue
-    return None
+        except BrokenFile as exc:
+            damage = exc
+    if damage is None:
+        return None
+    broken.append(damage)
+    return PageFile([""], None)
 
 
 class _Locations:
@@ -165,7 +181,8 @@ def _ends(path: str) -> list[str]:
 
 
 def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
-    mets = document(source)
+    warnings: list[str] = []
+    mets = document(source, warnings)
     files: dict[str, tuple[int, Source | None]] = {}
     groups = {group: number for number, group in enumerate(mets.iter("{*}fileGrp"))}
     for file in mets.iter("{*}file"):
@@ -176,7 +193,7 @@ def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
     maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
     ordered = [list(_pages(one, files)) for one in maps]
     first = next((found for found in ordered if any(any(page.files.values()) for page in found)), [])
-    return MetsDocument(source.name, mets.get("OBJID"), first, _metadata(mets))
+    return MetsDocument(source.name, mets.get("OBJID"), first, _metadata(mets), warnings)
 
 
 def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -> Iterator[Page]:

@@ -37,8 +37,10 @@ def read_abbyy(source: Source) -> Extraction:
     A document of one page may have `page` as its root. White space within `charParams` is a space of the
     text, white space between them is none (FineReader_xml schema, CharParamsType).
     """
-    pages = ["\n".join(map(_abbyy_line, page.iter("{*}line"))) for page in elements(source, "page")]
-    return Extraction("abbyy", pages, paginated=True, printed_lines=True)
+    repairs: list[str] = []
+    found = elements(source, "page", repairs=repairs)
+    pages = ["\n".join(map(_abbyy_line, page.iter("{*}line"))) for page in found]
+    return Extraction("abbyy", pages, paginated=True, printed_lines=True, warnings=repairs)
 
 
 def _abbyy_line(line: Element) -> str:
@@ -64,10 +66,13 @@ def read_alto(source: Source) -> Extraction:
     A word that is divided at a line's end stands in `SUBS_CONTENT` of its first part (ALTO schema, String).
     """
     pages, labels = [], []
-    for page in elements(source, "Page"):
+    repairs: list[str] = []
+    for page in elements(source, "Page", repairs=repairs):
         pages.append("\n".join(map(_alto_line, page.iter("{*}TextLine"))))
         labels.append(page.get("PRINTED_IMG_NR"))
-    return Extraction("alto", pages, paginated=True, printed_lines=True, labels=known_labels(labels))
+    return Extraction(
+        "alto", pages, paginated=True, printed_lines=True, labels=known_labels(labels), warnings=repairs
+    )
 
 
 def _alto_line(line: Element) -> str:
@@ -96,8 +101,9 @@ def read_djvu(source: Source) -> Extraction:
     An OBJECT has the hidden text of a page, blank ones too. The text may be divided into words, into lines,
     or not at all (DjVuXML 1.1 DTD, HIDDENTEXT).
     """
-    pages = [_djvu_page(page) for page in elements(source, "OBJECT")]
-    return Extraction("djvu", pages, paginated=True, printed_lines=True)
+    repairs: list[str] = []
+    pages = [_djvu_page(page) for page in elements(source, "OBJECT", repairs=repairs)]
+    return Extraction("djvu", pages, paginated=True, printed_lines=True, warnings=repairs)
 
 
 def _djvu_page(page: Element) -> str:
@@ -115,8 +121,9 @@ def read_page(source: Source) -> Extraction:
 
     Regions come in the reading order where there is one, else as they stand (PAGE schema, ReadingOrder).
     """
-    pages = [_page_of_regions(page) for page in elements(source, "Page")]
-    return Extraction("page", pages, paginated=True, printed_lines=True)
+    repairs: list[str] = []
+    pages = [_page_of_regions(page) for page in elements(source, "Page", repairs=repairs)]
+    return Extraction("page", pages, paginated=True, printed_lines=True, warnings=repairs)
 
 
 def _page_of_regions(page: Element) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.core.book_rules import known_labels
-from app.core.errors import NoText, SeveralBooks, UnsupportedFormat
+from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat, UnusableFile
 from app.readers.extraction import Extraction
 from app.readers.package import Package
 from app.readers.source import Source
@@ -35,6 +35,9 @@ _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
 _BOOK_FORMATS = ("epub", "pdf", "tei", "djvu")
 
 _LARGEST_BLANK = 1 << 10
+_MOST_TOLD = 5
+"""Damaged pages of which a warning says what the damage is."""
+
 _LONGEST_PAGE = 100_000
 """Characters; pages of newspapers have up to 60,000."""
 
@@ -65,7 +68,8 @@ class PageFile:
 def read(package: Package, read_file: FileReader) -> Extraction:
     """The pages of the package, or the one book in it.
 
-    Raises NoText, UnsupportedFormat and SeveralBooks, and what `read_file` raises for a page.
+    A damaged page is blank, with a warning. Raises NoText, UnsupportedFormat, SeveralBooks, BrokenFile where
+    most are damaged, and what else `read_file` raises for a page.
     """
     by_suffix: dict[str, list[Source]] = defaultdict(list)
     for path, member in package.members.items():
@@ -73,14 +77,16 @@ def read(package: Package, read_file: FileReader) -> Extraction:
             by_suffix[_suffix(path)].append(member)
     reason: NoText | UnsupportedFormat | None = None
     for suffix in sorted(by_suffix, key=lambda suffix: (len(by_suffix[suffix]), _rank(suffix)), reverse=True):
-        files = []
+        files: list[PageFile] = []
+        broken: list[UnusableFile] = []
         for member in by_suffix[suffix]:
             try:
-                files.append(read_page(member, read_file))
+                files.append(read_page_or_blank(member, read_file, broken))
             except (NoText, UnsupportedFormat) as exc:
                 reason = reason or exc
+        warnings = warnings_of(broken, len(files))
         if has_text(page for file in files for page in file.pages):
-            return _book(package, files)
+            return _book(package, files, warnings)
         if files:
             reason = NoText(f"The pages of {package.name} hold no text. Have them recognised (OCR) first.")
     raise reason or UnsupportedFormat(
@@ -99,12 +105,31 @@ def read_page(member: Source, read_file: FileReader) -> PageFile:
     return PageFile(pages, found)
 
 
+def read_page_or_blank(
+    member: Source, read_file: FileReader, broken: list[UnusableFile], *kinds: type[UnusableFile]
+) -> PageFile:
+    """One file of pages; a blank page where it is damaged, or raises one of `kinds`, which `broken` gets."""
+    try:
+        return read_page(member, read_file)
+    except (BrokenFile, *kinds) as exc:
+        broken.append(exc)
+        return PageFile([""], None)
+
+
+def warnings_of(broken: Sequence[UnusableFile], count: int) -> list[str]:
+    """Warnings of the damaged files among so many; raises what the first of them did where most are."""
+    if 2 * len(broken) > count:
+        raise broken[0]
+    more = [f"So are {len(broken) - _MOST_TOLD:,} more pages."] if len(broken) > _MOST_TOLD else []
+    return [f"{exc} This page is left blank." for exc in broken[:_MOST_TOLD]] + more
+
+
 def has_text(pages: Iterable[str]) -> bool:
     """Whether there is a letter or a digit."""
     return any(map(_LETTER_OR_DIGIT.search, pages))
 
 
-def _book(package: Package, files: list[PageFile]) -> Extraction:
+def _book(package: Package, files: list[PageFile], warnings: list[str]) -> Extraction:
     books = [file.extraction for file in files if file.is_book]
     if len(books) > 1:
         raise SeveralBooks(f"{package.name} holds {len(books)} books. Send them one by one, or in bulk.")
@@ -117,7 +142,7 @@ def _book(package: Package, files: list[PageFile]) -> Extraction:
         if not file.is_book and (not file.extraction or file.extraction.format == format_)
     ]
     extractions = [file.extraction for file in read if file.extraction]
-    warnings = [warning for found in extractions for warning in found.warnings]
+    warnings += [warning for found in extractions for warning in found.warnings]
     if len(read) < len(files):
         warnings.append(
             f"Of {len(files)} files {len(files) - len(read)} are in another format and were left out."

@@ -189,9 +189,12 @@ def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
             last = packet  # since changes are appended to a PDF
     if last is None:
         return {}
+    repairs: list[str] = []
     try:
-        root = document(Source.of_bytes(last, source.name))
+        root = document(Source.of_bytes(last, source.name), repairs)
     except BrokenFile:
+        return {}
+    if repairs:  # the document information is sure beside a packet that is cut off
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for described in root.iter("{*}Description"):

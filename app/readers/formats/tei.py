@@ -7,6 +7,7 @@ fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What 
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.entities import html5
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
 from app.readers.extraction import Extraction, clean, description, identifier
 from app.readers.source import Source
-from app.readers.syntax.xml import Element, broken_named, local_name
+from app.readers.syntax.xml import MENDED, Element, broken_named, local_name, mended
 
 NAME = "tei"
 ROOTS = ("TEI", "TEI.2", "teiCorpus", "teiCorpus.2")
@@ -66,10 +67,11 @@ def read(source: Source) -> Extraction:
 
     Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
     """
+    repairs: list[str] = []
     header = etree.Element("teiHeader")
     language: str | None = None
     text: Element | None = None
-    for element in _outermost(_tree(source)):
+    for element in _outermost(_tree(source, repairs)):
         name = _name(element)
         if text is None or name == "text":
             language = element.get(_LANGUAGE) or element.get("lang") or language
@@ -83,11 +85,26 @@ def read(source: Source) -> Extraction:
         raise NoText(f"{source.name} is a TEI file without a text. Send the file that holds the text.")
     found = _Text()
     found.read(text)
-    return found.extraction(_metadata(header, language))
+    return replace(found.extraction(_metadata(header, language)), warnings=repairs)
 
 
-def _tree(source: Source) -> Element:
-    """The document's element; references to what a DTD beside the file declares are left out."""
+def _tree(source: Source, repairs: list[str]) -> Element:
+    """The document's element; references to what a DTD beside the file declares are left out.
+
+    What is not well-formed is mended, and `repairs` gets a warning of it. Raises BrokenFile.
+    """
+    try:
+        return _parsed(source.read_text(), source.name)
+    except BrokenFile as damage:
+        try:
+            root = _parsed(mended(source).encode(), source.name)
+        except BrokenFile:
+            raise damage from None
+        repairs.append(f"{damage} {MENDED}")
+        return root
+
+
+def _parsed(data: bytes, name: str) -> Element:
     parser = etree.XMLParser(
         resolve_entities=cast(Any, "internal"),
         no_network=True,
@@ -97,11 +114,11 @@ def _tree(source: Source) -> Element:
         remove_pis=True,
         recover=True,  # or such references were errors; what is fatal is not forgiven
     )
-    with broken_named(source.name):
-        root = etree.fromstring(_ENTITY.sub(_character, source.read_text()), parser)
+    with broken_named(name):
+        root = etree.fromstring(_ENTITY.sub(_character, data), parser)
     for error in parser.error_log.filter_from_fatals():
         where = f"line {error.line}, column {error.column}"
-        raise BrokenFile(f"{source.name} is not well-formed XML: {error.message}, {where}.")
+        raise BrokenFile(f"{name} is not well-formed XML: {error.message}, {where}.")
     return root
 
 

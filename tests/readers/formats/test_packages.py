@@ -137,9 +137,55 @@ def test_blank_pages_alone_are_no_book() -> None:
         read({"1.xml": alto(""), "2.xml": ""})
 
 
-def test_a_damaged_page_is_named() -> None:
-    with pytest.raises(BrokenFile, match=r"p/2\.xml"):
-        read({"p/1.xml": alto("one"), "p/2.xml": alto("two")[:-20]})
+def test_a_damaged_page_is_blank_and_named() -> None:
+    cut_off, names = alto("two")[:-20], {"A": "p/1.xml", "B": "p/2.xml"}
+    document = mets(physical(div(1, "A"), div(2, "B")), {"OCR": names})
+    for more in ({}, {"mets.xml": document}):
+        found = read({"p/1.xml": alto("one"), "p/2.xml": cut_off, **more})
+        assert words(found) == ["one", ""]
+        [warning] = found.warnings
+        assert warning.startswith("p/2.xml is not well-formed XML: ")
+        assert warning.endswith(" This page is left blank.")
+    found = read({"00000001.txt": "one", "00000002.txt": b"\x89PNG\r\n" + bytes(200)})
+    assert (found.format, words(found)) == ("hathi", ["one", ""])
+    assert "00000002.txt" in found.warnings[0]
+
+
+def test_another_text_stands_for_a_damaged_page_of_a_mets() -> None:
+    groups = {"PAGE": {"P1": "p/1.xml", "P2": "p/2.xml"}, "ALTO": {"A1": "a/1.xml", "A2": "a/2.xml"}}
+    files = {
+        "p/1.xml": page("one"),
+        "p/2.xml": page("two"),
+        "a/1.xml": alto("one"),
+        "a/2.xml": alto("2")[:-20],
+    }
+    found = read({"mets.xml": mets(physical(div(1, "P1", "A1"), div(2, "P2", "A2")), groups), **files})
+    assert (words(found), list(found.warnings)) == (["one", "two"], [])
+
+
+def test_a_package_of_which_most_pages_are_damaged_is_refused() -> None:
+    files = {"p/1.xml": alto("one"), "p/2.xml": alto("two")[:-20], "p/3.xml": alto("three")[:-20]}
+    document = mets(
+        physical(*(div(number, f"P{number}") for number in (1, 2, 3))),
+        {"OCR": {f"P{number}": f"p/{number}.xml" for number in (1, 2, 3)}},
+    )
+    for more in ({}, {"mets.xml": document}):
+        with pytest.raises(BrokenFile, match=r"p/2\.xml"):
+            read({**files, **more})
+
+
+def test_a_mets_that_is_not_well_formed_is_mended() -> None:
+    document = mets(physical(div(2, "A"), div(1, "B")), {"OCR": {"A": "1.xml", "B": "2.xml"}})
+    for damaged in (
+        document.replace("<fileSec>", "<dmdSec>Salt & Road&nbsp;</dmdSec><fileSec>"),
+        document.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', ""),
+        "\n " + '<?xml version="1.0" encoding="utf-8"?>' + document,
+        document.replace("<fileSec>", "<dmdSec>M\u00fchle</dmdSec><fileSec>").encode("latin-1"),
+        document.replace("</mets>", ""),
+    ):
+        found = read({"mets.xml": damaged, "1.xml": alto("last"), "2.xml": alto("first")})
+        assert words(found) == ["first", "last"]
+        assert found.warnings[0].startswith("mets.xml is not well-formed XML")
 
 
 def mets(structure: str, files: Mapping[str, Mapping[str, str]], sections: str = "") -> str:
