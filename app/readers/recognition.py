@@ -114,7 +114,7 @@ def _read_package(package: Package) -> Extraction:
     documents = mets.documents(package)
     if documents:
         return mets.read_package(package, documents, _read_member)
-    return pages.read(package, _read_member)
+    return epub.described(package, pages.read(package, _read_member))
 
 
 def read_page_file(source: Source) -> Extraction:

@@ -11,11 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote
 
-from app.core.errors import BrokenFile, EncryptedFile
+from app.core.errors import BrokenFile, EncryptedFile, SeveralBooks
 from app.readers.extraction import Extraction
-from app.readers.formats.opf import PackageDocument, is_document, package_document, page_targets
+from app.readers.formats.opf import (
+    Item,
+    PackageDocument,
+    is_document,
+    may_be_document,
+    package_document,
+    page_targets,
+)
 from app.readers.package import Package
-from app.readers.source import Source
+from app.readers.source import MOST_TEXT_BYTES, Source
 from app.readers.syntax.markup import MarkedText, decoded_markup, marked_text, pages_of
 from app.readers.syntax.tags import Cfi, parse_cfi
 from app.readers.syntax.xml import document
@@ -23,6 +30,9 @@ from app.readers.syntax.xml import document
 NAME = "epub"
 
 _CONTAINER = "META-INF/container.xml"
+_OPF = r".*\.opf"
+_MARKUP = re.compile(rb"<(?:[\w.-]+:)?(?:html|body|dtbook)[\s>]", re.IGNORECASE)
+_META_INF = re.compile(r"(|.*?/)META-INF/[^/]+", re.IGNORECASE)
 _RIGHTS = (
     "META-INF/encryption.xml",
     "META-INF/rights.xml",
@@ -36,18 +46,45 @@ _MOST_NAMED = 5
 
 
 def recognises(package: Package) -> bool:
-    """Whether the package is an EPUB: it says where its package document is, or has one."""
-    return _CONTAINER in package.members or bool(package.matching(r".*\.opf"))
+    """Whether the package is an EPUB: it says where its package document is, or has one with a spine."""
+    return bool(package.matching(f"(.*/)?{_CONTAINER}")) or any(
+        b"itemref" in source.read().replace(b"\0", b"")
+        for source in package.matching(_OPF)
+        if source.size <= MOST_TEXT_BYTES
+    )
+
+
+def described(package: Package, book: Extraction) -> Extraction:
+    """A book with the metadata of the one OPF that stands beside it, as calibre puts it beside each book."""
+    found = package.matching(_OPF)
+    if len(found) != 1:
+        return book
+    warnings: list[str] = []
+    try:
+        said, known = package_document(document(found[0], warnings)).metadata, book.metadata
+    except BrokenFile as exc:
+        return replace(book, warnings=[str(exc), *book.warnings])
+    metadata = replace(
+        known,
+        title=said.title or known.title,
+        authors=said.authors or known.authors,
+        language=said.language or known.language,
+        year=said.year or known.year,
+        identifiers=tuple(dict.fromkeys(said.identifiers + known.identifiers)),
+    )
+    return replace(book, metadata=metadata, warnings=[*warnings, *book.warnings])
 
 
 def read(package: Package) -> Extraction:
     """The book of an EPUB. Raises BrokenFile and EncryptedFile."""
+    package = _without_folder(package)
     files = _Files(package)
     warnings: list[str] = []
     base = _package_document_name(files, warnings)
     opf = package_document(document(package.members[base], warnings))
-    names = [files.name(item.href, base) if item and is_document(item) else None for item in opf.spine]
-    warnings += _missing(opf, names)
+    names = [_name(item, files, base) for item in opf.spine]
+    warnings += opf.warnings
+    warnings += _missing(opf, names, files, base)
     encrypted = _encrypted(files, warnings)
     targets = _targets(opf, names, files, base)
     texts: list[MarkedText] = []
@@ -76,6 +113,31 @@ def read(package: Package) -> Extraction:
         labels=found.labels,
         warnings=warnings,
     )
+
+
+def _without_folder(package: Package) -> Package:
+    """The package from the folder that META-INF lies in, where the EPUB was packed with its folder."""
+    matches = filter(None, map(_META_INF.fullmatch, package.members))
+    folders = {match[1] for match in matches}
+    if len(folders) > 1:
+        raise SeveralBooks(f"{package.name} holds {len(folders)} books. Send them one by one, or in bulk.")
+    if not folders:
+        return package
+    folder = folders.pop()
+    inside = {
+        path.removeprefix(folder): file for path, file in package.members.items() if path.startswith(folder)
+    }
+    return Package(package.name, inside)
+
+
+def _name(item: Item | None, files: "_Files", base: str) -> str | None:
+    """The member of an item that is a document, or holds markup whatever its type is."""
+    if item is None or not may_be_document(item):
+        return None
+    name = files.name(item.href, base)
+    if name is None or is_document(item):
+        return name
+    return name if _MARKUP.search(files.package.members[name].head()) else None
 
 
 class _Files:
@@ -149,12 +211,12 @@ def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]
             yield name
 
 
-def _missing(opf: PackageDocument, names: Sequence[str | None]) -> list[str]:
+def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str) -> list[str]:
     """A warning where the spine names documents that are not there. Raises BrokenFile where none is."""
     missing = [
         item.href if item else f"item {position}"
         for position, (item, name) in enumerate(zip(opf.spine, names, strict=True), start=1)
-        if name is None and (item is None or is_document(item))
+        if name is None and (item is None or (may_be_document(item) and not files.name(item.href, base)))
     ]
     if not opf.spine or len(missing) == len(names):
         raise BrokenFile("The EPUB has no document: its spine is empty or names files that are missing.")

@@ -16,6 +16,9 @@ _DOCUMENTS = (
     "text/x-oeb1-document",
     "application/xml",
 )
+_NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript")
+"""How types begin of what holds no text of a book; of any other file the content tells."""
+
 _NCX = "application/x-dtbncx+xml"
 _MOST_FALLBACKS = 10
 
@@ -48,6 +51,7 @@ class PackageDocument:
     spine: Sequence[Item | None]  # in reading order; None where the itemref has no document
     page_lists: Sequence[Item]  # files that may hold a page list, the first choice first
     from_standard_ebooks: bool
+    warnings: Sequence[str] = ()
 
 
 def package_document(package: Element) -> PackageDocument:
@@ -59,12 +63,18 @@ def package_document(package: Element) -> PackageDocument:
     named = [manifest.get(spine.get(name, "")) for name in ("toc", "page-map")] if spine is not None else []
     page_lists += [item for item in named if item is not None]
     page_lists += [item for item in manifest.values() if item.media_type == _NCX and item not in page_lists]
+    documents = [_document(manifest, reference.get("idref", "")) for reference in references]
+    warnings = []
+    if spine is not None and not references:
+        documents = [item for item in manifest.values() if is_document(item)]
+        warnings = ["The spine is empty; the documents were read in the order of the manifest."]
     texts = " ".join(_text(element) for element in _descendants(package, "identifier", "publisher"))
     return PackageDocument(
         _metadata(package),
-        [_document(manifest, reference.get("idref", "")) for reference in references],
+        documents,
         page_lists,
         "standardebooks.org/" in texts,
+        warnings,
     )
 
 
@@ -85,8 +95,13 @@ def _document(manifest: Mapping[str, Item], name: str) -> Item | None:
 
 
 def is_document(item: Item) -> bool:
-    """Whether the item is of markup that holds text, not a picture."""
+    """Whether the item is said to be markup that holds text."""
     return item.media_type in _DOCUMENTS
+
+
+def may_be_document(item: Item) -> bool:
+    """Whether the item may be markup whatever it is said to be, as it is no picture."""
+    return not item.media_type.startswith(_NO_TEXT)
 
 
 def _metadata(package: Element) -> Metadata:

@@ -21,7 +21,7 @@ FileReader = Callable[[Source], Extraction]
 """Reads one file of a package; raises UnsupportedFormat for one in no format of a book or page."""
 
 BESIDE = re.compile(
-    r".*\.(tiff?|jpe?g|jp2|j2k|jpx|png|gif|bmp|webp|svg|md5|sha\d*|ya?ml|json|csv|tsv|css|js|[ot]tf|db|ini|log|md)"
+    r".*\.(tiff?|jpe?g|jp2|j2k|jpx|png|gif|bmp|webp|svg|md5|sha\d*|ya?ml|json|csv|tsv|css|js|opf|[ot]tf|db|ini|log|md)"
     r"|(.*/)?(read[_-]?me|licen[cs]e|copying|notice|metadata|checksums?|bagit|bag-info|(tag)?manifest(-\w+)?)(\.\w+)?",
     re.IGNORECASE,
 )

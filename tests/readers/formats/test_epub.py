@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from app.core.errors import BrokenFile, EncryptedFile, NoText, UnusableFile
+from app.core.errors import BrokenFile, EncryptedFile, NoText, SeveralBooks, UnusableFile
 from app.readers.extraction import Extraction
 from app.readers.recognition import read_book
 from app.readers.source import Source
@@ -240,3 +240,111 @@ def test_a_package_document_is_found_without_container() -> None:
         archive.writestr("book/content.opf", opf("a.xhtml"))
         archive.writestr("book/a.xhtml", CHAPTER.format("found"))
     assert text(read_book(Source.of_bytes(data.getvalue(), "book.epub"))) == ["found"]
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        (opf("a.xhtml", metadata="<dc:title>Salt & Road</dc:title>"), "Salt & Road"),
+        (opf("a.xhtml", metadata="<dc:title>Salt&nbsp;Road</dc:title>"), "Salt Road"),
+        (opf("a.xhtml", metadata="<dc:title>Sa\x0blt</dc:title>"), "Salt"),
+        (opf("a.xhtml", metadata='<dc:title>Salt</dc:title><calibre:x y="z"/>'), "Salt"),
+        (opf("a.xhtml", metadata="<dc:title>Salt</dc:title>").replace(" xmlns:dc=", " xmlns:ab="), "Salt"),
+        ('\n <?xml version="1.0"?>' + opf("a.xhtml", metadata="<dc:title>Salt</dc:title>"), "Salt"),
+        (
+            b'<?xml version="1.0" encoding="utf-8"?>'
+            + opf("a.xhtml", metadata="<dc:title>Die alte M\u00fchle</dc:title>").encode("cp1252"),
+            "Die alte M\u00fchle",
+        ),
+        (opf("a.xhtml", metadata="<dc:title>Salt</dc:title><p><b></p>"), "Salt"),
+        (opf("a.xhtml", metadata="<dc:title>Salt</dc:title>").removesuffix("</package>"), "Salt"),
+    ],
+)
+def test_a_package_document_that_is_not_well_formed_is_mended(written: str | bytes, title: str) -> None:
+    book = read({"OPS/book.opf": written, "OPS/a.xhtml": CHAPTER.format("here")})
+    assert (text(book), book.metadata.title) == (["here"], title)
+    [warning] = book.warnings
+    assert warning.startswith("OPS/book.opf is not well-formed XML")
+
+
+def test_container_page_list_and_list_of_protected_files_are_mended() -> None:
+    navigation = '<html><nav epub:type="page-list"><a href="a.xhtml#p">1 & 2</a></nav></html>'
+    files = {
+        "META-INF/container.xml": "\n<?xml version='1.0'?>" + CONTAINER.format("OPS/b&.opf"),
+        "META-INF/encryption.xml": '<e><enc:CipherReference URI="OPS/b.xhtml"/> & </e>',
+        "OPS/b&.opf": opf("a.xhtml", items='<item id="n" href="n.xhtml" properties="nav"/>'),
+        "OPS/a.xhtml": CHAPTER.format('one <b id="p">two</b>'),
+        "OPS/n.xhtml": navigation,
+    }
+    book = read(files)
+    assert (text(book), list(book.labels)) == (["one", "two"], [None, "1 & 2"])
+    assert len(book.warnings) == 2
+    with pytest.raises(EncryptedFile):
+        read({**files, "OPS/b&.opf": opf("b.xhtml"), "OPS/b.xhtml": b"\0\1"})
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/xml", "", "text/plain", "application/octet-stream", "application/xhtml"]
+)
+def test_a_document_of_another_type_is_known_by_its_content(kind: str) -> None:
+    package = opf("a.xhtml", "b.xhtml", "c.xhtml").replace("application/xhtml+xml", kind)
+    files: dict[str, str | bytes] = {"OPS/a.xhtml": CHAPTER.format("one"), "OPS/b.xhtml": b"%PDF-1.4"}
+    book = read({"OPS/book.opf": package, **files})
+    assert text(book) == ["one"]
+    assert list(book.warnings) == ["1 documents of the spine are missing: c.xhtml."]
+
+
+def test_an_empty_spine_leaves_the_order_to_the_manifest() -> None:
+    package = opf("b.xhtml", "a.xhtml").replace('<itemref idref="i0"/><itemref idref="i1"/>', "")
+    book = read(
+        {"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("two"), "OPS/b.xhtml": CHAPTER.format("one")}
+    )
+    assert text(book) == ["one two"]
+    assert "spine is empty" in book.warnings[0]
+
+
+def zipped(files: dict[str, str | bytes]) -> Source:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return Source.of_bytes(data.getvalue(), "folder.zip")
+
+
+def test_an_epub_may_be_packed_with_its_folder() -> None:
+    files: dict[str, str | bytes] = {
+        "my/road.epub/META-INF/container.xml": CONTAINER.format("OPS/book.opf"),
+        "my/road.epub/OPS/old.opf": opf("no.xhtml"),
+        "my/road.epub/OPS/book.opf": opf("a.xhtml"),
+        "my/road.epub/OPS/a.xhtml": CHAPTER.format("here"),
+    }
+    assert text(read_book(zipped(files))) == ["here"]
+    protected = '<e><CipherReference URI="OPS/a.xhtml"/></e>'
+    for listing in ("my/road.epub/META-INF/encryption.xml", "my/road.epub/meta-inf/encryption.xml"):
+        with pytest.raises(EncryptedFile):
+            read_book(zipped({**files, listing: protected, "my/road.epub/OPS/a.xhtml": b"\0\1"}))
+    del files["my/road.epub/META-INF/container.xml"], files["my/road.epub/OPS/old.opf"]
+    with pytest.raises(EncryptedFile):
+        read_book(zipped({**files, "my/road.epub/META-INF/encryption.xml": protected}))
+    with pytest.raises(SeveralBooks):
+        read_book(zipped({"a/META-INF/container.xml": "<c/>", "b/META-INF/container.xml": "<c/>"}))
+
+
+@pytest.mark.parametrize("name", ["a road.epub", "a road.txt", "a road.html"])
+def test_an_opf_without_spine_describes_the_book_beside_it(name: str) -> None:
+    whole = zipped(
+        {
+            "META-INF/container.xml": CONTAINER.format("book.opf"),
+            "book.opf": opf("a.xhtml", metadata="<dc:title>old</dc:title><dc:language>en</dc:language>"),
+            "a.xhtml": CHAPTER.format("The road goes on."),
+        }
+    ).read()
+    content = {"epub": whole, "html": CHAPTER.format("The road goes on.")}.get(name[7:], "The road goes on.")
+    metadata = "<dc:title>Road & Salt</dc:title><dc:creator>A. Field</dc:creator>"
+    described = opf(metadata=metadata).replace('<spine toc="ncx" page-map="map"></spine>', "")
+    book = read_book(
+        zipped({"x/metadata.opf": described, "x/cover.jpg": b"\xff\xd8\xff", f"x/{name}": content})
+    )
+    assert text(book) == ["The road goes on."]
+    assert (book.metadata.title, book.metadata.authors) == ("Road & Salt", ("A. Field",))
+    assert len(book.warnings) == 1
