@@ -34,6 +34,13 @@ _FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
 _MOST_NOT_READ, _FEWEST_NOT_READ = 0.005, 10
 """The share of characters from which on it is told that they were not read, and their least number."""
 
+_FURNITURE = frozenset((
+    "header", "footer", "pagenumber", "signaturemark", "catchword",  # PAGE
+    "runningtitlezone", "numberingzone", "quiremarkszone",  # SegmOnto
+))  # fmt: skip
+_ORNAMENTS = " \t\n.,:;*|~'\"_-\u2013\u2014\u00b7\u2022"
+_LABEL = re.compile(r"[\[(]?(?:\d{1,5}|[ivx]|[ivxlcdm]{2,10})(?: ?[a-z]|\*)?[\])]?", re.IGNORECASE)
+
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 _LANGUAGE_CODES = {
     "chinese": "zh",
@@ -184,6 +191,27 @@ def with_doubts(extraction: Extraction) -> Extraction:
             "whose letters are not named. Other copies of the book may not be found."
         )
     return replace(extraction, warnings=[*extraction.warnings, *doubts]) if doubts else extraction
+
+
+def plain_kind(kind: str) -> str:
+    """The kind of a part of a page as formats name it, in small letters alone: "pagenumber"."""
+    return "".join(filter(str.isalpha, kind.casefold()))
+
+
+def is_furniture(kind: str | None) -> bool:
+    """Whether a part of a page of this kind is page furniture, by the words of PAGE and SegmOnto."""
+    return plain_kind(kind or "") in _FURNITURE
+
+
+def printed_label(text: str) -> str | None:
+    """The page label that one line of page furniture is, without ornaments; None where none or several are.
+
+    >>> printed_label("EMMA\\n— 17 —"), printed_label("[xii]"), printed_label("EMMA 3")
+    ('17', '[xii]', None)
+    """
+    lines = {line.strip(_ORNAMENTS) for line in text.split("\n")}
+    labels = list(filter(_LABEL.fullmatch, lines))
+    return labels[0] if len(labels) == 1 else None
 
 
 def _plain(label: str | None) -> str | None:

@@ -102,3 +102,9 @@ def test_a_file_that_is_cut_off_is_refused(form: str) -> None:
     for end in (whole.rindex("</"), whole.index("third")):
         with pytest.raises(BrokenFile, match="not well-formed"):
             read(whole[:end])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_with_a_hole_is_refused(form: str) -> None:
+    with pytest.raises(BrokenFile, match="not well-formed"):
+        read(file_of(form, "first", "se" + "\0" * 1_000 + "cond", "third " * 100))

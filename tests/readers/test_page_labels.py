@@ -110,6 +110,15 @@ def test_a_mets_labels_the_pages_of_its_physical_structure() -> None:
     )
 
 
+def test_a_mets_may_have_the_numbers_of_its_leaves_in_label_alone() -> None:
+    files = {f"{number:08}.xml": alto().encode() for number in (1, 2, 3)}
+    for said, labels in ((["1r", "1v", "FRONT_COVER"], ("1r", "1v", None)), (["Title", "Text", "End"], ())):
+        document = mets(list(said)).replace("ORDERLABEL", "LABEL")
+        assert read(zipped({**files, "mets.xml": document.encode()})).labels == labels
+    both = mets(["1r", "1v", "2r"]).replace("ORDERLABEL", "LABEL").replace('LABEL="2r"', 'ORDERLABEL="5"')
+    assert read(zipped({**files, "mets.xml": both.encode()})).labels == (None, None, "5")
+
+
 def test_pages_that_were_not_sent_take_their_labels_along() -> None:
     files = {f"{n:08}.xml": alto().encode() for n in (1, 3)}
     assert read(zipped({**files, "mets.xml": mets(["1", "2", "3"]).encode()})).labels == ("1", "3")

@@ -48,6 +48,9 @@ CAPITALS = 1
 APART = {"hocr/broken-entities.html"}
 """Rows whose last words have two halves of a word that a soft hyphen joins."""
 
+HEADED = {"page/simple.xml": 3}
+"""Words more in front, of a heading whose text stands in its region alone, which the rows leave out."""
+
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
@@ -106,7 +109,7 @@ def test_the_file_is_read_or_refused_as_expected(path: str) -> None:
         first = words_of(row["first_words"])
         place = position(words, first)
         assert place is not None, words[:30]
-        assert place <= int(row["before"] or 0) + CAPITALS, words[:30]
+        assert place <= int(row["before"] or 0) + HEADED.get(path, CAPITALS), words[:30]
     if row["last_words"] and path not in APART:
         last = words_of(row["last_words"])
         place = position(words[::-1], last[::-1])

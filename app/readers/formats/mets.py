@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat, UnusableFile
 from app.core.model import Metadata
-from app.readers.extraction import Extraction, clean, description, identifier
+from app.readers.extraction import Extraction, clean, description, identifier, printed_label
 from app.readers.formats import pages
 from app.readers.formats.pages import FileReader, PageFile
 from app.readers.package import Package
@@ -45,6 +45,7 @@ class Page:
 
     files: Mapping[int, Source | None]  # by file group, counted as they come; None: not in the package
     label: str | None
+    said: str | None = None  # a label in LABEL, which counts where no page has one of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +194,8 @@ def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
     maps = sorted(mets.iter("{*}structMap"), key=lambda one: one.get("TYPE", "").lower() != "physical")
     ordered = [list(_pages(one, files)) for one in maps]
     first = next((found for found in ordered if any(any(page.files.values()) for page in found)), [])
+    if not any(page.label for page in first):
+        first = [replace(page, label=page.said) for page in first]
     return MetsDocument(source.name, mets.get("OBJID"), first, _metadata(mets), warnings)
 
 
@@ -214,7 +217,8 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
             continue  # one file may hold several pages
         seen |= texts
         label = div.get("ORDERLABEL", "").strip()
-        yield Page(named, None if label.casefold() in _NO_LABEL else label or None)
+        said = printed_label(div.get("LABEL", ""))
+        yield Page(named, None if label.casefold() in _NO_LABEL else label or None, said)
 
 
 def _divisions(parent: Element) -> Iterator[Element]:

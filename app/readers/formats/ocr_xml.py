@@ -2,10 +2,12 @@
 
 import math
 import re
-from collections.abc import Container, Iterator
+from collections import defaultdict, deque
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import chain
 
 from app.core.book_rules import known_labels
-from app.readers.extraction import Extraction
+from app.readers.extraction import Extraction, is_furniture, plain_kind, printed_label
 from app.readers.source import Source
 from app.readers.syntax.xml import Element, elements, local_name
 
@@ -15,6 +17,17 @@ ABBYY_ROOTS = ("document", "page")
 _ABBYY_SIGN = re.compile(
     rb"abbyy|FineReader|\bblockType\s*=|<(?:\w+:)?charParams\b|\boriginalCoords\s*=", re.IGNORECASE
 )
+
+_ALTO_BLOCKS = ("{*}TextBlock", "{*}ComposedBlock", "{*}Illustration", "{*}GraphicalElement")
+_ALTO_MARGINS = ("TopMargin", "BottomMargin")
+_FOOT_LINES = 3
+"""Lines at the foot of a page of which some may be page furniture."""
+
+_HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
+
+_ORDER = re.compile(r"readingOrder\s*\{\s*index:\s*(\d{1,9})")
+_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")
+"""What Transkribus writes in `custom`."""
 
 _DJVU_SEPARATORS = {"PAGECOLUMN": "\n", "REGION": "\n", "PARAGRAPH": "\n", "LINE": "\n", "WORD": " "}
 _DJVU_WITHOUT_BLANKS = {"WORD", "CHARACTER"}
@@ -63,36 +76,117 @@ def _abbyy_character(element: Element) -> str:
 def read_alto(source: Source) -> Extraction:
     """The pages of ALTO, versions 1 to 4, with any namespace or none; raises BrokenFile.
 
-    A word that is divided at a line's end stands in `SUBS_CONTENT` of its first part (ALTO schema, String).
+    Blocks come as ReadingOrder (4.3) or IDNEXT says, else as they stand. What stands in the margins at the
+    head and the foot, or in blocks and lines that tags name so, is page furniture.
     """
     pages, labels = [], []
     repairs: list[str] = []
-    for page in elements(source, "Page", repairs=repairs):
-        pages.append("\n".join(map(_alto_line, page.iter("{*}TextLine"))))
-        labels.append(page.get("PRINTED_IMG_NR"))
+    tags: set[str] = set()
+    order: list[str] = []
+    for element in elements(source, "Page", "ReadingOrder", "Tags", repairs=repairs):
+        name = local_name(element)
+        if name == "Tags":
+            tags.update(tag.get("ID", "") for tag in element if is_furniture(tag.get("LABEL")))
+        elif name == "ReadingOrder":
+            order += [name for part in element.iter("*") for name in part.get("REF", "").split()]
+        else:
+            lines, furniture = _alto_lines(element, order or _chained(element), tags)
+            text, apart = _alto_text(lines), _alto_text(furniture)
+            pages.append(text or apart)
+            labels.append(element.get("PRINTED_IMG_NR") or printed_label(apart))
     return Extraction(
         "alto", pages, paginated=True, printed_lines=True, labels=known_labels(labels), warnings=repairs
     )
 
 
-def _alto_line(line: Element) -> str:
-    words = []
-    ends_divided = False
-    for part in line:
-        if local_name(part) == "HYP":
-            ends_divided = True
-        if local_name(part) != "String":
+def _chained(page: Element) -> list[str]:
+    """The ids of the blocks of a page, each followed by the one that its IDNEXT names; none without any."""
+    following = {block.get("ID", ""): block.get("IDNEXT", "") for block in page.iter(*_ALTO_BLOCKS)}
+    targets = set(following.values())
+    order: dict[str, None] = {}
+    for name in [*(name for name in following if name not in targets), *following]:
+        while targets != {""} and name in following and name not in order:
+            order[name] = None
+            name = following[name]
+    return list(order)
+
+
+def _alto_lines(
+    page: Element, order: Iterable[str], tags: Container[str]
+) -> tuple[list[Element], list[Element]]:
+    """The lines of a page in order, and those of its furniture; what the order does not name comes last."""
+    named: dict[str, list[Element]] = {name: [] for name in order}
+    rest: list[Element] = []
+    furniture: list[Element] = []
+    for line in page.iter("{*}TextLine"):
+        around = [line, *line.iterancestors()]
+        if any(
+            local_name(part) in _ALTO_MARGINS or any(tag in tags for tag in part.get("TAGREFS", "").split())
+            for part in around
+        ):
+            furniture.append(line)
+        else:
+            name = next((name for part in around if (name := part.get("ID", "")) in named), "")
+            named.get(name, rest).append(line)
+    return [*chain(*named.values()), *rest], furniture
+
+
+def _alto_text(lines: Iterable[Element]) -> str:
+    """The text of lines; a word that is divided stands whole where its first half does.
+
+    It stands in SUBS_CONTENT of both halves (ALTO schema, String). A half without the other one stays as it
+    is printed; but of a first half whose page goes on all is read. The normal form joins what keeps its
+    hyphen.
+    """
+    rows = [[part for part in line if local_name(part) in {"String", "HYP"}] for line in lines]
+    strings = [
+        (part, number) for number, row in enumerate(rows) for part in row if local_name(part) == "String"
+    ]
+    wholes = _alto_wholes(strings, len(rows) - _FOOT_LINES)
+    words: list[list[str]] = [[] for _ in rows]
+    divided: dict[int, int] = {}  # by line the words up to a first half
+    for (string, number), whole in zip(strings, wholes, strict=True):
+        if whole != "":
+            words[number].append(string.get("CONTENT", "") if whole is None else whole)
+            if whole is not None:
+                divided[number] = len(words[number])
+    for number, row in enumerate(rows):
+        end = divided.get(number)
+        if end is not None:
+            if not any(sum(map(str.isalnum, word)) > 1 for word in words[number][end:]):
+                del words[number][end:]  # the hyphen, and what stands between columns
+        elif row and local_name(row[-1]) == "HYP" and not (words[number] or [""])[-1].endswith(_HYPHENS):
+            words[number][-1:] = [f"{word}-" for word in words[number][-1:] or [""]]
+    return "\n".join(map(" ".join, words))
+
+
+def _alto_wholes(strings: Sequence[tuple[Element, int]], foot: int) -> list[str | None]:
+    """For each String, with the number of its line: None for its own content, "" where the first half had it.
+
+    From the line `foot` on a first half without its second stays one, as that may begin the next page.
+    """
+    seconds = defaultdict[str, deque[int]](deque)
+    for position, (string, _) in enumerate(strings):
+        if string.get("SUBS_TYPE") == "HypPart2":
+            seconds[string.get("SUBS_CONTENT", "")].append(position)
+    wholes: list[str | None] = [None] * len(strings)
+    for position, (string, line) in enumerate(strings):
+        content, whole = string.get("CONTENT", ""), string.get("SUBS_CONTENT")
+        if not whole or string.get("SUBS_TYPE") != "HypPart1" or wholes[position] == "":
             continue
-        ends_divided = False
-        whole, role = part.get("SUBS_CONTENT"), part.get("SUBS_TYPE")
-        if whole and role == "HypPart2":
-            continue
-        if whole and role == "HypPart1":
-            words.append(whole)
-            break  # what may follow is the hyphen
-        words.append(part.get("CONTENT", ""))
-    # A word divided without SUBS_CONTENT keeps its hyphen, by which the normal form joins it.
-    return " ".join(words) + ("-" if ends_divided else "")
+        later = seconds[whole]
+        while later and later[0] < position:
+            later.popleft()
+        after = position + 1 if position + 1 < len(strings) else None
+        bare = content.rstrip("".join(_HYPHENS)).casefold()
+        if later:
+            wholes[later.popleft()] = ""
+        elif after and bare + strings[after][0].get("CONTENT", "").casefold() == whole.casefold():
+            wholes[after] = ""
+        elif line >= foot:
+            whole = content if content.endswith(_HYPHENS) else f"{content}-"
+        wholes[position] = whole
+    return wholes
 
 
 def read_djvu(source: Source) -> Extraction:
@@ -122,20 +216,48 @@ def read_page(source: Source) -> Extraction:
     Regions come in the reading order where there is one, else as they stand (PAGE schema, ReadingOrder).
     """
     repairs: list[str] = []
-    pages = [_page_of_regions(page) for page in elements(source, "Page", repairs=repairs)]
-    return Extraction("page", pages, paginated=True, printed_lines=True, warnings=repairs)
+    found = [_page_of_regions(page) for page in elements(source, "Page", repairs=repairs)]
+    return Extraction(
+        "page",
+        [text for text, _ in found],
+        paginated=True,
+        printed_lines=True,
+        labels=known_labels([label for _, label in found]),
+        warnings=repairs,
+    )
 
 
-def _page_of_regions(page: Element) -> str:
+def _page_of_regions(page: Element) -> tuple[str, str | None]:
+    """The text of a page without its furniture, and the number that a region of its own has."""
     regions = [part for part in page.iter() if _is_region(part)]
     by_id = {region.get("id"): region for region in reversed(regions)}
     names = [name for order in page.iterchildren("{*}ReadingOrder") for name in _names(order)]
     apart = dict.fromkeys(by_id[name] for name in names if name in by_id)
-    order = [*apart, *(part for part in page if _is_region(part) and part not in apart)]
-    texts = [_region(region, apart) for region in order]
-    if not any(text.strip() for text in texts):  # lines without text beside regions with text
-        texts = [_main_text(region) for region in order]
-    return "\n".join(text for text in texts if text)
+    order = [*apart, *_in_order(part for part in page if _is_region(part) and part not in apart)]
+    texts = [(_region(region, apart), _furniture_of(region)) for region in order]
+    body: list[str] = []
+    for text, furniture in texts:
+        # Some engines call headings within a page `header`, too.
+        if text and (furniture is None or (furniture == "header" and body)):
+            body.append(text)
+    label = printed_label("\n".join(text for text, furniture in texts if furniture == "pagenumber"))
+    return "\n".join(body if any(map(str.strip, body)) else (text for text, _ in texts if text)), label
+
+
+def _furniture_of(region: Element) -> str | None:
+    """The kind of page furniture that a region is, by its type or as Transkribus writes it."""
+    kind = region.get("type") or "".join(_STRUCTURE.findall(region.get("custom", ""))[:1])
+    return plain_kind(kind) if is_furniture(kind) else None
+
+
+def _in_order(parts: Iterable[Element]) -> list[Element]:
+    """The parts by the index that each has, in `index` or as Transkribus writes it; else as they stand."""
+    found = list(parts)
+    stated = [part.get("index") or "".join(_ORDER.findall(part.get("custom", ""))[:1]) for part in found]
+    if not all(stated):
+        return found
+    order = sorted(range(len(found)), key=lambda position: _number(stated[position]))
+    return [found[position] for position in order]
 
 
 def _names(group: Element) -> Iterator[str]:
@@ -147,14 +269,14 @@ def _names(group: Element) -> Iterator[str]:
 
 
 def _region(region: Element, apart: Container[Element]) -> str:
-    """The text of a region, without those in it that stand apart in the reading order."""
-    lines = list(region.iterchildren("{*}TextLine"))
-    inner = [part for part in region if _is_region(part)]
-    if not lines and not inner:
-        return _main_text(region)
-    texts = [_text_line(line) for line in lines]
-    texts += [_region(part, apart) for part in sorted(inner, key=_cell) if part not in apart]
-    return "\n".join(texts)
+    """The text of a region, without those in it that stand apart in the reading order.
+
+    Its own text counts where neither lines nor regions in it have one.
+    """
+    texts = [_text_line(line) for line in _in_order(region.iterchildren("{*}TextLine"))]
+    inner = sorted(filter(_is_region, region), key=_cell)
+    texts += [_region(part, apart) for part in inner if part not in apart and not _furniture_of(part)]
+    return "\n".join(texts) if any(map(str.strip, texts)) else _main_text(region)
 
 
 def _cell(part: Element) -> tuple[float, float]:
@@ -174,15 +296,18 @@ def _word(word: Element) -> str:
 
 
 def _main_text(part: Element) -> str:
-    """Of several readings the one with the lowest index, else that of the highest confidence."""
-    readings = list(part.iterchildren("{*}TextEquiv"))
-    if not readings:
-        return ""
-    best = min(
-        readings, key=lambda reading: (_number(reading.get("index")), -_number(reading.get("conf"), 0))
-    )
-    text = best.findtext("{*}Unicode")
-    return (text if text is not None else best.findtext("{*}PlainText") or "").strip()
+    """Of the readings with a text the one with the lowest index, else that of the highest confidence."""
+    readings = [(_reading(reading), reading) for reading in part.iterchildren("{*}TextEquiv")]
+    return min(
+        (found for found in readings if found[0]),
+        key=lambda found: (_number(found[1].get("index")), -_number(found[1].get("conf"), 0)),
+        default=("", part),
+    )[0]
+
+
+def _reading(reading: Element) -> str:
+    text = reading.findtext("{*}Unicode")
+    return (text if text is not None else reading.findtext("{*}PlainText") or "").strip()
 
 
 def _is_region(part: Element) -> bool:

@@ -22,6 +22,9 @@ _PART = 1 << 10
 
 _BEFORE_ROOT = re.compile(r"\A[^<]*(?:<\?xml\b[^>]*>)?")
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MOST_FORBIDDEN, _LONGEST_BEFORE_ROOT = 0.01, 200
+"""The share of characters that may be left out, besides a declaration of so many characters."""
+
 _REFERENCE = re.compile(
     r"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"  # is kept as it is
     r"|&(?:#(?:([0-9]{1,7})|[xX]([0-9a-fA-F]{1,6}));|([A-Za-z][\w.-]{0,30};))?"
@@ -158,12 +161,14 @@ def _parser(*, recover: bool) -> etree.XMLParser:
 def mended(source: Source) -> str:
     """The text of an XML file from its document's element or DOCTYPE on, well-formed but for its tags.
 
-    It is empty where the file is no text, or is longer than a text that is held in memory may be.
+    It is empty where the file is no text or has a hole, and where it is too long to be held in memory.
     """
     found = decoded_markup(source) if source.size <= MOST_TEXT_BYTES else None
     if found is None:
         return ""
     text = _FORBIDDEN.sub("", _BEFORE_ROOT.sub("", found.text, count=1))
+    if len(found.text) - len(text) > _MOST_FORBIDDEN * len(text) + _LONGEST_BEFORE_ROOT:
+        return ""
     declared = {f"{name};" for name in _ENTITY.findall(text)}.union(_PREDEFINED)
 
     def reference(found: re.Match[str]) -> str:

@@ -87,6 +87,10 @@ def test_cells_of_a_table_come_row_by_row() -> None:
         (equiv("one") + equiv("two"), "one"),
         (equiv("one", 'index="x" conf="nan"') + equiv("two", 'conf=""'), "one"),
         ("<TextEquiv><PlainText>plain</PlainText></TextEquiv>", "plain"),
+        (equiv("") + equiv("filled"), "filled"),
+        (equiv(" ", 'index="0"') + equiv("filled", 'index="1"'), "filled"),
+        (equiv("", 'conf="0.9"') + equiv("filled", 'conf="0.2"'), "filled"),
+        ("<TextEquiv/>" + equiv("filled"), "filled"),
     ],
 )
 def test_one_of_several_readings_counts(readings: str, best: str) -> None:
@@ -107,8 +111,72 @@ def test_the_text_of_a_region_is_read_only_where_it_has_no_lines() -> None:
     assert read(both + alone).pages[0] == "line\nregion alone"
 
 
-def test_regions_are_read_where_no_line_of_the_page_has_text() -> None:
-    assert read(f"<TextRegion><TextLine/>{equiv('region')}</TextRegion>").pages[0] == "region"
+def test_a_region_is_read_where_none_of_its_lines_has_text() -> None:
+    alone = f"<TextRegion><TextLine/>{equiv('region')}</TextRegion>"
+    assert read(alone).pages[0] == "region"
+    assert read(alone + region("r", "line")).pages[0] == "region\nline"
+    words_alone = f"<TextRegion><TextLine><Word>{equiv('')}</Word></TextLine>{equiv('region')}</TextRegion>"
+    assert read(region("r", "line") + words_alone).pages[0] == "line\nregion"
+    table = f"<TableRegion>{equiv('whole')}<TextRegion><TextLine/></TextRegion></TableRegion>"
+    assert read(region("r", "line") + table).pages[0] == "line\nwhole"
+
+
+def in_order(*indices: str, what: str = 'custom="readingOrder {{index:{};}} structure {{type:p;}}"') -> str:
+    return "".join(
+        f"<TextLine {what.format(index)}>{equiv(str(place))}</TextLine>"
+        for place, index in enumerate(indices)
+    )
+
+
+@pytest.mark.parametrize("what", ['custom="readingOrder {{index:{};}} textStyle {{}}"', 'index="{}"'])
+def test_lines_come_in_the_order_that_is_stated_for_all(what: str) -> None:
+    for indices, text in (("2", "10", "1"), "2\n0\n1"), (("1", "0"), "1\n0"), (("1", "1", "0"), "2\n0\n1"):
+        assert read(f"<TextRegion>{in_order(*indices, what=what)}</TextRegion>").pages[0] == text
+    some = f"<TextRegion>{in_order('1', what=what)}{line('last')}{in_order('0', what=what)}</TextRegion>"
+    assert read(some).pages[0] == "0\nlast\n0"
+
+
+def test_regions_come_in_the_order_of_transkribus_where_no_other_is_stated() -> None:
+    regions = [
+        f'<TextRegion id="{name}" custom="readingOrder {{index:{index};}}">{line(name)}</TextRegion>'
+        for name, index in (("b", 1), ("a", 0))
+    ]
+    assert read("".join(regions)).pages[0] == "a\nb"
+    order = '<ReadingOrder><OrderedGroup><RegionRef regionRef="b"/></OrderedGroup></ReadingOrder>'
+    assert read(order + "".join(regions)).pages[0] == "b\na"
+
+
+@pytest.mark.parametrize("written", ['type="{}"', 'custom="structure {{type:{};}}"'])
+@pytest.mark.parametrize("kind", ["header", "footer", "page-number", "signature-mark", "catch-word"])
+def test_page_furniture_that_is_marked_is_left_out(written: str, kind: str) -> None:
+    marked = f"<TextRegion {written.format(kind)}>{line('Of Boats')}</TextRegion>"
+    assert read(marked + region("r", "text")).pages[0] == "text"
+    assert read(f'<TextRegion id="o">{marked}{line("text")}</TextRegion>').pages[0] == "text"
+    assert read(marked).pages[0] == "Of Boats"  # where a page has nothing else
+    kept = marked.replace(kind, "paragraph")
+    assert read(kept + region("r", "text")).pages[0] == "Of Boats\ntext"
+
+
+def test_a_heading_within_a_page_stays_though_it_is_called_header() -> None:
+    heading = f'<TextRegion type="header">{line("Of Mills")}</TextRegion>'
+    assert read(region("r", "text") + heading + region("s", "more")).pages[0] == "text\nOf Mills\nmore"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "labels"),
+    [
+        (["\u2014 17 \u2014"], ["17"]),
+        (["[xii]"], ["[xii]"]),
+        (["12 b."], ["12 b"]),
+        (["17", "17"], ["17"]),
+        (["17", "18"], []),
+        (["\u00a7\u00a7"], []),
+        (["EMMA"], []),
+    ],
+)
+def test_a_region_with_the_page_number_gives_the_label(numbers: list[str], labels: list[str]) -> None:
+    regions = [f'<TextRegion type="page-number">{line(number)}</TextRegion>' for number in numbers]
+    assert list(read("".join(regions) + region("r", "text")).labels) == labels
 
 
 def test_a_page_without_regions_is_blank() -> None:
