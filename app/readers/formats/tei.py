@@ -2,7 +2,8 @@
 
 Notes are read where they stand, as plain texts of the same files have them: at the ends of pages they move
 fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What an editor chose (`reg`,
-`corr`, `expan`) stands for what is printed. Running heads (`fw`) stay where lines are those of the print.
+`corr`, `expan`) stands for what is printed. Page furniture (`fw`) is left out. A file without a `text` is
+read from `sourceDoc`, whose surfaces are pages.
 """
 
 import re
@@ -16,8 +17,17 @@ from lxml import etree
 from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
-from app.readers.extraction import Extraction, clean, description, identifier
+from app.readers.extraction import (
+    Extraction,
+    clean,
+    description,
+    identifier,
+    is_furniture,
+    plain_kind,
+    printed_label,
+)
 from app.readers.source import Source
+from app.readers.syntax.tags import NOTE_NUMBER
 from app.readers.syntax.xml import MENDED, Element, broken_named, local_name, mended
 
 NAME = "tei"
@@ -41,11 +51,19 @@ _DIVISION = re.compile(rf"[{_OTHER_HYPHENS}](?= *[{_LINE}{_PAGE}])")
 
 _BLOCKS = frozenset((
     "ab", "argument", "body", "byline", "castitem", "cb", "cell", "closer", "dateline", "div", "div0",
+    "address", "addrline", "castgroup", "entry", "epilogue", "line", "listbibl", "listperson", "performance",
+    "prologue", "roledesc", "sense", "set", "zone",
     "div1", "div2", "div3", "div4", "div5", "div6", "div7", "docimprint", "doctitle", "epigraph", "figure",
     "floatingtext", "front", "back", "fw", "group", "head", "imprimatur", "item", "l", "label", "lg", "list",
     "opener", "p", "postscript", "row", "salute", "signed", "sp", "speaker", "stage", "table", "text",
     "titlepage", "titlepart", "trailer", "u",
 ))  # fmt: skip
+_APART = _BLOCKS | frozenset((
+    "addname", "bibl", "biblstruct", "cit", "date", "docauthor", "docdate", "docedition", "forename",
+    "publisher", "pubplace", "q", "quote", "rolename", "s", "said", "surname",
+))  # fmt: skip
+"""Elements of which two side by side, without a blank, are no word."""
+
 _LEFT_OUT = frozenset((
     "binaryobject", "del", "desc", "figdesc", "fs", "graphic", "index", "interp", "interpgrp",
     "linkgrp", "rt", "spangrp",
@@ -71,6 +89,7 @@ def read(source: Source) -> Extraction:
     header = etree.Element("teiHeader")
     language: str | None = None
     text: Element | None = None
+    transcriptions: list[Element] = []
     for element in _outermost(_tree(source, repairs)):
         name = _name(element)
         if text is None or name == "text":
@@ -81,10 +100,15 @@ def read(source: Source) -> Extraction:
             if text is not None:
                 raise SeveralBooks("The TEI file holds several books. Send them one by one, or in bulk.")
             text = element
-    if text is None:
+        elif name == "sourcedoc":
+            transcriptions.append(element)
+    if text is not None and not (transcriptions and not any(map(str.strip, map(str, text.itertext())))):
+        transcriptions = [text]
+    if text is None and not transcriptions:
         raise NoText(f"{source.name} is a TEI file without a text. Send the file that holds the text.")
     found = _Text()
-    found.read(text)
+    for part in transcriptions:
+        found.read(part)
     return replace(found.extraction(_metadata(header, language)), warnings=repairs)
 
 
@@ -125,7 +149,7 @@ def _parsed(data: bytes, name: str) -> Element:
 def _outermost(element: Element) -> Iterator[Element]:
     """The elements in the order of the document, but those within headers and texts."""
     yield element
-    if _name(element) not in {"teiheader", "text"}:
+    if _name(element) not in {"teiheader", "text", "sourcedoc"}:
         for child in element:
             yield from _outermost(child)
 
@@ -151,8 +175,10 @@ class _Text:
 
     def read(self, element: Element) -> None:
         name = _name(element)
-        if name in _LEFT_OUT or (name == "fw" and not self._has_printed_lines):
-            # Among printed lines a running head is known as in other formats, where nothing marks it.
+        kind = plain_kind(element.get("type", ""))
+        if name in _LEFT_OUT or name == "fw" or (name == "zone" and is_furniture(kind)):
+            if kind in {"pagenum", "pagenumber"} and self._labels and self._labels[-1] is None:
+                self._labels[-1] = printed_label(_text(element) or "")
             for inner in element.iter("*"):
                 if _name(inner) == "pb":
                     self._start_page(inner)
@@ -168,12 +194,30 @@ class _Text:
             self._start_word(element)
         elif name == "lb":
             self._break_line(element)
+        elif name == "surface":
+            if element.getparent() is None or _name(element.getparent()) != "surface":
+                self._start_page(element)
         elif name == "pb" or (name == "milestone" and element.get("unit") == "page"):
             self._start_page(element)
+        if name == "line":
+            self._line_breaks += 1
+        refers = name == "ref" or (
+            name == "hi" and "sup" in element.get("rend", element.get("rendition", ""))
+        )
+        if refers and (shown := element.text or next((child.text for child in element), "")):
+            refers = NOTE_NUMBER.fullmatch(shown) is not None
+        if refers and self._pieces[-1][-1:].isalnum():
+            self._pieces.append(" ")
         self._add(element.text)
+        before: Element | None = None
         for child in element:
+            if before is not None and not before.tail and {_name(before), _name(child)} <= _APART:
+                self._start_line()
             self.read(child)
             self._add(child.tail)
+            before = child
+        if refers and (element.tail or "")[:1].isalnum():
+            self._pieces.append(" ")
         if name in _BLOCKS:
             self._start_line()
         elif name == "note":

@@ -14,7 +14,7 @@ from app.core.model import Metadata, PageLabels
 from app.readers.gutenberg import without_licence
 from app.readers.source import Source
 from app.readers.syntax.encoding import Decoded, decoded
-from app.readers.syntax.tags import Cfi, Outline, Tag, end_of, tags
+from app.readers.syntax.tags import NOTE_NUMBER, Cfi, Outline, Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
 """Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
@@ -30,6 +30,9 @@ _BLOCKS = frozenset((
     "pagenum", "poem", "prodnote", "sidebar",
 ))  # fmt: skip
 """Elements that begin and end lines; the last row is of DTBook, which EPUB 2 allows."""
+
+_REFERENCES = ("a", "sup")
+"""Elements that may hold the number of a note."""
 
 _LEFT_OUT = frozenset((
     "annotation", "annotation-xml", "audio", "button", "canvas", "noscript", "object", "rp", "rt", "select",
@@ -137,6 +140,7 @@ def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
     """The texts and marks along a row of tags; of the targets, those that are found are taken out."""
     pieces: list[str] = [_Mark(TARGET, _label(targets.pop("") or ""))] if "" in targets else []
     preformatted, number = False, None
+    refers = referred = False  # whether a number may refer to a note, and one has
     for tag in row:
         name = tag.name
         if name in _LEFT_OUT and not (tag.is_end or tag.is_empty):
@@ -167,8 +171,18 @@ def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
             pieces.append(_LINE)
             if name == "pre":
                 preformatted = not tag.is_end
+        if name == "img" and tag.text[:1].isalpha() and len(initial := tag.attributes().get("alt", "")) == 1:
+            pieces.append(initial)  # a picture of the first letter
+        if name in _REFERENCES:
+            refers = not tag.is_end
         if tag.text:
+            if referred and tag.text[0].isalnum():
+                pieces.append(" ")
+            referred = refers and NOTE_NUMBER.fullmatch(tag.text) is not None
+            if referred and pieces and pieces[-1][-1:].isalnum():
+                pieces.append(" ")
             pieces.append(tag.text.replace("\n", _LINE) if preformatted else tag.text)
+            refers = False
     return pieces
 
 

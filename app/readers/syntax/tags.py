@@ -21,6 +21,9 @@ VOID = frozenset(
 )
 """Elements without content."""
 
+NOTE_NUMBER = re.compile(r"\s*[\[(]?\d{1,4}[a-z]?[\])]?\s*")
+"""What refers to a note, which stands apart from the word before it."""
+
 _READINGS = ("rp", "rt")
 _IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)
 """Tags that end a reading, since its own end may be left out."""

@@ -124,3 +124,25 @@ def test_a_comment_or_a_declaration_may_come_first() -> None:
 def test_no_text_is_lost_to_elements_that_do_not_nest(markup: str, lines: str) -> None:
     [page] = read("<html><body>" + markup).pages
     assert "|".join(filter(None, map(str.strip, page.split("\n")))) == lines
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("river<sup>1</sup> was", "river 1 was"),
+        ("river<sup><a href='#n'>12</a></sup>, was", "river 12, was"),
+        ("river<a epub:type='noteref' href='#n'><sup><b>3</b></sup></a>", "river 3"),
+        ("river<a href='#n'>[3]</a>", "river [3]"),
+        ("<p><sup>1</sup>The river</p>", "1 The river"),
+        ("river <sup>1</sup> was", "river 1 was"),
+        ("the 2<sup>nd</sup> day", "the 2nd day"),
+        ("n<sup>o</sup> 7", "no 7"),
+        ("a<sub>2</sub>", "a2"),
+        ("see<a href='#n'>page</a>", "seepage"),
+        ("18<b>12</b>", "1812"),
+        ("<p><img src='t.png' alt='T'/>he river</p>", "The river"),
+        ("<p><img src='t.png' alt='A tree'>The river <img alt='x'></p>", "The river"),
+    ],
+)
+def test_initials_and_numbers_of_notes_are_read_as_they_stand(body: str, text: str) -> None:
+    assert read(f"<body>{body}</body>").pages[0] == text

@@ -92,11 +92,74 @@ def test_what_the_printer_and_the_editor_added_is_left_out() -> None:
     assert read(body).paginated
 
 
-def test_among_printed_lines_running_heads_are_left_to_the_core() -> None:
-    found = read("<pb/><p>one<lb/>two<lb/>three<lb/></p><fw>Catchword</fw><pb/>four")
-    assert found.printed_lines
-    assert list(found.pages) == ["one\ntwo\nthree\nCatchword", "four"]
-    assert not read("<pb/><p>one</p><pb/><p>two</p>").printed_lines
+def test_page_furniture_is_left_out_and_gives_labels_that_pb_has_not() -> None:
+    found = read(
+        "<pb/><p>one<lb/>two<lb/>three<lb/></p><fw>Catchword</fw><pb/><fw type='pageNum'>- 4 -</fw>four"
+    )
+    assert list(found.pages) == ["one\ntwo\nthree", "four"]
+    assert list(found.labels) == [None, "4"]
+    numbers = '<fw type="pageNum">xii.</fw>one<pb n="5"/><fw type="page-number">6</fw>two'
+    assert list(read(f"<pb/>{numbers}").labels) == ["xii", "5"]
+
+
+SOURCE = """<TEI><teiHeader/><sourceDoc><surfaceGrp><surface n="1r"><graphic url="a"/><zone type="header">
+<line>Of Boats</line></zone><zone><line>first</line><line>sec-</line><line>ond <hi>word</hi></line></zone>
+</surface>
+<surface><zone type="page-number"><line>17</line></zone><surface><zone><line>patch</line></zone></surface>
+<zone>one<lb/>two</zone></surface></surfaceGrp><surface n="2v"/></sourceDoc>{}</TEI>"""
+
+
+@pytest.mark.parametrize("more", ["", "<text><body><p> </p></body></text>", "<standOff>no</standOff>"])
+def test_a_transcription_without_text_is_read_from_its_surfaces(more: str) -> None:
+    found = read_bytes(SOURCE.format(more).encode())
+    assert [page.split() for page in found.pages] == [
+        ["first", "sec-", "ond", "word"],
+        ["patch", "one", "two"],
+        [],
+    ]
+    assert (list(found.labels), found.printed_lines) == (["1r", "17", "2v"], True)
+
+
+def test_a_text_outranks_the_transcription() -> None:
+    assert list(read_bytes(SOURCE.format("<text>text</text>").encode()).pages) == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<quote>one</quote><quote>two</quote>", "one two"),
+        ("<address><addrLine>one</addrLine><addrLine>two</addrLine></address>three", "one two three"),
+        ("one<address>two</address>", "one two"),
+        ("<listBibl><bibl>one</bibl><bibl>two</bibl></listBibl>", "one two"),
+        ("<cit><q>one</q><bibl>two</bibl></cit><said>three</said>", "one two three"),
+        (
+            "<docImprint><pubPlace>one</pubPlace><publisher>two</publisher><date>3</date></docImprint>",
+            "one two 3",
+        ),
+        ("<forename>one</forename><surname>two</surname>", "one two"),
+        ("<p>one<q>two</q>three <q>four</q>, five</p>", "onetwothree four, five"),
+        ("<entry><form>one</form><sense>two</sense></entry>", "one two"),
+        ("<hi>o</hi><hi>ne</hi>", "one"),
+    ],
+)
+def test_elements_side_by_side_without_a_blank_are_no_word(body: str, text: str) -> None:
+    assert " ".join(words(body)) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('river<ref target="#n">1</ref> was', "river 1 was"),
+        ('river<ref target="#n"><hi rend="sup">12</hi></ref>was', "river 12 was"),
+        ('river<hi rend="superscript">[3]</hi>', "river [3]"),
+        ('river<hi rendition="#sup">3</hi>', "river 3"),
+        ('the 2<hi rend="sup">nd</hi> day', "the 2nd day"),
+        ('18<hi rend="bold">12</hi>', "1812"),
+        ("see<ref>page</ref>", "seepage"),
+    ],
+)
+def test_the_number_of_a_note_stands_apart(body: str, text: str) -> None:
+    assert " ".join(words(body)) == text
 
 
 @pytest.mark.parametrize(
