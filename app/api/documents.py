@@ -146,7 +146,7 @@ Format = Annotated[
     str | None,
     Field(
         description="The format of the file: txt, html, epub, pdf, hocr, alto, page, mets, abbyy, djvu, "
-        "hathi, tei or pages; null where no file was sent."
+        "openiti, hathi, tei or pages; null where no file was sent."
     ),
 ]
 Warnings = Annotated[

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from app.core.errors import NoText, SeveralBooks, UnsupportedFormat, UnusableFile
+from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat, UnusableFile
 from app.core.model import Metadata
 from app.readers.extraction import Extraction, description, identifier
 from app.readers.formats import mets, pages
@@ -80,7 +80,7 @@ def read(package: Package, read_file: FileReader) -> Extraction:
     else:
         broken: list[UnusableFile] = []
         read = [
-            pages.read_page_or_blank(files[path], read_file, broken, UnsupportedFormat)
+            pages.read_page_or_blank(files[path], read_file, broken, (BrokenFile, UnsupportedFormat))
             for path in sorted(files, key=numbers.__getitem__)
         ]
         extraction = Extraction(

@@ -106,12 +106,15 @@ def read_page(member: Source, read_file: FileReader) -> PageFile:
 
 
 def read_page_or_blank(
-    member: Source, read_file: FileReader, broken: list[UnusableFile], *kinds: type[UnusableFile]
+    member: Source,
+    read_file: FileReader,
+    broken: list[UnusableFile],
+    kinds: tuple[type[UnusableFile], ...] = (BrokenFile,),
 ) -> PageFile:
-    """One file of pages; a blank page where it is damaged, or raises one of `kinds`, which `broken` gets."""
+    """One file of pages; a blank page where it raises one of `kinds`, which `broken` gets."""
     try:
         return read_page(member, read_file)
-    except (BrokenFile, *kinds) as exc:
+    except kinds as exc:
         broken.append(exc)
         return PageFile([""], None)
 

@@ -195,7 +195,7 @@ class _Text:
         elif name == "lb":
             self._break_line(element)
         elif name == "surface":
-            if element.getparent() is None or _name(element.getparent()) != "surface":
+            if all(_name(parent) != "surface" for parent in element.iterancestors()):
                 self._start_page(element)
         elif name == "pb" or (name == "milestone" and element.get("unit") == "page"):
             self._start_page(element)

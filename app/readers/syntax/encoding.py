@@ -45,7 +45,6 @@ _AS_BROWSERS_DO = {
 }
 """Encodings whose name stands for a wider one (WHATWG Encoding, section 4.2), by Python's names."""
 
-
 _HIGH_BYTES = 0.3
 """The share at every second place, in UTF-16, of the byte that stands for the block of the script."""
 
@@ -72,9 +71,9 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):
-            found = _repaired(data, encoding)
-            mixed = found.warnings and mark == codecs.BOM_UTF8
-            return (_of_two_encodings(data[len(mark) :]) or found) if mixed else found
+            marked = _repaired(data, encoding)
+            half = marked.warnings and mark == codecs.BOM_UTF8
+            return (_of_two_encodings(data[len(mark) :]) or marked) if half else marked
     named = _codec(declared)
     first_doubt = 0
     start = data[:_GUESSED_FROM]
