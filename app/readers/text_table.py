@@ -8,7 +8,9 @@ from io import TextIOWrapper
 
 from chardet.enums import EncodingEra
 
+from app.core.csv_tables import unmarked
 from app.core.errors import BrokenFile
+from app.corpus.holdings import FIELDS
 from app.readers.jsonl import LONGEST_LINE
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS, guessed
@@ -23,6 +25,9 @@ _NOT_LATIN = re.compile("[\u0370-\u0eff]+")
 _MIXED = re.compile("[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]")
 _GUESSED_FROM = 1 << 16
 """Bytes of lines that are not UTF-8 from which their encoding is guessed."""
+
+_RANKED = 20_000
+"""Characters of the first two rows from which the separator is guessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,15 @@ class TextTable:
         if stated:
             first = next(lines, ("", 0))[0]
         second = next(lines, ("", 0))[0]
-        if len(first) > longest:
-            raise BrokenFile(f"The first row of the table is damaged: {_too_long(longest)}.")
-        separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(first, second, each))
-        return cls(source, encoding, other, separator, stated is not None, _header(first, separator), longest)
+        try:
+            if len(first) > longest:
+                raise csv.Error(_too_long(longest))
+            rows = first[:_RANKED], second[:_RANKED]
+            separator = stated[1] if stated else max(_SEPARATORS, key=lambda each: _rank(*rows, each))
+            header = _header(first, separator)
+        except csv.Error as exc:
+            raise BrokenFile(f"The first row of the table is damaged: {exc}.") from exc
+        return cls(source, encoding, other, separator, stated is not None, header, longest)
 
     @property
     def path_column(self) -> str | None:
@@ -91,6 +101,7 @@ class TextTable:
             for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
                 taken = 0
                 if number > 0 and any(row):
+                    row = list(map(unmarked, row)) if self.header == FIELDS else row
                     cells: dict[str, str] = {}
                     for name, cell in zip(self.header, row, strict=False):
                         if name:  # of columns of one name none is lost
