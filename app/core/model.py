@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import RecipeMismatch
-from app.core.recipe import Suite, Suites
+from app.core.recipe import Suite, Suites, plain_name
 
 PAGE_BREAK = "\f"
 """U+000C separates the pages of a text."""
@@ -260,7 +260,7 @@ class NewContent:
         return replace(
             entry,
             fingerprint=next(
-                (each for each in fingerprints if each and each.recipe == suite.fingerprint), None
+                (each for each in fingerprints if each and plain_name(each.recipe) == suite.fingerprint), None
             ),
             sample=next((each for each in samples if each and each.recipe == suite.sample), None),
         )
@@ -279,8 +279,11 @@ class StoredBook:
 
 
 def require_same_recipe(this: str, other: str) -> None:
-    """Raise `RecipeMismatch` unless both signatures were made by one recipe."""
-    if this != other:
+    """Raise `RecipeMismatch` unless both signatures were made by one recipe, folded or not.
+
+    Fingerprints of both normal forms are compared: of a text in which nothing folds they are the same bits.
+    """
+    if plain_name(this) != plain_name(other):
         raise RecipeMismatch(
             f"Signatures of {this} and {other} cannot be compared; compute one of them anew.", "recipe"
         )

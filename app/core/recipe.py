@@ -46,8 +46,8 @@ class FingerprintRecipe:
 
     @property
     def indexable(self) -> bool:
-        """Whether the band index takes fingerprints of this recipe."""
-        return self.bits == 128
+        """Whether there is a band index of this recipe, in which its folded fingerprints stand too."""
+        return self.bits == 128 and self.name == plain_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,20 @@ class PageRecipe:
     word_weight: int
     character_weight: int  # as in the MinHash recipe
     normaliser: str = "nfkc-lower-v1"
+
+
+def folded_name(name: str) -> str:
+    """The recipe of the folded normal form (`NormalText.folded`) that is in all else the named one.
+
+    >>> folded_name("gap-simhash128-v1"), plain_name("gap-simhash128-folded-v1")
+    ('gap-simhash128-folded-v1', 'gap-simhash128-v1')
+    """
+    return name.replace("-v", "-folded-v")
+
+
+def plain_name(name: str) -> str:
+    """The recipe of the plain normal form that is in all else the named one; itself where it is that."""
+    return name.replace("-folded-v", "-v")
 
 
 _FINGERPRINT_LENGTHS = Lengths(alphabetic=4, dense=2, syllabic=2, unspaced=4)
@@ -176,8 +190,18 @@ DEFAULT_MINHASH = _WORD5.name
 DEFAULT_SAMPLE = _SHAPES256.name
 DEFAULT_PAGES = _CHAR6.name
 
+_PLAIN = (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))
+_FOLDED = tuple(
+    replace(
+        recipe,
+        name=folded_name(recipe.name),
+        identifier_code=recipe.identifier_code and recipe.identifier_code + 2,
+        normaliser="nfkc-lower-folded-v1",
+    )
+    for recipe in _PLAIN
+)
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
-    {recipe.name: recipe for recipe in (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))}
+    {recipe.name: recipe for recipe in (*_PLAIN, *_FOLDED)}
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
 SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType(

@@ -30,7 +30,7 @@ from app.core.matching.search import (
 )
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
-from app.core.recipe import Suite
+from app.core.recipe import Suite, plain_name
 from app.core.relations.related import RelationSummary
 from app.core.signatures.identifier import Identifier, of_signatures
 from app.core.signatures.sketch import sketch_under
@@ -297,10 +297,10 @@ class Lookup:
         Raises `RecipeNotIndexed` where their fingerprint has another recipe than that.
         """
         suite = suite or await self.serving()
-        if query.fingerprint is None or query.fingerprint.recipe == suite.fingerprint:
+        if query.fingerprint is None or plain_name(query.fingerprint.recipe) == suite.fingerprint:
             return suite
         suite = (await self._suites.read()).serving
-        if query.fingerprint.recipe != suite.fingerprint:
+        if plain_name(query.fingerprint.recipe) != suite.fingerprint:
             raise RecipeNotIndexed(query.fingerprint.recipe, suite.fingerprint)
         return suite
 

@@ -13,9 +13,8 @@ from functools import cache
 from math import floor, sqrt
 from pathlib import Path
 
-from tests.vectors.unicode_table import HYPHENS, IGNORABLE, KIND_RANGES, LINE_BREAKS
+from tests.core.reference_text import DENSE, UNSPACED, form_of as form_of, kinds, normal_form as normal_form
 
-ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
 BASE = 0x9E3779B97F4A7C15
 SIGN_STEP = 0xD1B54A32D192ED03
@@ -34,96 +33,6 @@ def mix64(h: int) -> int:
     h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & M64
     h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & M64
     return h ^ h >> 33
-
-
-@cache
-def kind(char: str) -> int:
-    for script, ranges in KIND_RANGES.items():
-        if any(first <= ord(char) <= last for first, last in ranges):
-            return script
-    return ALPHABETIC
-
-
-@cache
-def _dropped(char: str) -> bool:
-    return unicodedata.category(char) in ("Cf", "Me") or ord(char) in IGNORABLE
-
-
-@cache
-def _kept(char: str) -> bool:
-    return unicodedata.category(char)[0] in "LN" and not _dropped(char)
-
-
-@cache
-def _mark(char: str) -> bool:
-    return unicodedata.category(char) in ("Mn", "Mc") and not _dropped(char)
-
-
-def _resumed(text: str, i: int) -> int | None:
-    """Where a word split by a hyphen at `i` goes on."""
-    lines = pages = 0
-    j = i + 1
-    while j < len(text):
-        char = text[j]
-        if char == "\f":
-            pages += 1
-        elif char in LINE_BREAKS:
-            lines += not (char == "\n" and text[j - 1] == "\r")
-        elif not (unicodedata.category(char) == "Zs" or char == "\t" or _dropped(char)):
-            break
-        j += 1
-    splits = lines <= 1 and pages <= 1 and lines + pages > 0 and j < len(text)
-    return j if splits and unicodedata.category(text[j]) == "Ll" else None
-
-
-def normal_form(text: str) -> tuple[str, list[int]]:
-    """The normal form, and where each page starts in it."""
-    text = unicodedata.normalize("NFKC", text)
-    out: list[str] = []
-    starts = [0]
-    i = 0
-
-    def space() -> None:
-        if out and out[-1] != " ":
-            out.append(" ")
-
-    while i < len(text):
-        char = text[i]
-        if _kept(char):
-            lower = char.lower()[0].replace("ς", "σ")
-            if kind(lower) == DENSE and out and out[-1] == " ":
-                before = next((c for c in reversed(out[:-1]) if not _mark(c)), " ")
-                if kind(before) == DENSE:
-                    starts = [min(start, len(out) - 1) for start in starts]
-                    out.pop()
-            out.append(lower)
-        elif _mark(char):
-            if out and out[-1] != " ":
-                out.append(char)
-        elif char in HYPHENS or char == "\u00ad":
-            open_word = bool(out) and unicodedata.category(out[-1])[0] in "LM"
-            resumed = _resumed(text, i) if open_word else None
-            if resumed is not None:
-                starts.extend([len(out)] * text.count("\f", i, resumed))
-                i = resumed
-                continue
-            if char != "\u00ad":
-                space()
-        elif not _dropped(char):
-            space()
-            if char == "\f":
-                starts.append(len(out))
-        i += 1
-    if out and out[-1] == " ":
-        out.pop()
-    return "".join(out), [min(start, len(out)) for start in starts]
-
-
-def kinds(normal: str) -> list[int]:
-    scripts: list[int] = []
-    for char in normal:
-        scripts.append(scripts[-1] if _mark(char) else kind(char))
-    return scripts
 
 
 def ngrams(normal: str, lengths: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -358,7 +267,8 @@ def _base64(numbers: Sequence[int], size: int) -> str:
 
 def signatures(text: str, page_count: int | None) -> dict[str, object]:
     """What `bookprint sign` prints of a text in NFC."""
-    normal, starts = normal_form(text)
+    normal, starts, folded = form_of(text)
+    recipe = "gap-simhash128-folded-v1" if folded else "gap-simhash128-v1"
     fingerprint = simhash(normal, 128, (4, 2, 2, 4), 1000, 3, 32, gap=True)
     hashes = shingles(normal)
     level, sample = gram_sample(normal)
@@ -368,7 +278,7 @@ def signatures(text: str, page_count: int | None) -> dict[str, object]:
         pages += page_signature(normal, (6, 4, 4, 6), start, end)
         pages += min(end - start, 65_535).to_bytes(2, "little")
     document: dict[str, object] = {
-        "fingerprint": fingerprint and {"recipe": "gap-simhash128-v1", "hex": fingerprint},
+        "fingerprint": fingerprint and {"recipe": recipe, "hex": fingerprint},
         "minhash": None,
         "pages": {
             "recipe": "char6-page128-v2",

@@ -9,6 +9,20 @@ TRICKY = (
 )
 
 
+FOLDED = (
+    "กนมเา\u0e33\u0e4d\u0e49\u0e48\u0e34\u0e31๑ລ\u0eb3\u0ecd\u0ec9က\u102c\u1039ខ\u17d2\u17c6\u17b4"
+    "אבשמ\u05b6\u05c1\u05bf\u05be\u0591\ufb2aعبيوا\u064b\u0651\u0670\u0654\u0640\u06e5\u06dd\u06de\ufe71\ufe70\ufefbܐܒ\u0730\u0711"
+)
+"""Characters of scripts whose normal form is folded, and what is folded in them."""
+
+
+def folded_texts() -> st.SearchStrategy[str]:
+    """Texts mostly of scripts that are folded."""
+    return st.text(st.sampled_from(FOLDED + 3 * " " + "a漢か-\u00ad\n\f\u200b.\u0301"), max_size=60).map(
+        lambda text: "نมש" + text
+    )
+
+
 def tricky_texts(max_size: int = 80) -> st.SearchStrategy[str]:
     """Texts of characters that the normaliser treats in special ways, after a letter."""
     snippets = st.lists(st.sampled_from(TRICKY), min_size=1, max_size=12, unique=True)

@@ -15,12 +15,15 @@ import numpy as np
 
 from app.core.errors import RecipeMismatch
 from app.core.model import Fingerprint
-from app.core.recipe import FingerprintRecipe
+from app.core.recipe import FingerprintRecipe, folded_name, plain_name
 from app.core.text.normal_form import NormalText
 
 
 def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
-    """The fingerprint of a book; None if fewer n-grams than the recipe asks for have a weight."""
+    """The fingerprint of a book; None if fewer n-grams than the recipe asks for have a weight.
+
+    Its recipe says whether the text was folded.
+    """
     from app.core.signatures import kernels
 
     cells = np.zeros(1 << kernels.CELL_BITS, dtype=np.uint64)
@@ -40,7 +43,8 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
         return None
     votes = np.zeros(recipe.bits, dtype=np.int64)
     kernels.vote(features[:count], weights[:count], votes)
-    return Fingerprint(recipe.name, np.packbits(votes > 0).tobytes())
+    name = plain_name(recipe.name)
+    return Fingerprint(folded_name(name) if text.folded else name, np.packbits(votes > 0).tobytes())
 
 
 def hamming(a: bytes, b: bytes) -> int:

@@ -208,6 +208,17 @@ def normalise(
 
 
 @compiled
+def count_letters(text: Codes, letters: NDArray[np.uint8]) -> tuple[int, int]:
+    """The letters of a normal form that are of folded scripts, and all; `letters` has 3 and 1 for these."""
+    folded, count = 0, 0
+    for i in range(text.size):
+        letter = letters[text[i]]
+        folded += letter >> 1
+        count += letter & 1
+    return folded, count
+
+
+@compiled
 def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
     """Writes the kind of script of each code point of a normal form; a mark has that of its letter."""
     last = U8(0)

@@ -4,6 +4,7 @@ Signatures must not depend on layout, case and punctuation. Spasojević and Ponc
 lower-case letters and digits alone. This does so for every script, and joins words split at a line's end.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,18 @@ from numpy.typing import NDArray
 
 from app.core.model import Content
 from app.core.text.content import in_form
-from app.core.text.unicode_table import KIND, unicode_table
+from app.core.text.unicode_table import CODE, FIRST_FOLDED, KIND, folding_tables, unicode_table
 
 SPACE = 0x20
 PADDING = 8
 """Zeros after the normal form, so that a kernel may read an n-gram past its end."""
+
+
+_SPACING_MARKS = re.compile(
+    "[¨¯´¸\u02d8-\u02dd\u037a\u0384\u0385\u1fbd\u1fbf-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed\u1fee\u1ffd\u1ffe"
+    "\u2017\u203e\u309b\u309c\ufc5e-\ufc63\ufe49-\ufe4c\ufe70\ufe72\ufe74\ufe76\ufe78\ufe7a\ufe7c\ufe7e\uffe3]"
+)
+"""What NFKC makes a space and marks: a separator, like a full stop, whatever marks follow it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +35,7 @@ class NormalText:
     kinds: NDArray[np.uint8]  # (size,) kind of script of each; empty for a text of alphabets alone
     page_starts: NDArray[np.int64]  # (pages,)
     page_ends: NDArray[np.int64]  # (pages,) exclusive
+    folded: bool = False  # whether it is the folded normal form, and another than the plain one
 
     def __str__(self) -> str:
         return self.codes[: self.size].astype("<u4").tobytes().decode("utf-32-le")
@@ -42,28 +51,32 @@ def normalise(content: Content) -> NormalText:
     word is whole again. 4. Any other run of characters is one space; none at either end, none between two of
     Han, Kana and their like.
 
+    A text is folded where most of its letters are Hebrew, Arabic or Syriac, or of a script without spaces, as
+    Thai. Marks of vowels and cantillation and U+0640 go, and so do spaces between two of such a script.
+
     >>> str(normalise(Content("(Nice)  Day, Straße ﬁn-\\nished!", page_count=None)))
     'nice day straße finished'
     """
     text = content.text
     normal = _normalise(text, content.page_count)
     if normal is None:
-        normal = _normalise(in_form("NFKC", text), content.page_count)
+        normal = _normalise(in_form("NFKC", _SPACING_MARKS.sub(".", text)), content.page_count)
     assert normal is not None
     return normal
 
 
-def _normalise(text: str, page_count: int | None) -> NormalText | None:
+def _normalise(text: str, page_count: int | None, folded: bool = False) -> NormalText | None:
     """The normal form; None if characters combine under NFKC, so that the whole text must be put into it."""
     from app.core.text import kernels
 
     table, codes = unicode_table(), kernels.codes_of(text)
+    used = folding_tables() if folded else table
     page_starts = np.zeros(page_count or 1, dtype=np.int64)
     capacity = len(text) + len(text) // 8 + 64
     while True:
         out = np.empty(capacity + PADDING, dtype=np.uint32)
         size, seen, status = kernels.normalise(
-            codes, table.entries, table.traits, table.expansions, out[:capacity], page_starts
+            codes, used.entries, table.traits, used.expansions, out[:capacity], page_starts
         )
         if status != kernels.TOO_SMALL:
             break
@@ -72,12 +85,26 @@ def _normalise(text: str, page_count: int | None) -> NormalText | None:
         return None
     out = out[: size + PADDING]
     out[size:] = 0
+    if folded:
+        _put_tones_first(out)
+    elif seen & CODE >= FIRST_FOLDED:
+        letters_folded, letters = kernels.count_letters(out[:size], folding_tables().letters)
+        other = _normalise(text, page_count, folded=True) if 2 * letters_folded > letters else None
+        if other is not None and not np.array_equal(other.codes, out):
+            return other
     kinds = np.empty(size if seen & KIND else 0, dtype=np.uint8)
     if kinds.size:
         kernels.kinds_of(out[:size], table.entries, kinds)
     if page_count is None:
-        return NormalText(out, size, kinds, page_starts[:0], page_starts[:0])
-    return NormalText(out, size, kinds, page_starts, slice_ends(out, size, page_starts))
+        return NormalText(out, size, kinds, page_starts[:0], page_starts[:0], folded)
+    return NormalText(out, size, kinds, page_starts, slice_ends(out, size, page_starts), folded)
+
+
+def _put_tones_first(codes: NDArray[np.uint32]) -> None:
+    """Write a tone before the sign am of Thai and Lao, as NFKC does where the vowel am is one character."""
+    for block in (0xE00, 0xE80):
+        later = np.flatnonzero((codes[:-1] == block + 0x4D) & (codes[1:] - np.uint32(block + 0x48) < 4))
+        codes[later], codes[later + 1] = codes[later + 1], block + 0x4D
 
 
 def slice_ends(codes: NDArray[np.uint32], size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.recipe import DENSE, UNSPACED
 from app.core.text.unicode_data import PACKED
 
 UNICODE_VERSION = "14.0.0"
@@ -37,6 +38,12 @@ NUL = 4
 SURROGATE = 8
 COMBINING = 16  # NFC or NFKC may move it: its canonical combining class, once taken apart, is not 0
 PILE = 32  # of a text: more than MAX_COMBINING such characters in a row
+
+FIRST_FOLDED = 0x590
+"""The first code point that `folding_tables` treats in its own way."""
+
+_MARKED = ((FIRST_FOLDED, 0x780), (0x860, 0x900))
+"""The code points of Hebrew, Arabic and Syriac, ends exclusive."""
 
 MAX_COMBINING = 64
 """Putting n of them in order takes n² steps; UAX 15 knows no text with more than 30 in a row."""
@@ -65,3 +72,57 @@ def unicode_table() -> UnicodeTable:
         moved, (entries + codes) & np.uint32(CODE) | entries & np.uint32(~CODE & 0xFFFFFFFF), entries
     )
     return UnicodeTable(entries, traits, expansions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldingTables:
+    """The tables of the folded normal form."""
+
+    entries: NDArray[np.uint32]  # as in UnicodeTable
+    expansions: NDArray[np.uint32]
+    letters: NDArray[np.uint8]  # (0x110000,) 1 for a letter, 3 for one of a script that is folded, else 0
+
+
+@cache
+def folding_tables() -> FoldingTables:
+    """The frozen table with these changes, made once:
+
+    - Marks of Hebrew, Arabic and Syriac, U+0640, U+06E5 and U+06E6 are dropped.
+    - Code points of scripts without spaces, marks too, are dense: no space stands between two of them, and a
+      mark after a space stays.
+    """
+    table, codes = unicode_table(), np.arange(SIZE, dtype=np.uint32)
+    is_mark = (table.entries & np.uint32(ACTION)) == MARK
+    is_letter = (table.entries & np.uint32(LETTER) != 0) & ~is_mark
+    in_folded = _in(codes, *_MARKED) | ((table.entries & np.uint32(KIND)) == UNSPACED << KIND_SHIFT)
+    expansions, place = _folded(table.expansions), 0
+    while place < expansions.size:
+        parts = slice(place + 1, place + 1 + int(table.expansions[place]))
+        kept = expansions[parts][(expansions[parts] & np.uint32(ACTION)) != DROP]
+        expansions[place] = kept.size
+        expansions[place + 1 : place + 1 + kept.size] = kept
+        place = parts.stop
+    letters = np.where(is_letter, 1 + 2 * in_folded, 0).astype(np.uint8)
+    return FoldingTables(_folded(table.entries), expansions, letters)
+
+
+def _folded(entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    codes, action = entries & np.uint32(CODE), entries & np.uint32(ACTION)
+    is_mark, is_copied = action == MARK, action == COPY
+    dropped = is_mark & _in(codes, *_MARKED, (0xFB1E, 0xFB1F))
+    dropped |= is_copied & _in(codes, (0x640, 0x641), (0x6E5, 0x6E7))
+    unspaced = ((entries & np.uint32(KIND)) == UNSPACED << KIND_SHIFT) & (is_copied | is_mark)
+    dense = np.uint32(DENSE << KIND_SHIFT | SPECIAL | COPY)
+    folded: NDArray[np.uint32] = np.where(
+        unspaced, entries & np.uint32(0xFFFFFFFF & ~(KIND | ACTION)) | dense, entries
+    )
+    folded[dropped] = SPECIAL | DROP
+    return folded
+
+
+def _in(codes: NDArray[np.uint32], *ranges: tuple[int, int]) -> NDArray[np.bool_]:
+    """Whether each code point lies in one of the ranges, whose ends are exclusive."""
+    found = np.zeros(codes.shape, dtype=np.bool_)
+    for first, end in ranges:
+        found |= (codes >= first) & (codes < end)
+    return found

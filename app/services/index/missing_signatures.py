@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from app.core.model import Content
-from app.core.recipe import DIGESTS, VECTORS
+from app.core.recipe import DIGESTS, VECTORS, folded_name
 from app.core.signatures.digests import digests
 from app.core.signatures.sketch import fingerprint, sample
 from app.core.text.normal_form import normalise
@@ -28,7 +28,7 @@ class MissingSignatures:
         recipes: Sequence[str],
         signatures_of: Callable[[Content], ByRecipe],
     ) -> None:
-        """`signatures_of` a content has the last of the recipes wherever it has any."""
+        """`signatures_of` a content has the last of the recipes, folded or not, wherever it has any."""
         self._missing = missing
         self._recipes = recipes
         self._signatures_of = signatures_of
@@ -66,9 +66,9 @@ def missing_fingerprints(missing: MissingSignatureStore, recipe: str) -> Missing
 
     def fingerprint_of(content: Content) -> ByRecipe:
         made = fingerprint(content, recipe)
-        return {} if made is None else {recipe: made.bits}
+        return {} if made is None else {made.recipe: made.bits}
 
-    return MissingSignatures(missing, (recipe,), fingerprint_of)
+    return MissingSignatures(missing, (folded_name(recipe), recipe), fingerprint_of)
 
 
 def missing_samples(missing: MissingSignatureStore, recipe: str) -> MissingSignatures:

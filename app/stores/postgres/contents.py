@@ -50,7 +50,10 @@ _INSERT_SUITE = SQL(
 _DELETE_SUITE = SQL("DELETE FROM suites WHERE fingerprint = $fingerprint AND sample = $sample")
 _LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
 
-LACKING = "NOT EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe = $recipe)"
+LACKING = """NOT EXISTS (
+    SELECT FROM signatures
+    WHERE entry_id = books.entry_id AND recipe IN ($recipe, replace($recipe, '-v', '-folded-v'))
+)"""
 HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
 _COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {HAS_TEXT} AND {LACKING}")
 

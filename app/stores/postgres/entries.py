@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.core.errors import Unavailable, UnknownBook
 from app.core.index.packing import EntryColumns
 from app.core.model import BookSummary, Entry
-from app.core.recipe import IDENTIFIER, Suite
+from app.core.recipe import IDENTIFIER, Suite, folded_name
 from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.pairs.relation_queries import effective_relation_in
@@ -307,7 +307,7 @@ _READ_PARTS = SQL("""
             entry_id, coalesce(shingle_count, 0) AS shingle_count,
             substring(data FROM $start::integer FOR $length::integer) AS part
         FROM signatures
-        WHERE recipe = $recipe AND entry_id BETWEEN $least AND $greatest
+        WHERE recipe IN ($recipe, $folded) AND entry_id BETWEEN $least AND $greatest
         ORDER BY entry_id
     ) AS parts
 """)
@@ -365,10 +365,9 @@ class SignatureQueries:
         for place in range(0, entry_ids.size, _READ_AT_ONCE):
             wanted = entry_ids[place : place + _READ_AT_ONCE]
             bounds = {"least": int(wanted[0]), "greatest": int(wanted[-1])}
+            asked = {"recipe": recipe, "folded": folded_name(recipe), "start": start, "length": length}
             async with self._database.transaction() as connection:
-                [row] = await rows(
-                    connection, _READ_PARTS, recipe=recipe, start=start, length=length, **bounds
-                )
+                [row] = await rows(connection, _READ_PARTS, **asked, **bounds)
             yield _known(wanted, place, row)
 
 

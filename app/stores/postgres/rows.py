@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import Table, Text, literal_column, select, text
+from sqlalchemy import ColumnElement, Table, Text, literal_column, select, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.core.model import (
@@ -21,7 +21,7 @@ from app.core.model import (
     NewContent,
     Sketch,
 )
-from app.core.recipe import DEFAULT_MINHASH, DIGESTS, IDENTIFIER, VECTORS, Suite
+from app.core.recipe import DEFAULT_MINHASH, DIGESTS, IDENTIFIER, VECTORS, Suite, folded_name
 from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, folded_words, name_keys
@@ -96,13 +96,16 @@ FOUNDER = """
 """
 """The founder of the cluster of the same text that a book is in; itself where it is alone."""
 
+_FOLDED: ColumnElement[str] = literal_column("replace(suites.fingerprint, '-v', '-folded-v')")
+"""`folded_name` of the recipe that serves."""
+
 _fingerprint, _minhash = signatures.alias("fingerprint"), signatures.alias("minhash")
 BOOKS = (
     select(
         *(books.c[name] for name in ("id", "entry_id", "version", "content_key", *METADATA_FIELDS)),
         *(books.c.page_count, books.c.word_count, books.c.iscc),
         books.c.indexed_at.is_not(None).label("indexed"),
-        suites.c.fingerprint.label("recipe"),
+        _fingerprint.c.recipe.label("recipe"),
         _fingerprint.c.data.label("bits"),
         _minhash.c.data.label("minhash"),
         _minhash.c.shingle_count,
@@ -119,7 +122,8 @@ BOOKS = (
     .join(suites, suites.c.state == literal_column("'serving'"))
     .outerjoin(
         _fingerprint,
-        (_fingerprint.c.entry_id == books.c.entry_id) & (_fingerprint.c.recipe == suites.c.fingerprint),
+        (_fingerprint.c.entry_id == books.c.entry_id)
+        & _fingerprint.c.recipe.in_([suites.c.fingerprint, _FOLDED]),
     )
     .outerjoin(
         _minhash,
@@ -141,7 +145,7 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
     kinds = ("fingerprint", "minhash", "sample") if with_sample else ("fingerprint", "minhash")
     columns = (
         "books.id, books.entry_id, books.title, books.word_count, books.indexed_at IS NOT NULL AS indexed",
-        "fingerprint.data AS bits, minhash.data AS minhash, minhash.shingle_count",
+        "fingerprint.data AS bits, fingerprint.recipe, minhash.data AS minhash, minhash.shingle_count",
         f"{'sample.data' if with_sample else 'NULL'} AS sample",
         *more,
     )
@@ -149,20 +153,21 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
 
 
 def _signature(kind: str) -> str:
-    recipes = f"(${kind}, '{IDENTIFIER}')" if kind == "minhash" else f"(${kind})"
+    others = {"fingerprint": ", $folded", "minhash": f", '{IDENTIFIER}'"}
     # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
     # kept when they have grown. Postgres cannot make a join of what has a limit.
     return f"""
         LEFT JOIN LATERAL (
-            SELECT data, shingle_count FROM signatures
-            WHERE entry_id = books.entry_id AND recipe IN {recipes} LIMIT 1
+            SELECT data, recipe, shingle_count FROM signatures
+            WHERE entry_id = books.entry_id AND recipe IN (${kind}{others.get(kind, "")}) LIMIT 1
         ) AS {kind} ON true
     """
 
 
 def suite_recipes(suite: Suite) -> dict[str, str]:
     """The parameters of `select_summaries`."""
-    return {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
+    recipes = {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
+    return recipes | {"folded": folded_name(suite.fingerprint)}
 
 
 def to_book(row: Row) -> Book:
@@ -218,7 +223,7 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
         indexed=row["indexed"],
         entry=Entry(
             entry_id=row["entry_id"],
-            fingerprint=None if bits is None else Fingerprint(suite.fingerprint, bits),
+            fingerprint=None if bits is None else Fingerprint(row["recipe"], bits),
             minhash=None
             if minhash is None
             else MinHashSignature.from_bytes(suite.minhash, minhash, row["shingle_count"]),

@@ -107,7 +107,7 @@ def test_recipe_codes_are_not_shared() -> None:
     codes = [
         each.identifier_code for each in FINGERPRINT_RECIPES.values() if each.identifier_code is not None
     ]
-    assert len(codes) == len(set(codes)) == 2
+    assert len(codes) == len(set(codes)) == 4
 
 
 ISBN = "9780141439600"

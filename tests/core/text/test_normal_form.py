@@ -10,7 +10,7 @@ from app.core.text.content import content_from_pages, content_from_text
 from app.core.text.normal_form import normalise
 from app.core.text.unicode_table import UNICODE_VERSION, unicode_table
 from tests.core import reference
-from tests.core.tricky_texts import tricky_texts
+from tests.core.tricky_texts import folded_texts, tricky_texts
 from tests.vectors import unicode_table as builder
 
 same_unicode = pytest.mark.skipif(
@@ -33,12 +33,12 @@ def test_frozen_character_table_is_what_the_builder_makes() -> None:
 
 
 @same_unicode
-@given(text=tricky_texts())
+@given(text=st.one_of(tricky_texts(), folded_texts()))
 def test_normal_form_is_that_of_the_rules(text: str) -> None:
     content = content_from_text(text)
     normal = normalise(content)
-    form, starts = reference.normal_form(content.text)
-    assert str(normal) == form
+    form, starts, folded = reference.form_of(content.text)
+    assert (str(normal), normal.folded) == (form, folded)
     assert normal.page_starts.tolist() == (starts if content.page_count else [])
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.core.errors import InvalidInput
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, plain_name
 from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
@@ -69,7 +69,7 @@ def postings_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
 def _require_recipes(batch: pa.RecordBatch) -> None:
     for column, recipe in _RECIPES.items():
         for other in batch.column(column).unique().to_pylist():
-            if other not in (None, recipe):
+            if other is not None and plain_name(other) != recipe:
                 raise InvalidInput(
                     f"Signatures of {other} cannot be compared with those of {recipe}. Take the texts of "
                     "these books as the input, or sign them anew.",
