@@ -301,7 +301,7 @@ class Lookup:
             return suite
         suite = (await self._suites.read()).serving
         if plain_name(query.fingerprint.recipe) != suite.fingerprint:
-            raise RecipeNotIndexed(query.fingerprint.recipe, suite.fingerprint)
+            raise RecipeNotIndexed(plain_name(query.fingerprint.recipe), suite.fingerprint)
         return suite
 
     async def _require_serving(self, suite: Suite) -> None:

@@ -172,7 +172,11 @@ def _suite_with(suites: Suites, name: str) -> Suite:
             f"No recipe of fingerprints or samples is called {name!r}. Known: {known}.", field="recipe"
         )
     if not fingerprint_recipe(name).indexable:
-        raise InvalidInput(f"Fingerprints of {name} cannot be indexed: they do not have 128 bits.", "recipe")
+        raise InvalidInput(
+            f"Fingerprints of {name} cannot be indexed. Name a recipe of 128 bits without -folded: those of "
+            "folded texts are indexed with it.",
+            "recipe",
+        )
     return replace(suites.serving, fingerprint=name)
 
 

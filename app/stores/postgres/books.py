@@ -220,6 +220,7 @@ class BookStore:
     ) -> StoredBook:
         """Give a book new content, and with it a new entry; the same content again only its page labels.
 
+        Content that now gets another fingerprint, because it was signed before its script was folded, is new.
         Raises `SuitesChanged` where the content was computed for other suites than are indexed.
         """
         async with self._database.transaction() as connection:
@@ -229,7 +230,7 @@ class BookStore:
             old = to_book(row)
             actor.require(old.metadata.collection)
             replaced = await _read_versions(connection, book_id, content.suites)
-            if row["content_key"] == content.key:
+            if row["content_key"] == content.key and old.fingerprint == content.sketch.fingerprint:
                 await rows(
                     connection,
                     _UPDATE_PAGE_LABELS,

@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.errors import BookprintError, RecipeMismatch, RecipeNotIndexed, Unavailable
+from app.core.errors import BookprintError, InvalidInput, RecipeMismatch, RecipeNotIndexed, Unavailable
 from app.core.model import Book, Content, Entry, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, DEFAULT_SUITE, SAMPLE_RECIPES, Suite, Suites
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_SAMPLE,
+    DEFAULT_SUITE,
+    SAMPLE_RECIPES,
+    Suite,
+    Suites,
+    folded_name,
+)
 from app.core.signatures.sketch import fingerprint
 from app.core.text.content import content_from_text
 from app.services.index.recipe_switch import _NOTICED_AFTER as NOTICED_AFTER, Recipes, Switched, TextsMissing
@@ -26,6 +34,7 @@ from app.wiring import Services
 from tests.factories import ACTOR, a_sketch
 from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too
+from tests.vectors.texts import text
 
 OTHER = "tf-simhash128-v1"
 SUITE = replace(DEFAULT_SUITE, fingerprint=OTHER)
@@ -512,3 +521,18 @@ async def test_one_command_at_a_time_and_one_recipe_at_a_time(
         await change(services, DEFAULT_FINGERPRINT)
     with pytest.raises(BookprintError, match="128 bits"):
         await change(services, "tf-simhash256-v1")
+    with pytest.raises(InvalidInput, match="without -folded"):
+        await change(services, "tf-simhash128-folded-v1")
+
+
+async def test_folded_fingerprints_are_indexed_and_computed_with_the_plain_ones(services: Services) -> None:
+    thai, plain = content_from_text(text("thai", 900, 3)), a_text()
+    book, _ = await post(services, thai), await post(services, plain)
+    assert await is_clean(services)
+    for recipe in (OTHER, DEFAULT_FINGERPRINT):
+        assert (await change(services, recipe)).missing == 0
+        stored = (await services.books.get(book.id)).fingerprint
+        assert stored == fingerprint(thai, recipe)
+        assert stored.recipe == folded_name(recipe)
+        assert await books_under(services, thai, recipe) == {book.id}
+        assert await is_clean(services)

@@ -1,6 +1,7 @@
 """The catalogue on real Postgres: identity, conflicts, versions, entries that are never reused."""
 
 import asyncio
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -101,6 +102,15 @@ async def test_replacing_with_the_same_content_changes_nothing(catalogue: BookSt
     again = await catalogue.update_content(first.book.id, same, None, actor=ACTOR)
     assert again.book == first.book
     assert not again.created
+
+
+async def test_the_same_content_signed_otherwise_is_new(catalogue: BookStore) -> None:
+    before, after = content(), content()
+    first = await catalogue.insert(new_book_id(), Metadata(), before, actor=ACTOR)
+    again = await catalogue.update_content(first.book.id, replace(after, key=before.key), None, actor=ACTOR)
+    assert again.created
+    assert again.book.entry_id > first.book.entry_id
+    assert again.book.fingerprint == after.sketch.fingerprint
 
 
 async def test_a_stale_version_is_refused(catalogue: BookStore) -> None:
