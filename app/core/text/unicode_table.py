@@ -42,9 +42,6 @@ PILE = 32  # of a text: more than MAX_COMBINING such characters in a row
 FIRST_FOLDED = 0x590
 """The first code point that `folding_tables` treats in its own way."""
 
-_MARKED = ((FIRST_FOLDED, 0x780), (0x860, 0x900))
-"""The code points of Hebrew, Arabic and Syriac, ends exclusive."""
-
 MAX_COMBINING = 64
 """Putting n of them in order takes n² steps; UAX 15 knows no text with more than 30 in a row."""
 
@@ -91,38 +88,26 @@ def folding_tables() -> FoldingTables:
     - Code points of scripts without spaces, marks too, are dense: no space stands between two of them, and a
       mark after a space stays.
     """
-    table, codes = unicode_table(), np.arange(SIZE, dtype=np.uint32)
-    is_mark = (table.entries & np.uint32(ACTION)) == MARK
-    is_letter = (table.entries & np.uint32(LETTER) != 0) & ~is_mark
-    in_folded = _in(codes, *_MARKED) | ((table.entries & np.uint32(KIND)) == UNSPACED << KIND_SHIFT)
-    expansions, place = _folded(table.expansions), 0
+    table, is_marked = unicode_table(), np.zeros(CODE + 1, dtype=np.bool_)
+    is_marked[FIRST_FOLDED:0x780] = is_marked[0x860:0x900] = is_marked[0xFB1E] = True
+    expansions, place = _folded(table.expansions, is_marked), 0
     while place < expansions.size:
         parts = slice(place + 1, place + 1 + int(table.expansions[place]))
-        kept = expansions[parts][(expansions[parts] & np.uint32(ACTION)) != DROP]
+        kept = expansions[parts][(expansions[parts] & ACTION) != DROP]
         expansions[place] = kept.size
         expansions[place + 1 : place + 1 + kept.size] = kept
         place = parts.stop
-    letters = np.where(is_letter, 1 + 2 * in_folded, 0).astype(np.uint8)
-    return FoldingTables(_folded(table.entries), expansions, letters)
+    is_letter = (table.entries & LETTER != 0) & (table.entries & ACTION != MARK)
+    is_of_script = is_marked[:SIZE] | (table.entries & KIND == UNSPACED << KIND_SHIFT)
+    letters = np.where(is_letter, 1 + 2 * is_of_script, 0).astype(np.uint8)
+    return FoldingTables(_folded(table.entries, is_marked), expansions, letters)
 
 
-def _folded(entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    codes, action = entries & np.uint32(CODE), entries & np.uint32(ACTION)
-    is_mark, is_copied = action == MARK, action == COPY
-    dropped = is_mark & _in(codes, *_MARKED, (0xFB1E, 0xFB1F))
-    dropped |= is_copied & _in(codes, (0x640, 0x641), (0x6E5, 0x6E7))
-    unspaced = ((entries & np.uint32(KIND)) == UNSPACED << KIND_SHIFT) & (is_copied | is_mark)
-    dense = np.uint32(DENSE << KIND_SHIFT | SPECIAL | COPY)
-    folded: NDArray[np.uint32] = np.where(
-        unspaced, entries & np.uint32(0xFFFFFFFF & ~(KIND | ACTION)) | dense, entries
-    )
-    folded[dropped] = SPECIAL | DROP
-    return folded
-
-
-def _in(codes: NDArray[np.uint32], *ranges: tuple[int, int]) -> NDArray[np.bool_]:
-    """Whether each code point lies in one of the ranges, whose ends are exclusive."""
-    found = np.zeros(codes.shape, dtype=np.bool_)
-    for first, end in ranges:
-        found |= (codes >= first) & (codes < end)
-    return found
+def _folded(entries: NDArray[np.uint32], is_marked: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """The entries as folding has them; `is_marked` says whether marks among these code points are dropped."""
+    codes, action = entries & CODE, entries & ACTION
+    dropped = (action == MARK) & is_marked[codes] | (action == COPY) & np.isin(codes, (0x640, 0x6E5, 0x6E6))
+    unspaced = (entries & KIND == UNSPACED << KIND_SHIFT) & ((action == COPY) | (action == MARK))
+    dense = entries & (SPECIAL - 1 - KIND - ACTION) | (DENSE << KIND_SHIFT | SPECIAL | COPY)
+    folded: NDArray[np.uint32] = np.where(dropped, SPECIAL | DROP, np.where(unspaced, dense, entries))
+    return folded.astype(np.uint32)
