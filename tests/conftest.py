@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from app.kernel_cache import keep_kernels
@@ -20,6 +21,9 @@ keep_kernels()
 
 # Applications that tests make by themselves ask for no key, unless the test is about keys.
 os.environ["BOOKPRINT_AUTH"] = "off"
+
+# Tracebacks are plain, as those of a service: rich ones, with all variables, take seconds each.
+structlog.configure([structlog.processors.format_exc_info, *structlog.get_config()["processors"]])
 
 for number in (signal.SIGINT, signal.SIGHUP):
     # What ignores a signal, as under nohup, has its children ignore it; what handles it does not.
