@@ -74,7 +74,7 @@ def longest_wait(server: Server, work: Callable[[], object]) -> float:
             response = connection.getresponse()
             waits.append(server.processor_seconds() - before if response.status == 200 else float("inf"))
             response.read()
-            time.sleep(0.002)
+            time.sleep(0.01)
         connection.close()
 
     asking = threading.Thread(target=ask)

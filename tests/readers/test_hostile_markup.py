@@ -109,6 +109,9 @@ COSTLY: dict[str, Callable[[], bytes]] = {
     # patterns
     "blank lines before the start": lambda: b"\n" * 39_900 + GUTENBERG + b"word",
     "carriage returns": lambda: b"\r" * 10_000_000 + b"word",
+    "line feeds": lambda: b"\n" * 60_000_000,
+    "form feeds": lambda: b"a\f" * 30_000_000,
+    "objects in a PDF": lambda: b"%PDF-1.7\n" + b"1 0 obj << /Kids [1 0 R] >> endobj\n" * 500_000,
 }
 """Files that take more than half a second of processor time."""
 
