@@ -2,9 +2,8 @@
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -38,6 +37,9 @@ KINDS = {
 }
 """The letters that a text of each kind is made of; of blanks and marks the first comes once."""
 
+ONCE_MORE = ("ligatures",)
+"""The kinds of texts in a body that an earlier operation takes, too; no other letters make more of a text."""
+
 LONGEST = 4 << 20
 """Bytes of a text that is bounded by its body alone: enough to tell, and quick to send."""
 
@@ -64,8 +66,12 @@ def text(kind: str, length: int) -> str:
     """So many characters of a kind."""
     letters = KINDS[kind]
     if kind in ("blanks", "marks"):
-        return "a" + "".join(islice(cycle(letters[1:]), length - 2)) + "x"
-    return "".join(islice(cycle(letters), length))
+        return "a" + repeated(letters[1:], length - 2) + "x"
+    return repeated(letters, length)
+
+
+def repeated(letters: str, length: int) -> str:
+    return (letters * (length // len(letters) + 1))[:length]
 
 
 def resolved(schema: Json, schemas: Mapping[str, Any]) -> Json:
@@ -108,12 +114,14 @@ def written(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
-def bodies(schema: Json, schemas: Mapping[str, Any], size: int) -> Iterator[tuple[str, bytes]]:
+def bodies(
+    schema: Json, schemas: Mapping[str, Any], size: int, kinds: Collection[str] = KINDS.keys()
+) -> Iterator[tuple[str, bytes]]:
     """Bodies with one text as long as it may be, or so many bytes, by its place."""
     example = resolved(schema, schemas).get("example", {})
     for place, length in texts(schema, schemas):
         name = ".".join(map(str, place))
-        for kind in KINDS:
+        for kind in kinds:
             value = text(kind, length or size // len("".join(KINDS[kind]).encode()))
             prefix = "doi:" if place[0] == "identifiers" else ""
             yield f"{name}: {kind}", written(body_with(example, place, prefix + value[len(prefix) :]))
@@ -122,11 +130,11 @@ def bodies(schema: Json, schemas: Mapping[str, Any], size: int) -> Iterator[tupl
             yield f"{name}: a thousand", written(body_with(example, place[:-1], several))
 
 
-def records(size: int) -> Iterator[tuple[str, Json]]:
+def records(size: int, kinds: Collection[str]) -> Iterator[tuple[str, Json]]:
     """MARC records with one long value, or with many."""
     leader = "00000nam a2200000 i 4500"
     for tag, code in (("245", "a"), ("100", "a"), ("020", "a"), ("035", "a"), ("490", "v"), ("260", "c")):
-        for kind in KINDS:
+        for kind in kinds:
             value = f"(OCoLC){text(kind, size // 8)}" if tag == "035" else text(kind, size // 8)
             record = MarcRecord(leader, (DataField(tag, "1 ", (Subfield(code, value),)),))
             yield f"{tag}: {kind}", forms.to_document(record)
@@ -162,8 +170,8 @@ def batches(size: int) -> Iterator[tuple[str, str, Json]]:
         yield f"many queries: {kind}", "queries", many
 
 
-def of_operation(path: str, method: str, operation: Json, size: int) -> Iterator[Request]:
-    """The requests to an operation with one long text each."""
+def of_operation(path: str, method: str, operation: Json, size: int, known: set[str]) -> Iterator[Request]:
+    """The requests to an operation with one long text each; `known` are bodies of earlier operations."""
     schemas = document()["components"]["schemas"]
     names = [each["name"] for each in operation.get("parameters", []) if each["in"] == "path"]
     plain = path.format_map(dict.fromkeys(names, UNKNOWN))
@@ -186,12 +194,12 @@ def of_operation(path: str, method: str, operation: Json, size: int) -> Iterator
         name = f"{method} {path} {media_type}"
         request = Request(name, method, plain, media_type=media_type)
         if media_type == "application/json":
-            yield from of_json(request, content["schema"], size)
+            yield from of_json(request, content["schema"], size, known)
         elif media_type == "multipart/form-data":
-            yield from of_files(replace(request, media_type=FORM), content["schema"], size)
+            yield from of_files(replace(request, media_type=FORM), content["schema"], size, known)
         elif media_type == "application/x-ndjson":
             book = {"$ref": "#/components/schemas/BookBody"}
-            for each in of_json(request, book, size):
+            for each in of_json(request, book, size, known):
                 yield replace(each, body=(each.body or b"") + b"\n")
         else:
             for place, field, batch in batches(size):
@@ -199,39 +207,50 @@ def of_operation(path: str, method: str, operation: Json, size: int) -> Iterator
                 yield replace(request, name=f"{name} {place}", body=body)
 
 
-def of_json(request: Request, schema: Json, size: int) -> Iterator[Request]:
+def kinds_of(schema: Json, known: set[str]) -> Collection[str]:
+    """The kinds of texts to send in a body: all, if it is not yet known."""
+    name = json.dumps(schema, sort_keys=True)
+    kinds = ONCE_MORE if name in known else KINDS.keys()
+    known.add(name)
+    return kinds
+
+
+def of_json(request: Request, schema: Json, size: int, known: set[str]) -> Iterator[Request]:
     schemas = document()["components"]["schemas"]
-    found = [*bodies(schema, schemas, size)]
+    kinds = kinds_of(schema, known)
+    found = [*bodies(schema, schemas, size, kinds)]
     if "marc" in resolved(schema, schemas).get("properties", {}):
-        found += ((f"marc {name}", written({"text": "a b", "marc": each})) for name, each in records(size))
+        made = records(size, kinds)
+        found += ((f"marc {name}", written({"text": "a b", "marc": each})) for name, each in made)
     for name, body in found:
         yield replace(request, name=f"{request.name} {name}", body=body)
 
 
-def of_files(request: Request, schema: Json, size: int) -> Iterator[Request]:
+def of_files(request: Request, schema: Json, size: int, known: set[str]) -> Iterator[Request]:
     schemas = document()["components"]["schemas"]
-    for name, body in bodies(schema["properties"]["metadata"], schemas, 1 << 19):
+    metadata = schema["properties"]["metadata"]
+    kinds = kinds_of(metadata, known)
+    for name, body in bodies(metadata, schemas, 1 << 19, kinds):
         yield replace(request, name=f"{request.name} {name}", body=part(body, "application/json"))
-    for name, record in records(1 << 20):
+    for name, record in records(1 << 20, kinds):
         data = written(record)
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc-in-json"))
         xml = forms.write(forms.of_document(record), "marcxml")
         yield replace(request, name=f"{request.name} {name}", body=part(xml, "application/marcxml+xml"))
-    for name, record in records(70_000):
-        if name != "many fields":
-            continue
+    for name, record in records(70_000, ()):
         data = forms.write(forms.single(CatalogRecord("marc-json", written(record))), "marc")
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc"))
-    for kind in KINDS:
+    for kind in kinds:
         file = text(kind, size // 4).encode()
         yield replace(request, name=f"{request.name} {kind}", body=part(b"{}", "application/json", file))
 
 
 def requests(size: int) -> Iterator[Request]:
     """Each of the requests, those first that store books, so that others find them."""
+    known: set[str] = set()
     for path, operations in document()["paths"].items():
         for method, operation in operations.items():
-            yield from of_operation(path, method.upper(), operation, size)
+            yield from of_operation(path, method.upper(), operation, size, known)
 
 
 def send(server: Server, request: Request) -> int:
