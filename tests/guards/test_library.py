@@ -32,6 +32,7 @@ _TIME = re.compile(
 _CURSORS = {"cursor", "next_cursor", "after"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # on a busy machine
 async def test_the_answers_of_a_made_library_are_as_recorded(
     module_database_url: str, module_redis_url: str, monkeypatch: pytest.MonkeyPatch
