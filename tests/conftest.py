@@ -4,8 +4,11 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
+from functools import cache
 from pathlib import Path
+from ssl import SSLContext
 
+import httpx
 import pytest
 import structlog
 from hypothesis import settings
@@ -24,6 +27,18 @@ os.environ["BOOKPRINT_AUTH"] = "off"
 
 # Tracebacks are plain, as those of a service: rich ones, with all variables, take seconds each.
 structlog.configure([structlog.processors.format_exc_info, *structlog.get_config()["processors"]])
+
+_context_of = httpx._transports.default.create_ssl_context
+_shared_context = cache(_context_of)
+
+
+def _context(verify: bool | str | SSLContext = True, **options: object) -> SSLContext:
+    named = os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}
+    return (_shared_context if verify is True and not named else _context_of)(verify=verify, **options)
+
+
+# Clients share the certificates that they trust: reading them takes 40 ms, and often a client asks once.
+httpx._transports.default.create_ssl_context = _context
 
 for number in (signal.SIGINT, signal.SIGHUP):
     # What ignores a signal, as under nohup, has its children ignore it; what handles it does not.
