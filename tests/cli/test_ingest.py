@@ -134,18 +134,6 @@ def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_l
     assert refused(tmp_path / "b.csv") == refused(report)
 
 
-@pytest.mark.slow
-def test_a_second_run_changes_nothing(service: Service, tmp_path: Path, library: list[SyntheticBook]) -> None:
-    for book in library:
-        (tmp_path / f"{book.id}.txt").write_text(book.text)
-    assert ingest(service, tmp_path).stdout.startswith("60 created, 0 already")
-    before = described(books(service))
-    again = ingest(service, tmp_path)
-    assert again.returncode == 0
-    assert again.stdout == "0 created, 60 already there, 0 pending, 0 failed\n"
-    assert described(books(service)) == before
-
-
 def own_words(book: int) -> list[str]:
     """Words of one book alone: books that share words would all be related."""
     return [f"w{book}x{n}" for n in range(200)]
@@ -163,8 +151,9 @@ def test_after_a_kill_a_second_run_gives_the_library_of_one_run(service: Service
     process = subprocess.Popen(
         arguments, env=environment(service.servers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    while not 0 < len(books(service)) < 300:
-        time.sleep(0.02)
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        while not client.get("/v1/books?limit=1").json()["items"]:
+            time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
     stored = len(books(service))
@@ -204,8 +193,9 @@ def test_signatures_made_offline_are_taken_in_elsewhere(
     lines.write_text(printed.stdout)
     assert ingest(service, lines).stdout == "0 created, 4 already there, 0 pending, 0 failed\n"
     service.delete_books()
-    ingest(service, tmp_path / "in")
-    assert described(books(service)) == from_signatures
+    for outcome in ("4 created, 0 already there", "0 created, 4 already there"):
+        assert ingest(service, tmp_path / "in").stdout == f"{outcome}, 0 pending, 1 failed\n"
+        assert described(books(service)) == from_signatures
 
 
 def test_what_cannot_run_ends_with_status_2(service: Service, tmp_path: Path) -> None:

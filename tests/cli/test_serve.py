@@ -1,6 +1,5 @@
-"""`bookprint serve` as a whole: what it says, what it survives, and that nothing of it is left."""
+"""`bookprint serve` as a whole: where it listens, what it refuses, and what it survives."""
 
-import json
 import signal
 import socket
 import subprocess
@@ -32,26 +31,9 @@ from tests.waiting import eventually
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    with serving(tmp_path_factory.mktemp("service") / "data") as service:
+    proxy = ("--forwarded-allow-ips", "127.0.0.1")
+    with serving(tmp_path_factory.mktemp("service") / "data", *proxy) as service:
         yield service
-
-
-@pytest.mark.slow
-def test_sigterm_leaves_no_process_and_the_books_outlive_it(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    with serving(data_dir) as service:
-        family = service.family()
-        assert {process.name() for process in family} >= {"postgres", "valkey-server"}
-        posted = httpx.post(
-            f"{service.url}/v1/books", json={"text": "a book that stays " * 50}, timeout=60
-        ).json()
-        assert service.stop() == 0
-        _, alive = psutil.wait_procs(family, timeout=STOP_SECONDS)
-        assert not alive
-    offline = bookprint("verify", "--data-dir", data_dir)
-    assert offline.returncode == 0, offline.stdout + offline.stderr
-    with serving(data_dir) as again:
-        assert httpx.get(f"{again.url}/v1/books/{posted['id']}", timeout=60).json()["id"] == posted["id"]
 
 
 @pytest.mark.slow
@@ -110,38 +92,6 @@ def test_the_port_is_held_from_the_first_moment_on(tmp_path: Path) -> None:
                 process.kill()
 
 
-@pytest.mark.slow
-def test_it_answers_that_it_starts_until_it_has_started(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [*BOOKPRINT, "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
-    answers: dict[str, list[httpx.Response]] = {"/v1/books": [], "/health/started": []}
-
-    def asked(path: str) -> bool:
-        """Whether the path is answered as it is once the service has started."""
-        try:
-            answers[path].append(httpx.get(f"http://127.0.0.1:{port}{path}", timeout=START_SECONDS))
-        except httpx.ConnectError:
-            assert not answers[path], "refused after the first answer"
-            return False
-        return answers[path][-1].is_success
-
-    with subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL) as process:
-        try:
-            assert eventually(lambda: {*map(asked, answers)} == {True})
-        finally:
-            process.terminate()
-            assert process.wait(STOP_SECONDS) == 0
-    for answered in answers.values():
-        statuses = [answer.status_code for answer in answered]
-        assert statuses == sorted(statuses, reverse=True)
-        assert set(statuses) == {503, 200}
-        assert answered[0].headers["content-type"] == "application/problem+json"
-        assert answered[0].headers["retry-after"] == "2"
-        assert answered[0].json()["detail"].startswith("The service is starting")
-    assert answers["/health/started"][-1].json() == {"status": "started"}
-
-
 def test_readiness_is_asked_for_without_a_key(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,27 +136,12 @@ def test_a_redis_that_may_drop_books_is_refused(redis_url: str, tmp_path: Path) 
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.slow
-def test_with_json_every_line_of_every_process_is_one_object(tmp_path: Path) -> None:
-    variables = {"BOOKPRINT_LOG_FORMAT": "json", "BOOKPRINT_VECTOR": "on", "BOOKPRINT_AUTH": "off"}
-    with serving(tmp_path / "data", "--host", "localhost", **variables) as service:
-        port = int(service.url.rpartition(":")[2])
-        with socket.create_connection(("localhost", port)) as malformed:
-            malformed.sendall(b"no HTTP\r\n\r\n")
-            assert malformed.recv(4096).startswith(b"HTTP/1.1 400")
-        for server in psutil.Process(service.process.pid).children():
-            if server.name() in {"postgres", "valkey-server"}:
-                server.kill()
-        statuses = {httpx.get(f"{service.url}/v1/books", timeout=60).status_code for _ in range(3)}
-        assert statuses <= {200, 503}
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
-        assert service.stop() == 0
-    events = [json.loads(line) for line in service.lines]
-    assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
-    said = " ".join(str(event["event"]) for event in events)
-    assert "BOOKPRINT_VECTOR is no variable of Bookprint. BOOKPRINT_VECTORS is one." in said
-    assert "valkey-server was killed by SIGKILL" in said
-    assert "everything is stopped" in said
+def test_only_a_named_proxy_tells_the_scheme(service: Serve) -> None:
+    told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
+    for address, is_believed in (("127.0.0.1", True), ("127.0.0.2", False)):
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=60) as client:
+            answer = client.get(f"{service.url}/health/live", headers=told)
+            assert ("strict-transport-security" in answer.headers) == is_believed
 
 
 def test_it_listens_at_the_given_address_only(service: Serve) -> None:

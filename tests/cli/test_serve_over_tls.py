@@ -1,7 +1,9 @@
-"""No process of a service shows a password or a key, neither as an argument nor in its environment."""
+"""`bookprint serve` over TLS, given a secret of each kind, which no process of it shows."""
 
+import ssl
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import psutil
@@ -9,7 +11,7 @@ import pytest
 from sqlalchemy import make_url
 
 from app.api.http.examples import SECRET
-from tests.cli.command_line import BOOKPRINT, Serve, environment, serving
+from tests.cli.command_line import BOOKPRINT, Serve, bookprint, environment, serving
 from tests.cli.test_tls import PASSWORD, Tls, needs_openssl, tls as tls
 from tests.secret_search import ADMIN_KEY, DATABASE_PASSWORD, lines_with_secrets
 from tests.waiting import eventually
@@ -51,6 +53,32 @@ def service(tls: Tls, module_database_url: str, tmp_path_factory: pytest.TempPat
 
 
 @needs_openssl
+def test_it_is_served_over_tls_alone(service: Serve, tls: Tls, tmp_path: Path) -> None:
+    assert service.url.startswith("https://127.0.0.1:")
+    trusting = ssl.create_default_context(cafile=str(tls.certfile))
+    trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    url = service.url.replace("127.0.0.1", "localhost")
+    answer = httpx.get(f"{url}/health/ready", verify=trusting, timeout=60)
+    assert answer.status_code == 200
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert "server" not in answer.headers
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"{url.replace('https', 'http')}/health/ready", timeout=60)
+    book = tmp_path / "book.txt"
+    book.write_text("a book that is posted over TLS " * 20)
+    plain = bookprint("ingest", book, "--url", url.replace("https", "http"))
+    assert plain.returncode == 2
+    assert "write https:// for http://" in plain.stderr
+    untrusting = bookprint("ingest", book, "--url", url)
+    assert untrusting.returncode == 2
+    assert "is not trusted: self-signed certificate" in untrusting.stderr
+    assert "SSL_CERT_FILE" in untrusting.stderr
+    known = {"SSL_CERT_FILE": str(tls.certfile), "BOOKPRINT_KEY": ADMIN_KEY}
+    posted = bookprint("ingest", book, "--url", url, **known)
+    assert "1 created" in posted.stdout, posted.stderr
+
+
+@needs_openssl
 def test_no_process_shows_a_secret_in_its_environment(service: Serve, module_database_url: str) -> None:
     family, seen = service.family(), set()
     command = [*BOOKPRINT, "worker", "--data-dir", str(service.data_dir)]
@@ -59,7 +87,7 @@ def test_no_process_shows_a_secret_in_its_environment(service: Serve, module_dat
     with subprocess.Popen(command, env=variables, start_new_session=True) as worker:
         other = psutil.Process(worker.pid)
         try:
-            assert eventually(lambda: other.nice() == 5)  # it has read its settings
+            assert eventually(lambda: other.nice() == psutil.Process().nice() + 5)  # it has read its settings
             for process in [*family, other]:
                 try:
                     shown = str(process.environ())
