@@ -59,7 +59,9 @@ def test_a_manifest_is_never_a_book(tmp_path: Path, text: str, encoding: str) ->
     assert [os.path.basename(book.path) for book in books] == ["the.txt"]
 
 
-@pytest.mark.parametrize("text", ["title;isbn\nEmma;9780141439600\n", "file,title\na.txt,Emma\n"])
+@pytest.mark.parametrize(
+    "text", ["title;isbn\nEmma;9780141439600\n", "file,title\na.txt,Emma\n", "ISBN\n9780141439600\n"]
+)
 def test_a_table_of_books_without_files_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "list.csv").write_text(text)
     [book] = files.unread_books(files.find([tmp_path]), {})
