@@ -48,6 +48,7 @@ RAISED: dict[str, tuple[Any, ...]] = {
     "overloaded": ("Too many requests wait.", 2),
     "recipe-mismatch": ("Signatures of two recipes.",),
     "scope-missing": ("ingest",),
+    "busy": ("PostgreSQL is busy.", 2),
     "unavailable": ("Redis does not answer.", 3),
     "foreign-form": ("https://example.org",),
     "text-not-kept": (f"The text of book {NOBODY}", "exact"),
