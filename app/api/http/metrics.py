@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.shared_counts import Part, SharedValue, SummedCounts
+from app.api.http.shared_counts import ProcessCounts, SharedValue, SummedCounts
 from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookups import Nearest, Question, Verified, Within
@@ -43,7 +43,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         memory = os.environ.get(COUNTS)
         if memory is not None:
-            SharedValue.part = Part(int(memory))
+            SharedValue.part = ProcessCounts(int(memory))
             values.ValueClass = SharedValue
         self._requests = Histogram(
             "bookprint_request_seconds",

@@ -26,7 +26,7 @@ _LENGTH = struct.Struct("q")
 _VALUE = struct.Struct("d")
 
 
-class Part:
+class ProcessCounts:
     """The part of one process: the first that no other one has. It goes on with the counts of one that ended.
 
     A process has the lock on one byte of the memory until it ends.
@@ -64,7 +64,7 @@ class SharedValue:
     """A number of a metric, as prometheus_client has them."""
 
     _multiprocess = True
-    part: ClassVar[Part]
+    part: ClassVar[ProcessCounts]
 
     def __init__(
         self,
