@@ -1,5 +1,6 @@
 """The program `bookprint`: its commands, and one message for each error that the user can mend."""
 
+import signal
 from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import version
@@ -80,6 +81,7 @@ def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             command(*args, **kwargs)
         except UserError as exc:
             complain(str(exc))

@@ -3,9 +3,13 @@
 The program `bookprint` becomes this process and leaves its arguments as they are.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, ParamSpec
 
 import typer
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 _INTERRUPTED = 130
+_TOLD_AT_INTERRUPT = "Interrupted. Run the same command again: finished stages are skipped.\n"
 _REFUSALS_TOLD = 20
 
 _Inputs = Annotated[
@@ -90,7 +95,7 @@ def run(
 
     keep_kernels()
     source = corpus_input(inputs, _columns(column))
-    with engine.started(engine_address) as started:
+    with _started(engine_address) as started:
         corpus = Corpus(absolute(out), started, Options(SelectionLimits(nearest=nearest), block_books))
         pipeline.run(corpus, source, _tell)
     _exit_after_refusals(corpus)
@@ -133,7 +138,7 @@ def dedupe(
     keep_kernels()
     command.require_apart(inputs, absolute(out))
     source = corpus_input(inputs, _columns(column))
-    with engine.started(engine_address) as started:
+    with _started(engine_address) as started:
         corpus = Corpus(absolute(out), started, Options())
         result = command.dedupe(corpus, source, command.Choice(same, keep, mark), _tell)
     kept = result.books - result.left_out
@@ -149,15 +154,29 @@ def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             command(*args, **kwargs)
         except InvalidInput as exc:
             sys.stderr.write(f"{exc}\n")
             raise typer.Exit(2) from exc
         except KeyboardInterrupt:
-            sys.stderr.write("Interrupted. Run the same command again: finished stages are skipped.\n")
+            sys.stderr.write(_TOLD_AT_INTERRUPT)
             raise typer.Exit(_INTERRUPTED) from None
 
     return run
+
+
+def _started(address: str) -> AbstractContextManager[engine.Engine]:
+    if address == engine.LOCAL:
+        signal.signal(signal.SIGINT, _end)
+    return engine.started(address)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End at once, as a kill would: Sail, which is in this process, stops serving at SIGINT, and its client
+    would try for minutes to reach it."""
+    os.write(sys.stderr.fileno(), _TOLD_AT_INTERRUPT.encode())
+    os._exit(_INTERRUPTED)
 
 
 def _columns(options: list[str] | None) -> dict[str, str]:

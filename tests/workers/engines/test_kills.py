@@ -1,8 +1,10 @@
 """Processes of a corpus are killed in the midst of each stage: the next run makes the same tables."""
 
 import json
+import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -44,6 +46,8 @@ class Driver:
             [sys.executable, "-m", "workers.batch", *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
 
     def finish(self) -> None:
@@ -174,6 +178,19 @@ def test_a_run_that_has_lost_a_worker_of_its_cluster_can_be_gone_on_with(
         random.Random(f"{SEED} {stage}").choice(cluster.workers).kill()
         process.wait(_SECONDS)
         assert_done_again(driver, stage, undisturbed)
+
+
+def test_ctrl_c_ends_a_run_and_says_how_to_go_on(
+    undisturbed: Driver, go_on: Callable[[str, str], Driver]
+) -> None:
+    driver = go_on("relations", LOCAL)
+    process = start_into(driver, 0.2)
+    assert process.stderr is not None
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it
+    with process.stderr as errors:
+        assert errors.read() == b"Interrupted. Run the same command again: finished stages are skipped.\n"
+    assert process.wait(_SECONDS) == 130
+    assert_done_again(driver, "relations", undisturbed)
 
 
 def test_a_second_run_repeats_nothing(undisturbed: Driver) -> None:
