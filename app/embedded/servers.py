@@ -43,6 +43,7 @@ class LockInfo:
     pid: int
     database_url: str | None = None
     redis_url: str | None = None
+    sockets: str | None = None  # the folder of those that listen; the command for a backup reads it
 
 
 class DataDirLock:
@@ -158,7 +159,8 @@ class EmbeddedServers:
             servers = self._launch(self._sockets.path)
             for server in self._running:
                 server.wait_ready(_READY_TIMEOUT)
-            self._lock.write(LockInfo(os.getpid(), servers.database_url, servers.redis_url))
+            sockets = str(self._sockets.path)
+            self._lock.write(LockInfo(os.getpid(), servers.database_url, servers.redis_url, sockets))
         except BaseException:
             self.stop()
             raise

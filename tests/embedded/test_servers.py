@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +69,21 @@ def test_order_does_not_depend_on_the_language_of_the_machine(embedded: Servers)
 
 def test_valkey_has_no_network_port(embedded: Servers) -> None:
     assert redis.Redis.from_url(embedded.redis_url).config_get("port") == {"port": "0"}
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_documents_make_a_backup_that_servers_start_from(
+    data_dir: Path, embedded: Servers
+) -> None:
+    document = Path("docs/howto/operate.md").read_text("utf-8")
+    section = document.partition("the servers that `serve` brings\n")[2]
+    commands = section.partition("```sh\n")[2].partition("```")[0].replace(".venv", sys.prefix)
+    backup = data_dir.parent / "backup"
+    script = commands.replace("data/", f"{data_dir}/").replace("backup/", f"{backup}/")
+    sql(embedded.database_url, "INSERT INTO kept VALUES (8)")
+    subprocess.run(["sh", "-eu", "-c", script], check=True)
+    with EmbeddedServers(backup) as servers:
+        assert sql(servers.database_url, "SELECT max(value) FROM kept") == 8
 
 
 def test_only_we_can_enter_the_folder_of_the_sockets(embedded: Servers) -> None:
