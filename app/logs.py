@@ -12,8 +12,11 @@ from typing import Literal
 import structlog
 from structlog.stdlib import ProcessorFormatter
 
-_SECONDS_OF_OUTAGE = 30.0
-"""Seconds in which the same outage is told once."""
+_SECONDS_UNTOLD = 20.0
+"""Seconds of an outage before each line of the log: servers that have just started answer within them."""
+
+_SECONDS_OF_PEACE = 120.0
+"""Seconds without an outage after which the next one is another."""
 
 _MOST_FRAMES = 40
 _SECONDS_BETWEEN_TRACEBACKS = 1.0
@@ -64,18 +67,20 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
 
 
 class Seldom:
-    """Passes an event with `outage` on once in 30 seconds: who waits for a server tries again and again."""
+    """Drops events with `outage` but for one every 20 seconds: who waits for a server tries again and again."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: dict[str, float] = {}
+        self._told: dict[str, tuple[float, float]] = {}  # when an outage began or was told, and came last
 
     def is_due(self, event: str) -> bool:
-        now, told = self._clock(), self._told.get(event)
-        if told is not None and now < told + _SECONDS_OF_OUTAGE:
-            return False
-        self._told[event] = now
-        return True
+        now = self._clock()
+        since, last = self._told.get(event, (now, now))
+        if now - last > _SECONDS_OF_PEACE:
+            since = now
+        is_due = now - since >= _SECONDS_UNTOLD
+        self._told[event] = (now if is_due else since, now)
+        return is_due
 
     def __call__(self, _: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
         if "outage" in event and not self.is_due(event["event"]):

@@ -89,15 +89,19 @@ def _start_jobs(
 
 async def complete_index(upkeep: IndexUpkeep) -> None:
     """Read the index's state again and again, and have it completed. Several processes may do so at once."""
+    told = IndexState.COMPLETE
     while True:
         try:
             state = await upkeep.state()
+            is_news, told = state is not told, state
             if state is not IndexState.COMPLETE:
-                log.info("band index is not complete", state=state.value)
+                if is_news:
+                    is_built = state is IndexState.LOST
+                    log.info("band index is being built" if is_built else "band index is being checked")
                 changed = await upkeep.catch_up()
                 if changed is not None:
                     log.info(
-                        "band index is complete again",
+                        "band index is complete",
                         entries=changed.entries,
                         added=changed.added,
                         removed=changed.removed,

@@ -1,7 +1,7 @@
 """The program `bookprint`: its commands, and one message for each error that the user can mend."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, ParamSpec
@@ -31,6 +31,13 @@ P = ParamSpec("P")
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
+_GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
+    "Use": (demo, serve, ingest, lookup, check, similar, relation, clusters, completeness, sign, compare),
+    "Curate": (reviews, decide, decisions, conflicts, master_copy, export, changes),
+    "Operate": (worker, jobs, migrate, load, reindex, verify, audit),
+}
+"""The commands by what people do with them, as the help lists them."""
+
 _UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
 """For commands whose arguments another program reads."""
 
@@ -44,19 +51,16 @@ def run() -> None:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for command in (
-        *(demo, serve, worker, jobs, migrate, ingest, load, lookup, similar, compare, conflicts, changes),
-        *(check, relation, reviews, decide, decisions, clusters, completeness, export, sign, reindex),
-        *(verify, audit, master_copy),
-    ):
-        app.command()(_with_plain_errors(command))
+    for group, commands in _GROUPS.items():
+        for command in commands:
+            app.command(rich_help_panel=group)(_with_plain_errors(command))
     for unread in (corpus, dedupe):
-        app.command(add_help_option=False, context_settings=_UNREAD)(unread)
+        app.command(add_help_option=False, context_settings=_UNREAD, rich_help_panel="Curate")(unread)
     app.callback()(_bookprint)
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
         keys.command(name)(_with_plain_errors(key_command))
-    app.add_typer(keys, name="keys")
+    app.add_typer(keys, name="keys", rich_help_panel="Operate")
     app(prog_name="bookprint")
 
 

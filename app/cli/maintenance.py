@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_SHOWN = 1_000  # failed jobs
+_INCOMPLETE = 3
+"""Exit status where the index is still being built, so nothing is proved."""
 
 _PARTS = {
     "books": "in the catalogue",
@@ -122,23 +124,43 @@ def _counted(
 def verify(
     data_dir: DataDir = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Wait so long for an index that is being built.")
+    ] = 300.0,
 ) -> None:
-    """Prove that the band index holds exactly the books of the catalogue; exit status 1 if it does not.
+    """Prove that the band index holds exactly the books of the catalogue.
 
-    Books that are posted, changed or deleted meanwhile can show as differences.
+    Books that are posted, changed or deleted meanwhile can show as differences. Exit status: 0 it does, 1 it
+    does not, 3 it is still being built.
     """
     keep_kernels()
-    report = _counted(load_settings(data_dir), "Verifying", lambda each: each.upkeep.verify)
+    with library(load_settings(data_dir)) as complete, Reporter("Verifying", "books") as reporter:
+        report = within(complete, lambda services: _verified(services, wait, reporter))
     if json:
         print_json({name: getattr(report, name) for name in ("clean", "whole", *_PARTS)})
     else:
         rows = [(part, f"{getattr(report, part):,}", meaning) for part, meaning in _PARTS.items()]
         show(rows, ("part", "count", "meaning"), tuple, wide="meaning", right=("count",))
         said, style = ("clean", "bold green") if report.clean else ("not clean", "bold red")
-        results().print(said, style=style)
+        results().print(said if report.whole else "not complete yet", style=style)
     if not report.clean:
         notices().print(_remedy(report))
-        raise typer.Exit(1)
+        raise typer.Exit(1 if report.whole else _INCOMPLETE)
+
+
+async def _verified(services: "Services", seconds: float, reporter: Reporter) -> "IndexReport":
+    """The report on the index, once it is complete or `seconds` have passed."""
+    # Late, because the stores take long to load.
+    from app.services.pairs.relations import Waiting
+    from app.stores.redis.epoch import IndexState
+
+    await Waiting().until(
+        services.upkeep.state,
+        lambda state: state is IndexState.COMPLETE,
+        seconds,
+        lambda: reporter.say("The index is being built; waiting until it is complete."),
+    )
+    return await services.upkeep.verify(reporter.counted)
 
 
 def upgrade_schema(database_url: str) -> None:

@@ -109,7 +109,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Tell from two identifiers whether two books have the same text; no service is asked.
+    """Tell of two identifiers or files whether their books have the same text; no service is asked.
 
     Books are the same where at most one stranger in a million lies as near. A stranger is another book of the
     same language, as long as the shorter one. Different books may share a part that is small for either.

@@ -191,7 +191,7 @@ class Checks:
         near = {other: wrong for wrong in wanted if not is_valid(wrong) for other in nearest_isbns(wrong)}
         named = list(filter(can_name_a_book, wanted))
         searches = [CandidateSearch(identifiers=named), CandidateSearch(identifiers=[*near])]
-        found, meant = await self._names.list_candidates(searches)
+        found, meant = (sorted(each, key=_id) for each in await self._names.list_candidates(searches))
         items = [_by_number(each, _first(named, each.metadata.identifiers), metadata) for each in found]
         if metadata.external_id is not None:
             own = BookFilter(external_id=metadata.external_id)
@@ -303,9 +303,17 @@ def _by_number(book: DescribedBook, identifier: str, row: Metadata) -> CheckedBo
 
 
 def _by_score(candidate: Candidate) -> CheckedBook:
-    names = ", ".join(f"{name} {value:.2f}" for name, value in candidate.features.items())
-    evidence = CheckEvidence(f"Likeness of names, 1 at most: {names}.", score=candidate.score)
+    alike = ", ".join(f"{name} {_likeness(value)}" for name, value in candidate.features.items())
+    evidence = CheckEvidence(f"Only what is said of both was compared: {alike}.", score=candidate.score)
     return CheckedBook(candidate.id, candidate.metadata.title, "perhaps", evidence)
+
+
+def _likeness(value: float) -> str:
+    return "the same" if value == 1 else f"{value:.0%} alike" if value else "different"
+
+
+def _id(book: DescribedBook) -> UUID:
+    return book.id
 
 
 def _first(wanted: Iterable[str], held: Iterable[str]) -> str:

@@ -46,7 +46,11 @@ WORDS = {
     "no": N_("No"),
     "unanswered": N_("Not answered"),
 }
-EVIDENCE = {"text": N_("by its text"), "identifier": N_("by its number"), "name": N_("by its name alone")}
+EVIDENCE = {
+    "text": N_("by its text"),
+    "identifier": N_("by its number"),
+    "name": N_("by title and author alone"),
+}
 
 _HEAD_BYTES = 1 << 14
 _ROWS, _SUMMARY = "<!-- rows -->", "<!-- summary -->"

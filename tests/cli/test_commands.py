@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment
+from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, in_a_process
+from tests.forks import Fork
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +161,18 @@ def test_reindex_and_verify_work_beside_the_running_service(service: Service, po
     as_json = json.loads(bookprint("verify", "--json", **service.servers).stdout)
     assert as_json["clean"] is True
     assert as_json["books"] == total
+
+
+def test_verify_waits_for_an_index_that_is_being_built(database_url: str, redis_url: str) -> None:
+    servers = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    early = bookprint("verify", "--wait", "0", **servers)
+    assert (early.returncode, early.stdout.splitlines()[-1]) == (3, "not complete yet")
+
+    def build(_: Fork) -> None:
+        assert bookprint("reindex", **servers).returncode == 0
+
+    waited = in_a_process("verify", meanwhile=build, **servers)
+    assert (waited.returncode, waited.stdout.splitlines()[-1]) == (0, "clean"), waited.stderr
 
 
 def test_migrate_leaves_a_current_database_alone(service: Service) -> None:

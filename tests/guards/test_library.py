@@ -60,9 +60,6 @@ async def test_the_answers_of_a_made_library_are_as_recorded(
     text = _ID.sub(lambda found: _named(found[0], names), json.dumps(_normal(answers), ensure_ascii=False))
     text = _TIME.sub("<time>", text)
     named: Json = json.loads(text)
-    for row in named["POST /v1/checks"]["lines"]:
-        if row["by"] != "text":  # books with one number come in any order
-            row["items"].sort(key=lambda item: str(item["book_id"]))
     digest = hashlib.sha256(json.dumps(books, sort_keys=True).encode()).hexdigest()
     compare("library", "library.json", laid_out({"answers": named, "books": digest}))
 

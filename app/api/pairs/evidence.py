@@ -24,11 +24,7 @@ class PageRelationQuery(BaseModel):
     )
 
 
-router = SubjectRouter(
-    "/v1/books/{book_id}/relations/{other_id}",
-    tag="relations",
-    description="How two books are related, and decisions of people.",
-)
+router = SubjectRouter("/v1/books/{book_id}/relations/{other_id}", tag="relations")
 
 AcceptedEvidenceType = Annotated[str, Depends(deps.chosen_evidence)]
 

@@ -298,15 +298,21 @@ def upgrade(database_url: str) -> int:
     """Apply every migration that the database lacks; returns how many connections it allows.
 
     Its superuser's connections do not count. A database that is up to date is left alone. Raises
-    BookprintError where the database is out of reach or of another version.
+    BookprintError where the database is out of reach, of another version, or in another encoding than UTF8.
     """
     import sqlalchemy as sa
     from alembic import command
     from alembic.util import CommandError
 
-    engine = sa.create_engine(database_url, poolclass=sa.NullPool)
+    # In SQL_ASCII, texts would come as bytes.
+    engine = sa.create_engine(database_url, poolclass=sa.NullPool, connect_args={"client_encoding": "utf8"})
     try:
         with engine.connect() as lock, engine.connect() as connection:
+            if (encoding := lock.execute(sa.text("SHOW server_encoding")).scalar_one()) != "UTF8":
+                raise BookprintError(
+                    f"The database is in the encoding {encoding}, which cannot hold every text. "
+                    "Make one with createdb --encoding=UTF8 --template=template0, and set DATABASE_URL to it."
+                )
             lock.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
             config = _config()
             config.attributes["connection"] = connection

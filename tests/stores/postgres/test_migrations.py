@@ -8,10 +8,13 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+from app.core.errors import BookprintError
 from app.core.recipe import DEFAULT_SAMPLE
+from app.embedded import Servers
 from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
 from app.stores.postgres.pairs.schema import metadata
+from tests.servers import fresh_database
 
 
 def test_the_migrated_schema_is_the_one_of_the_stores(database_url: str) -> None:
@@ -29,6 +32,14 @@ async def test_several_processes_may_migrate_at_once(bare_database_url: str) -> 
     async with open_database(bare_database_url, 1) as database:
         assert await SchemaQueries(database).has_newest()
         assert await database.rows(SQL("SELECT FROM procrastinate_jobs")) == []
+
+
+def test_a_database_in_another_encoding_is_refused(servers: Servers) -> None:
+    with (
+        fresh_database(servers.database_url, "template0 ENCODING SQL_ASCII") as url,
+        pytest.raises(BookprintError, match=r"SQL_ASCII.* createdb --encoding=UTF8"),
+    ):
+        upgrade(url)
 
 
 async def test_a_database_without_a_schema_is_not_current(bare_database_url: str) -> None:
