@@ -200,16 +200,29 @@ class Ingest:
             )
 
 
+_DESCRIBING = ("title", "authors", "year", "volume")
+"""Fields of metadata that a post under a known external id may give anew."""
+
+
 def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> list[str]:
-    """What a post has to say where its book is there already, in another collection than it names."""
-    wanted, found = submission.metadata.collection or actor.collection, stored.book.metadata.collection
-    if stored.created or wanted is None or wanted == found:
+    """What a post has to say where its book is there already, with another collection or description."""
+    if stored.created:
         return []
-    place = "no collection" if found is None else f"the collection {found!r}"
-    return [
-        f"This book is there already, in {place}, and stays as it is. To have it in {wanted!r} as well, post "
-        "it with an external_id of your own."
-    ]
+    told, sent, kept = [], submission.metadata, stored.book.metadata
+    wanted, found = sent.collection or actor.collection, kept.collection
+    if wanted is not None and wanted != found:
+        place = "no collection" if found is None else f"the collection {found!r}"
+        told.append(
+            f"This book is there already, in {place}, and stays as it is. To have it in {wanted!r} as well, "
+            "post it with an external_id of your own."
+        )
+    other = [name for name in _DESCRIBING if getattr(sent, name) not in (None, (), getattr(kept, name))]
+    if sent.external_id is not None and other:
+        told.append(
+            f"This book is there already, with other values of {', '.join(other)}, and stays as it is. "
+            f"Change it with PATCH /v1/books/{stored.book.id}."
+        )
+    return told
 
 
 class Books:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from uuid import UUID
@@ -40,6 +40,7 @@ class Holdings:
     years: Sequence[ValueCount]
     languages: Sequence[ValueCount]
     collections: Sequence[ValueCount]
+    copies: int = 0  # books of whose text there is another copy
 
     @property
     def decades(self) -> Sequence[Decade]:
@@ -84,6 +85,10 @@ class WholeLibrary:
                 self._counted_at = time.monotonic()
             return self._holdings
 
+    async def copies(self, books: Collection[UUID]) -> Mapping[UUID, int]:
+        """The number of copies of the text of each of these books, with itself, where there are others."""
+        return await self._library.read_copies(books)
+
     async def latest(self, limit: int) -> LatestChanges:
         """The last changes."""
         items = await self._changes.latest(limit)
@@ -92,17 +97,18 @@ class WholeLibrary:
         return LatestChanges(items, {book.id: book.metadata.title for book in books})
 
     async def _count(self) -> Holdings:
-        books = await self._entries.count_roughly()
+        books, copies = await self._entries.count_roughly(), await self._library.count_copies()
         if books <= _ALL_COUNTED:
-            return _holdings(await self._library.count_values(100, MOST_VALUES), None)
-        return _holdings(await self._library.count_values(100 * _SAMPLED / books, MOST_VALUES), books)
+            return _holdings(await self._library.count_values(100, MOST_VALUES), None, copies)
+        percent = 100 * _SAMPLED / books
+        return _holdings(await self._library.count_values(percent, MOST_VALUES), books, copies)
 
 
 def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:
     return Decade(start, sum(each.count for each in years), years)
 
 
-def _holdings(sample: SampledBooks, books: int | None) -> Holdings:
+def _holdings(sample: SampledBooks, books: int | None, copies: int) -> Holdings:
     """The holdings that a sample of so many books stands for; None: it is all of them."""
     scale = 1.0 if books is None else books / max(sample.size, 1)
 
@@ -115,4 +121,5 @@ def _holdings(sample: SampledBooks, books: int | None) -> Holdings:
         years=scaled(sample.years),
         languages=scaled(sample.languages),
         collections=scaled(sample.collections),
+        copies=copies,
     )

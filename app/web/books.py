@@ -71,7 +71,8 @@ async def search_books(
         return redirect(request, f"/books/{book_id}")
     found = await services.finder.find(search.to_question(), search.after, _AT_ONCE)
     more = search.query(after=found.books[-1].id) if found.more else None
-    return page(request, "books.html", search=search, found=found, more=more)
+    copies = await services.library.copies([each.id for each in (*found.books, *found.alike)])
+    return page(request, "books.html", search=search, found=found, more=more, copies=copies)
 
 
 @router.get("/books/{book_id}.{form}", scope="read")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOST_LIST_BYTES = 16 << 20
+MOST_BOOKS_SHOWN = 5  # of a row
 MOST_SHOWN = 10_000  # rows on a page; a table has all
 
 WORDS = {
@@ -78,9 +79,11 @@ async def answer_check(
     if first is None:
         raise InvalidInput("The list has no rows.", "file")
 
+    is_table = form.get("as") == "csv"
+
     async def answer(row: "Unread") -> _Answer:
         told: _Answer = {"place": row.part or row.place, "share": min(row.position / max(size, 1), 1.0)}
-        told["asked"] = getattr(row, "text", None)
+        told["asked"], told["known"] = getattr(row, "text", None), {}
         try:
             async with turn_of_line(request, permit, 1):
                 book = await asyncio.to_thread(lambda: checked(row.read()))
@@ -88,6 +91,8 @@ async def answer_check(
                 found = await services.checks.check(row_of(book))
             told["asked"] = told["asked"] or book.metadata.title or " ".join(book.metadata.identifiers)
             told |= asdict(found)
+            shown = [item["book_id"] for item in told["items"][: MOST_BOOKS_SHOWN * (not is_table)]]
+            told["known"] = await services.reconciliation.facts(shown, with_relations=False)
             for item in told["items"]:
                 item["link"] = f"/books/{item['book_id']}"
         except Exception as error:
@@ -98,7 +103,7 @@ async def answer_check(
         return told
 
     answers = in_order(_in_turn(first, rows), answer, LINES_AT_ONCE)
-    if form.get("as") == "csv":
+    if is_table:
         fields = HEADERS | {"Content-Disposition": 'attachment; filename="answers.csv"'}
         return StreamingResponse(_table(answers), headers=fields, media_type="text/csv")
     text, is_list = str(form.get("text", "")), form.get("is") != "text"
@@ -148,7 +153,7 @@ async def _page(request: Request, whole: str, answers: AsyncIterator[_Answer]) -
             counts["more"] += 1
             break
         counts[row.get("verdict", "unanswered")] += 1
-        yield row_of_page(answer=row)
+        yield row_of_page(answer=row, known=row["known"], most=MOST_BOOKS_SHOWN)
     yield table_end
     told = {name: counts[name] for name in (*VERDICTS, "unanswered")}
     yield rendered(request, "check_summary.html", counts=told, words=WORDS, is_cut=counts["more"] > 0)

@@ -1,5 +1,6 @@
 """Pages from templates: the frame that all share, what a browser may load with them, and errors as pages."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -12,11 +13,25 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
 from app.api.http.problems import Problem
+from app.core.errors import Unavailable
 from app.services.access.keys import ANYONE, Caller
-from app.web.languages import answer_in, asked_language, current_language, gettext, languages, ngettext
-from app.web.routes import PageRoute
+from app.web.languages import N_, answer_in, asked_language, current_language, gettext, languages, ngettext
+from app.web.reasons import reason
+from app.web.routes import PageRoute, session_of
 
 LANGUAGE_COOKIE = "language"
+
+_FIELDS = {
+    "metadata": N_("MARC record"),
+    "title": N_("Title"),
+    "authors": N_("Authors"),
+    "year": N_("Year"),
+    "volume": N_("Volume"),
+    "identifiers": N_("Identifiers"),
+}
+"""The fields of forms by the names that errors give them."""
+
+_UNSIGNED = N_("anyone")  # `ANYONE.name`, for the translations
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -62,7 +77,7 @@ def language_of(request: Request) -> str:
     return asked_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", ""))
 
 
-def page_of_problem(request: Request, problem: Problem) -> Response | None:
+async def page_of_problem(request: Request, problem: Problem) -> Response | None:
     """An error as a page; None where a program asked, which gets the document."""
     route = request.scope.get("route")
     if not isinstance(route, PageRoute) and (
@@ -72,7 +87,19 @@ def page_of_problem(request: Request, problem: Problem) -> Response | None:
     if problem.status == 401 and request.method == "GET":
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect(request, f"/sign-in?to={quote(request.scope['path'] + query, safe='')}")
-    return page(request, "problem.html", problem.status, problem=problem)
+    await _name_caller(request)
+    return page(request, "problem.html", problem.status, problem=problem, fields=_FIELDS)
+
+
+async def _name_caller(request: Request) -> None:
+    """Find out who has signed in, whom no route has told where there is no page: the menu is for them."""
+    state = request.scope.setdefault("state", {})
+    if "caller" not in state and not request.app.state.asks_for_keys:
+        state["caller"] = ANYONE
+    elif "caller" not in state:
+        with suppress(Unavailable):
+            session = await session_of(request.scope)
+            state["caller"] = session and session.caller
 
 
 def _frame(request: Request) -> dict[str, Any]:
@@ -83,6 +110,7 @@ def _frame(request: Request) -> dict[str, Any]:
     return {
         "caller": caller,
         "asks_for_keys": request.app.state.asks_for_keys and caller != ANYONE,
+        "queued": state.get("queued"),
         "language": current_language(),
         "languages": languages(),
         "path": request.scope["path"],
@@ -108,9 +136,21 @@ def _moment(value: datetime) -> str:
     return format_datetime(value, "medium", locale=current_language()) + " UTC"
 
 
+def _person(name: str | None) -> str:
+    """The name of who has written; those who have none are named in the language of the page."""
+    return name if name and name != ANYONE.name else gettext(name or N_("unknown"))
+
+
 def _begun(text: str) -> str:
     """The text as the beginning of a sentence; other capitals stay, which German nouns need."""
     return text[:1].upper() + text[1:]
 
 
-templates.filters |= {"begun": _begun, "number": _number, "share": _share, "moment": _moment}
+templates.filters |= {
+    "begun": _begun,
+    "number": _number,
+    "share": _share,
+    "moment": _moment,
+    "person": _person,
+    "reason": reason,
+}

@@ -1,6 +1,7 @@
 """Routes of pages: who signed in, forms within bounds, and none that a page of another site sends."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ from app.api.http.bodies import (
 )
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import FORM, ScopedRoute, SubjectRouter
+from app.core.errors import Unavailable
 from app.services.access.keys import Caller, NoValidKey, Scope as KeyScope
 from app.services.access.sessions import OpenSession, Sessions
 
@@ -83,7 +85,13 @@ class PageRoute(ScopedRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, to which a form comes within the bounds of bodies or, with files, of files."""
-        handler = APIRoute.get_route_handler(self)
+        handle_page = APIRoute.get_route_handler(self)
+
+        async def handler(request: Request) -> Response:
+            if not self.is_open and request.method in _SAFE:
+                with suppress(Unavailable):
+                    request.state.queued = await request.app.state.services.decisions.queued()
+            return await handle_page(request)
 
         async def handle(request: Request) -> Response:
             if not brings_body(request.scope):

@@ -29,6 +29,17 @@ OF_THE_POST = ("created", "format", "warnings")
 """Fields that only the answer to a post has."""
 
 
+async def test_what_a_post_gives_anew_of_a_known_book_is_told_and_not_stored(client: AsyncClient) -> None:
+    body = {"text": prose(90), **METADATA, "external_id": "told-1"}
+    first = await posted(client, body)
+    assert (await client.post("/v1/books", json=body)).json()["warnings"] == []
+    again = (await client.post("/v1/books", json=body | {"title": "Werther", "year": 1787})).json()
+    assert (again["created"], again["title"]) == (False, METADATA["title"])
+    [warning] = again["warnings"]
+    assert "title, year" in warning
+    assert f"PATCH /v1/books/{first['id']}" in warning
+
+
 async def posted(client: AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
     response = await client.post("/v1/books", json=body)
     assert response.status_code == 201, response.text

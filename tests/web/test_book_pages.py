@@ -26,6 +26,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PAGES = pages_of(prose(1, 6000))
 ISBN = "isbn:9780141439600"
+NUMBER = f"{'x' * 60}-tess-txt"
+"""A number that only its end tells from that of another scan."""
+
 HOSTILE = "<script>alert(1)</script>\" onload='x' &amp; {{ 7*7 }} \u202eevil " + "x" * 9_900
 
 
@@ -62,11 +65,19 @@ async def library(reader: AsyncClient, module_services: OpenServices) -> dict[st
             collection="main",
             external_id="shelf-1",
         ),
-        "scan": await post(api, pages=bad, title="Middlemarch", identifiers=["isbn:9780140430004"]),
+        "scan": await post(
+            api, pages=bad, title="Middlemarch", identifiers=["isbn:9780140430004"], external_id=NUMBER
+        ),
         "lacking": await post(
             api, pages=[*bad[:7], *bad[10:]], title=HOSTILE, authors=[HOSTILE[:200]], volume="<b>"
         ),
-        "other": await post(api, pages=pages_of(prose(2, 3000)), title="Middlemarch", identifiers=[ISBN]),
+        "other": await post(
+            api,
+            pages=pages_of(prose(2, 3000)),
+            title="Middlemarch",
+            identifiers=[ISBN],
+            external_id="shelf-2",
+        ),
     }
     await run_jobs(module_services)
     return books
@@ -192,6 +203,27 @@ async def test_a_cluster_shows_how_its_books_are_related(
     assert "3 copies vote" in text.text_content()
     moved = await reader.get(f"/clusters/same_text-{ids[1]}")
     assert (moved.status_code, moved.headers["location"]) == (303, f"/clusters/same_text-{ids[0]}")
+
+
+async def test_copies_are_told_apart_wherever_one_chooses(
+    reader: AsyncClient, library: dict[str, Json]
+) -> None:
+    [row] = (await shown(reader, "/books", q="shelf-1")).xpath("//main//li")
+    assert "shelf-1 · 3 copies" in " ".join(row.text_content().split())
+    good, scan, other = (library[name]["id"] for name in ("good", "scan", "other"))
+    cluster = (await shown(reader, f"/clusters/same_text-{good}")).xpath("string(//table)")
+    assert NUMBER in cluster
+    heading = (await shown(reader, f"/pairs/{scan}/{other}")).xpath("string(//h1)")
+    assert " ".join(heading.split()) == f"Middlemarch ({NUMBER}) and Middlemarch (shelf-2)"
+
+
+async def test_reasons_are_read_in_the_language_of_the_page(
+    reader: AsyncClient, library: dict[str, Json]
+) -> None:
+    good, scan = library["good"]["id"], library["scan"]["id"]
+    for path in (f"/pairs/{good}/{scan}", f"/clusters/same_text-{good}", "/review"):
+        page = read_back(await reader.get(path, headers={"Accept-Language": "de"}))
+        assert page.xpath("//main//p[@lang='en'] | //main//span[@lang='en']") == [], path
 
 
 async def test_a_book_is_taken_out_and_put_back(reader: AsyncClient, library: dict[str, Json]) -> None:

@@ -24,7 +24,8 @@ HOSTILE = "<script>alert(1)</script> \"' {{ 7*7 }} \u202eevil <!-- rows -->"
 @pytest.fixture
 async def book_id(services: OpenServices) -> str:
     """A book with a hostile title."""
-    metadata = Metadata(title=HOSTILE, authors=("Ann Onym",), identifiers=(f"isbn:{ISBN}",))
+    named = {"title": HOSTILE, "authors": ("Ann Onym",), "external_id": "shelf-9"}
+    metadata = Metadata(**named, identifiers=(f"isbn:{ISBN}",))  # type: ignore[arg-type]
     stored = await services.ingest.post(Submission(metadata, content_from_pages(pages_of(TEXT))), actor=ACTOR)
     return str(stored.book.id)
 
@@ -52,6 +53,8 @@ async def test_a_pasted_list_is_answered_row_by_row(browser: AsyncClient, book_i
     assert shown.outcomes == ["have", "unanswered", "no", "have"]
     [title] = {link.text_content() for link in shown.document.xpath(f"//tbody//a[@href='/books/{book_id}']")}
     assert title == HOSTILE
+    rows = shown.document.xpath("//tbody//li")
+    assert all("Ann Onym" in row.text_content() and "shelf-9" in row.text_content() for row in rows)
     assert not shown.document.xpath("//script[not(@src)]")
     summary = [row.text_content() for row in shown.document.xpath("//section//tbody/tr")]
     assert (summary[0], summary[-1]) == ("Yes2", "Not answered1")

@@ -22,6 +22,12 @@ async def store(services: OpenServices, seed: int, **metadata: object) -> None:
 async def test_an_empty_library_leads_to_the_first_book(browser: AsyncClient) -> None:
     document = html.document_fromstring((await browser.get("/")).text)
     assert document.xpath("//main//a[@href='/add']")
+    for path, told in (
+        ("/books", "Add the first"),
+        ("/clusters", "No book has a copy yet"),
+        ("/review", "wait"),
+    ):
+        assert told in html.document_fromstring((await browser.get(path)).text).xpath("string(//main)")
     assert not document.xpath("//table")
 
 

@@ -189,6 +189,16 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
         assert (await browser.get("/review", params=wrong)).status_code == 422
 
 
+async def test_the_first_page_and_the_menu_say_how_many_pairs_wait(
+    browser: AsyncClient, books: list[str]
+) -> None:
+    queued = len((await api(browser, "/reviews"))["items"])
+    page = await read(browser, "/")
+    told = [" ".join(link.text_content().split()) for link in page.xpath("//a[@href='/review']")]
+    assert told == [f"Review {queued}", f"{queued} pairs wait for a look"]
+    assert page.xpath("string(//main//a[@href='/clusters'])") == "3 books have copies"
+
+
 async def test_the_machine_says_nothing_before_a_blind_person(browser: AsyncClient, books: list[str]) -> None:
     document = await read(browser, "/review", blind="1")
     assert not document.xpath("//p[@class='because'] | //button[@value='confirmed'] | //*[@class='badge']")

@@ -185,7 +185,10 @@ async def test_the_language_is_asked_for_or_chosen(open_browser: AsyncClient) ->
 async def test_a_missing_page_is_told_as_a_page(open_browser: AsyncClient) -> None:
     page = await open_browser.get("/nowhere")
     assert page.status_code == 404
-    assert ">No such path</h1>" in page.text
+    for language, told in (("en", ">Not found</h1>"), ("de", ">Nicht gefunden</h1>")):
+        page = await open_browser.get("/nowhere", headers={"Accept-Language": language})
+        assert told in page.text
+        assert page.text.count('href="/books"') == 2  # in the menu and on the page
     assert (await open_browser.get("/v1/books/x")).headers["content-type"] == "application/problem+json"
 
 

@@ -227,11 +227,11 @@ class UnhandledErrors:
                 raise
             problem = problem_of(error)
             problem.detail += f" In the log it is request {number}."
-            await self._response(Request(scope), problem)(scope, receive, send)
+            await (await self._response(Request(scope), problem))(scope, receive, send)
 
-    def _response(self, request: Request, problem: Problem) -> Response:
+    async def _response(self, request: Request, problem: Problem) -> Response:
         try:
-            return self._page_of(request, problem) or document(problem)
+            return await self._page_of(request, problem) or document(problem)
         except Exception:
             log.exception("an error has no page", path=request.scope["path"])
             return document(problem)

@@ -3,7 +3,7 @@
 An error carries its own status, title and remedy; here stands what HTTP adds to them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -131,7 +131,7 @@ REMEDIES = {
     "decision_form": 'Send {{"verdict": "confirmed"}}, {{"verdict": "rejected"}} or {{"kind": "SAME_TEXT"}}.',
     "repeated_part": "Send it once.",
     "missing_file": "Send the book as a part `file` with a filename, as curl does with -F file=@book.epub.",
-    "marc_record": "Repair the record, or send it in another form; docs/marc.md says what is taken.",
+    "marc_record": "Send one whole record, as MARC 21, MARCXML or MARC-in-JSON.",
     "one_of": "Send exactly one of {names}.",
     "not_together": "Leave one of them out.",
     "nothing_to_find": "Send a query that is not empty, or a property.",
@@ -257,7 +257,7 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
 
 _DENIED = frozenset({401, 403, 429})
 
-PageOfProblem = Callable[[Request, Problem], Response | None]
+PageOfProblem = Callable[[Request, Problem], Awaitable[Response | None]]
 """Shows a problem to people; None: a program asked."""
 
 
@@ -270,7 +270,7 @@ def install_handlers(app: FastAPI, page_of: PageOfProblem) -> None:
                 405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
             )
         problem, headers = _answer(error)
-        if (response := page_of(request, problem)) is None:
+        if (response := await page_of(request, problem)) is None:
             response = document(problem, headers)
         else:
             response.headers.update(headers)

@@ -81,9 +81,9 @@ def single(source: CatalogRecord) -> MarcRecord:
     found = list(islice(records(BytesIO(source.data), source.format), 2))
     if len(found) != 1:
         raise InvalidRecord(
-            "More than one MARC record was sent. Send the record of this book alone."
+            "More than one MARC record was sent, where that of this book alone belongs."
             if found
-            else "No MARC record was sent. Send one, in the form that its type names."
+            else "No MARC record was sent."
         )
     [only] = found
     if isinstance(only.record, InvalidRecord):

@@ -1,5 +1,6 @@
 """What people should look at, what they decide, and the history of it."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -38,6 +39,7 @@ __all__ = [
 MOST_AT_ONCE = 500
 """Decisions of one request."""
 MOST_COUNTED = 10_000
+_FRESH_SECONDS = 10.0
 """Relations of the queue that are counted."""
 
 _MOST_NAMES = 10
@@ -58,6 +60,7 @@ class Decisions:
     def __init__(self, decisions: DecisionStore, queue: ReviewQueries) -> None:
         self._decisions = decisions
         self._reviews = queue
+        self._queued, self._counted_at = 0, float("-inf")  # of `time.monotonic`
 
     async def decide(
         self, opinions: Sequence[NewOpinion], *, all_or_none: bool = True, actor: Actor
@@ -122,6 +125,12 @@ class Decisions:
     async def place(self, book_id: UUID, other_id: UUID) -> ReviewPlace | None:
         """The place of two books in the queue; None: they are not in it."""
         return await self._reviews.read_place(min(book_id, other_id), max(book_id, other_id))
+
+    async def queued(self) -> int:
+        """The relations without a decision, no more than `MOST_COUNTED`, as of ten seconds ago at most."""
+        if (now := time.monotonic()) - self._counted_at > _FRESH_SECONDS:
+            self._queued, self._counted_at = await self._reviews.count(MOST_COUNTED), now
+        return self._queued
 
     async def progress(self) -> ReviewProgress:
         """How far people have come with the queue."""

@@ -1,8 +1,9 @@
 """How many books there are of each language, collection and year, counted in bounded time."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from app.stores.postgres.connections import SQL, Database
 
@@ -23,6 +24,11 @@ _COUNT = SQL("""
         FROM counted
     )
     SELECT columns, language, collection, year, count FROM ranked WHERE rank <= $limit ORDER BY columns, rank
+""")
+_COUNT_COPIES = SQL("SELECT sum(size)::bigint AS books FROM clusters WHERE by = 'same_text' AND size > 1")
+_READ_COPIES = SQL("""
+    SELECT m.book_id, c.size FROM cluster_members m JOIN clusters c USING (by, founder_id)
+    WHERE by = 'same_text' AND size > 1 AND m.book_id = ANY($books::uuid[])
 """)
 _LANGUAGE, _COLLECTION, _YEAR, _ALL = 0b011, 0b101, 0b110, 0b111
 
@@ -50,6 +56,16 @@ class LibraryQueries:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def count_copies(self) -> int:
+        """The number of books of whose text there is another copy."""
+        [row] = await self._database.rows(_COUNT_COPIES)
+        return row["books"] or 0
+
+    async def read_copies(self, books: Collection[UUID]) -> dict[UUID, int]:
+        """The number of copies of the text of each of these books, with itself, where there are others."""
+        found = await self._database.rows(_READ_COPIES, books=list(books))
+        return {row["book_id"]: row["size"] for row in found}
 
     async def count_values(self, percent: float, limit: int) -> SampledBooks:
         """The most frequent values of so much of all books, at most `limit` of each kind."""
