@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 import httpx
 
-from bookprint_client.calls import Call, PagedCall
+from bookprint_client.call import Call, PagedCall
 from bookprint_client.exchange import Interrupted, Retries, answer_of, http_options, missing, request_options
 
 AnswerT = TypeVar("AnswerT")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import httpx
 
-from bookprint_client.calls import LINES, Call
+from bookprint_client.call import LINES, Call
 
 log = logging.getLogger(__name__)
 

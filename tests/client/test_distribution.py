@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"__init__.py", "answers.py", "calls.py", "clients.py", "exchange.py", "py.typed"}
+MODULES = {"__init__.py", "answers.py", "call.py", "calls.py", "clients.py", "exchange.py", "py.typed"}
 
 USE = """
 from bookprint_client import Client, NoService, calls
