@@ -67,7 +67,7 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
 
 
 class Seldom:
-    """Drops events with `outage` but for one every 20 seconds: who waits for a server tries again and again."""
+    """Passes an event with `outage` on every 20 seconds: who waits for a server tries again and again."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
