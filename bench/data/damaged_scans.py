@@ -1,10 +1,11 @@
 """Scans made of real paginated books with known faults: leaves missing, doubled, out of place, or foreign.
 
-Plates, advertisements and blank leaves are added to the scan or to its copy as decoys: no faults.
+A whole scan may be from the back, or have the halves of its spreads swapped. Plates, advertisements and
+blank leaves are added to the scan or to its copy as decoys: no faults.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,9 @@ from bench.data.misreading import misread
 from bench.data.paginated_books import Shelf, Source
 from bench.data.pair_truth import TEXT_PAGE
 
-FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
+FaultKind = Literal["missing", "doubled", "misplaced", "foreign", "reversed", "swapped"]
+Numbering = Literal["none", "printed", "labels"]
+"""Where page numbers are: nowhere, in the first line of each page, or beside the text."""
 
 _AT_MOST_ERRORS = 0.05
 
@@ -25,7 +28,7 @@ class Fault:
 
     kind: FaultKind
     pages: tuple[int, int]  # of the scan; of a missing leaf the place, twice
-    printed: tuple[int, int]  # the pages of the source that are missing or doubled, or belong here
+    printed: tuple[int, int]  # the pages of the source that are missing, replaced or doubled, or belong here
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class MadeScan:
     copies: Sequence[Sequence[str]]
     copy_origins: Sequence[Sequence[int]]
     error_rates: tuple[float, ...]
+    labels: Sequence[Sequence[str | None]] = ()  # of the scan and of each copy, where they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class _Page:
     origin: int
     text: str
     fault: int = -1
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +60,66 @@ class _Gap(_Page):
     """The place of missing pages, which is no page."""
 
     end: int = -1
+    foreign: int = -1  # the fault of the pages that stand in their place
 
 
-def made_scan(shelf: Shelf, source: Source, kinds: Sequence[FaultKind], copies: int, seed: int) -> MadeScan:
+def made_scan(
+    shelf: Shelf,
+    source: Source,
+    kinds: Sequence[FaultKind],
+    copies: int,
+    seed: int,
+    numbering: Numbering = "none",
+) -> MadeScan:
     """A scan with these faults, 1 to 20 leaves each, at 0 to 5 % character errors."""
     rng = np.random.default_rng(seed)
-    printed = [source.page(number).replace(PAGE_BREAK, "\n") for number in range(source.page_count)]
     other, advertised = shelf.others(2, [source], rng)
-    pages = [_Page(number, text) for number, text in enumerate(printed)]
+    whole = _pages(source, range(source.page_count), numbering)
+    pages = whole
     faults: list[FaultKind] = []
     for kind in kinds:
-        pages = _with_fault(pages, kind, len(faults), other, rng)
-        faults.append(kind)
+        if kind not in ("reversed", "swapped"):
+            foreign = _pages(other, range(other.page_count), numbering)
+            pages = _with_fault(pages, kind, len(faults), foreign, rng)
+            faults += ["foreign", "missing"] if kind == "foreign" else [kind]
     rates = tuple(float(rng.uniform(0, _AT_MOST_ERRORS)) for _ in range(copies + 1))
     pages = _with_decoys(pages, advertised, rng)
-    copied = [
-        _with_decoys([_Page(number, text) for number, text in enumerate(printed)], advertised, rng)
-        for _ in range(copies)
+    copied = [_with_decoys(whole, advertised, rng) for _ in range(copies)]
+    located = [_located(number, kind, pages) for number, kind in enumerate(faults)]
+    scanned = [page for page in pages if not isinstance(page, _Gap)]
+    for turn in [kind for kind in kinds if kind in ("reversed", "swapped")]:
+        scanned = _turned(scanned, turn, rng)
+        located = [
+            fault if fault.kind == "missing" else replace(fault, pages=_span(number, scanned))
+            for number, fault in enumerate(located)
+        ]
+        located.append(Fault(turn, (0, len(scanned)), (0, source.page_count)))
+    books = [scanned, *copied]
+    texts = [
+        [misread(page.text, rate, rng) for page in book] for book, rate in zip(books, rates, strict=True)
     ]
-    return MadeScan(
-        source,
-        [misread(page.text, rates[0], rng) for page in pages if not isinstance(page, _Gap)],
-        [page.origin for page in pages if not isinstance(page, _Gap)],
-        [_located(number, kind, pages) for number, kind in enumerate(faults)],
-        [
-            [misread(page.text, rate, rng) for page in each]
-            for each, rate in zip(copied, rates[1:], strict=True)
-        ],
-        [[page.origin for page in each] for each in copied],
-        rates,
-    )
+    origins = [[page.origin for page in book] for book in books]
+    labels = [[page.label for page in book] for book in books] if numbering == "labels" else []
+    return MadeScan(source, texts[0], origins[0], located, texts[1:], origins[1:], rates, labels)
+
+
+def _pages(source: Source, numbers: range, numbering: Numbering) -> list[_Page]:
+    pages = []
+    for number in numbers:
+        text = source.page(number).replace(PAGE_BREAK, "\n")
+        if numbering == "printed":
+            text = f"{number + 1} {source.title[:30].upper()}\n{text}"
+        pages.append(_Page(number, text, label=str(number + 1)))
+    return pages
+
+
+def _turned(pages: list[_Page], kind: FaultKind, rng: np.random.Generator) -> list[_Page]:
+    """The pages from the back, or those of each spread in turn; the first spread may begin with the cover."""
+    if kind == "reversed":
+        return pages[::-1]
+    first = int(rng.integers(0, 2))
+    spreads = [pages[start : start + 2] for start in range(first, len(pages), 2)]
+    return [*pages[:first], *(page for spread in spreads for page in spread[::-1])]
 
 
 def _is_text(page: _Page) -> bool:
@@ -92,12 +127,14 @@ def _is_text(page: _Page) -> bool:
 
 
 def _with_fault(
-    pages: list[_Page], kind: FaultKind, number: int, other: Source, rng: np.random.Generator
+    pages: list[_Page], kind: FaultKind, number: int, other: list[_Page], rng: np.random.Generator
 ) -> list[_Page]:
     """The pages with one fault more, away from those that are there."""
     for _ in range(200):
         leaves = int(rng.choice([1, 1, 1, 2, 3, 5, 8, 13, 20]))
-        if kind in ("misplaced", "foreign", "doubled"):
+        if kind == "foreign":
+            leaves = int(rng.integers(3, 6))
+        elif kind in ("misplaced", "doubled"):
             leaves = min(leaves, 5)
         size = 2 * leaves
         if len(pages) < 6 * size:
@@ -110,12 +147,14 @@ def _with_fault(
         end = start + size
         new: list[_Page]
         if kind == "missing":
-            new = [_Gap(chosen[0].origin, "", number, chosen[-1].origin + 1)]
+            new = [_Gap(chosen[0].origin, "", number, None, chosen[-1].origin + 1)]
         elif kind == "doubled":
             new = chosen + _marked(chosen, number)
         elif kind == "foreign":
-            first = int(rng.integers(10, other.page_count - size - 10))
-            new = [_Page(-2, other.page(first + place), number) for place in range(size)]
+            length = size if rng.random() < 0.75 else 2 * int(rng.integers(3, 6))
+            first = int(rng.integers(10, len(other) - length - 10))
+            new = [replace(page, origin=-2, fault=number) for page in other[first : first + length]]
+            new.append(_Gap(chosen[0].origin, "", number + 1, None, chosen[-1].origin + 1, number))
         elif rng.random() < 0.5:  # swapped with what follows
             after = pages[end : end + size]
             if not all(map(_is_text, after)):
@@ -133,19 +172,25 @@ def _with_fault(
 
 def _marked(pages: Sequence[_Page], number: int) -> list[_Page]:
     """The pages as those of a fault."""
-    return [_Page(page.origin, page.text, number) for page in pages]
+    return [replace(page, fault=number) for page in pages]
 
 
 def _located(number: int, kind: FaultKind, pages: list[_Page]) -> Fault:
+    scanned = [page for page in pages if not isinstance(page, _Gap)]
+    for place, page in enumerate(pages):
+        if isinstance(page, _Gap) and kind == "missing" and page.fault == number:
+            before = sum(not isinstance(each, _Gap) for each in pages[:place])
+            return Fault(kind, (before, before), (page.origin, page.end))
+        if isinstance(page, _Gap) and kind == "foreign" and page.foreign == number:
+            return Fault(kind, _span(number, scanned), (page.origin, page.end))
+    origins = [page.origin for page in scanned if page.fault == number]
+    return Fault(kind, _span(number, scanned), (min(origins), max(origins) + 1))
+
+
+def _span(number: int, pages: Sequence[_Page]) -> tuple[int, int]:
+    """The pages from the first to the last of a fault."""
     places = [place for place, page in enumerate(pages) if page.fault == number]
-    origins = [pages[place].origin for place in places]
-    if kind == "missing":
-        gap = pages[places[0]]
-        assert isinstance(gap, _Gap)
-        before = sum(isinstance(page, _Gap) for page in pages[: places[0]])
-        return Fault(kind, (places[0] - before,) * 2, (gap.origin, gap.end))
-    before = sum(isinstance(page, _Gap) for page in pages[: places[0]])
-    return Fault(kind, (places[0] - before, places[-1] + 1 - before), (min(origins), max(origins) + 1))
+    return places[0], places[-1] + 1
 
 
 _CAPTIONS = ("Plate {}.", "THE CASTLE FROM THE EAST. Fig. {}", "Drawn from life by the Author, p. {}")

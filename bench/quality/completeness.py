@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 from uuid import UUID
 
 import numpy as np
@@ -12,10 +13,11 @@ from app.core.clusters.completeness import Finding, find_faults
 from app.core.clusters.scanned_book import ScannedBook
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
-from bench.data.damaged_scans import Fault, FaultKind, MadeScan, made_scan
+from bench.data.damaged_scans import Fault, FaultKind, MadeScan, Numbering, made_scan
 from bench.data.paginated_books import Shelf, halves
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+from bench.service.noise import unseen_works
 
 SEED = 7
 SCANS = 110
@@ -24,6 +26,11 @@ SCANS = 110
 _MOST_FAULTS = 4
 _MOST_COPIES = 3
 _SHARES: dict[FaultKind, float] = {"missing": 0.5, "doubled": 0.2, "misplaced": 0.2, "foreign": 0.1}
+_UNSEEN_SHARES: dict[FaultKind, float] = {"missing": 0.2, "doubled": 0.25, "misplaced": 0.25, "foreign": 0.3}
+_NUMBERINGS: tuple[Numbering, ...] = get_args(Numbering)
+_TURNS: tuple[FaultKind, ...] = ("reversed", "swapped")
+_TURNED = 0.4
+"""Of the scans, from the back or with the halves of their spreads swapped."""
 _HALVES = ("tuned on", "kept apart")
 
 
@@ -45,17 +52,20 @@ class Score:
         hits: set[int] = set()
         for finding in findings:
             meant = [number for number, fault in enumerate(scan.faults) if is_meant(scan, finding, fault)]
-            hits.update(meant)
-            self.told[finding.kind] += 1
-            self.false[finding.kind] += not meant
-            self.named[finding.kind] += any(_has_pages(scan, finding, scan.faults[each]) for each in meant)
+            hits.update(each for each in meant if _told_as(scan.faults[each].kind) == finding.kind)
+            whole = next((scan.faults[each].kind for each in meant if scan.faults[each].kind in _TURNS), None)
+            kind = whole or finding.kind
+            self.told[kind] += 1
+            self.false[kind] += not meant
+            self.named[kind] += any(_has_pages(scan, finding, scan.faults[each]) for each in meant)
         self.found.update(scan.faults[number].kind for number in hits)
 
     def rows(self) -> Iterator[list[Cell]]:
         """A row for each kind, and one for all."""
-        for kind in _SHARES:
+        kinds = list(filter(self.made.__getitem__, (*_SHARES, *_TURNS)))
+        for kind in kinds:
             yield [kind, *(counts[kind] for counts in self._counts()), *self._shares([kind])]
-        yield ["all", *(counts.total() for counts in self._counts()), *self._shares(list(_SHARES))]
+        yield ["all", *(counts.total() for counts in self._counts()), *self._shares(kinds)]
 
     def _counts(self) -> tuple[Counter[str], ...]:
         return self.made, self.found, self.told, self.false, self.named
@@ -66,7 +76,7 @@ class Score:
 
 
 def run(out_dir: Path) -> Section:
-    """Two halves of the paginated works, 110 scans each; a quarter of an hour."""
+    """Two halves of the paginated works, and of works of Project Gutenberg, 110 scans each; half an hour."""
     columns = [
         "fault",
         "made",
@@ -78,13 +88,16 @@ def run(out_dir: Path) -> Section:
         "share false",
     ]
     tables = []
-    for half, (name, shelf) in enumerate(
-        zip(_HALVES, halves(list(corpus_books(corpus_folder())), SEED), strict=True)
-    ):
-        score = Score()
-        for scan in made_scans(shelf, SCANS, 200 + half):
-            score.add(scan, found_in(scan))
-        tables.append(Table(columns, list(score.rows()), f"{score.scans} scans of books {name}"))
+    sets = (
+        ("books", list(corpus_books(corpus_folder()))),
+        ("works of Project Gutenberg", unseen_works(None)),
+    )
+    for number, (what, books) in enumerate(sets):
+        for half, (name, shelf) in enumerate(zip(_HALVES, halves(books, SEED), strict=True)):
+            score = Score()
+            for scan in made_scans(shelf, SCANS, 200 + half, unseen=number > 0):
+                score.add(scan, found_in(scan))
+            tables.append(Table(columns, list(score.rows()), f"{score.scans} scans of {what} {name}"))
     return Section(
         title="Completeness of scans",
         command="python -m bench completeness",
@@ -99,21 +112,25 @@ def run(out_dir: Path) -> Section:
     )
 
 
-def made_scans(shelf: Shelf, count: int, seed: int) -> Iterator[MadeScan]:
-    """So many scans of the sources, every work as likely as the next."""
+def made_scans(shelf: Shelf, count: int, seed: int, *, unseen: bool = False) -> Iterator[MadeScan]:
+    """So many scans of the sources, every work as likely as the next; of unseen works, in any order."""
     rng = np.random.default_rng(seed)
-    made = 0
+    made, shares = 0, _UNSEEN_SHARES if unseen else _SHARES
     while made < count:
         kinds = list(
-            rng.choice(list(_SHARES), int(rng.integers(0, _MOST_FAULTS + 1)), p=list(_SHARES.values()))
+            rng.choice(list(shares), int(rng.integers(0, _MOST_FAULTS + 1)), p=list(shares.values()))
         )
         source, copies, own = (
             shelf.any(rng),
             int(rng.integers(1, _MOST_COPIES + 1)),
             int(rng.integers(1 << 30)),
         )
+        numbering: Numbering = "none"
+        if unseen:
+            numbering = _NUMBERINGS[int(rng.integers(len(_NUMBERINGS)))]
+            kinds += [_TURNS[int(rng.integers(len(_TURNS)))]] if rng.random() < _TURNED else []
         try:
-            scan = made_scan(shelf, source, kinds, copies, own)
+            scan = made_scan(shelf, source, kinds, copies, own, numbering)
         except ValueError:
             continue  # The book is too short for these faults.
         made += 1
@@ -122,34 +139,41 @@ def made_scans(shelf: Shelf, count: int, seed: int) -> Iterator[MadeScan]:
 
 def found_in(scan: MadeScan) -> list[Finding]:
     """What is told of a scan."""
-    first, *copies = (_scanned(number, pages) for number, pages in enumerate([scan.pages, *scan.copies]))
+    first, *copies = (
+        _scanned(number, pages, scan.labels[number] if scan.labels else ())
+        for number, pages in enumerate([scan.pages, *scan.copies])
+    )
     return find_faults(first, copies)
 
 
 def is_meant(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     """Whether the finding is of this fault."""
+    is_whole = finding.kind == "misplaced" and finding.between is None
+    if is_whole or fault.kind in _TURNS:
+        return is_whole and fault.kind in _TURNS
     if fault.kind == "missing":
         return finding.kind in ("missing", "foreign") and _has_pages(scan, finding, fault)
     if finding.kind != fault.kind or finding.pages is None:
         return False
     first, end = fault.pages
     if fault.kind == "doubled":
-        first = min(place for place, origin in enumerate(scan.origins) if origin == fault.printed[0])
+        doubled = [place for place, origin in enumerate(scan.origins) if origin in range(*fault.printed)]
+        first, end = min(doubled), max(doubled) + 1
     return finding.pages[0] <= end and first <= finding.pages[1]
+
+
+def _told_as(kind: FaultKind) -> str:
+    return "misplaced" if kind in _TURNS else kind
 
 
 def _has_pages(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     """Whether every copy that is named has some of the pages that are meant there."""
-    if fault.kind == "foreign":
-        before, after = (scan.origins[place] for place in (fault.pages[0] - 1, fault.pages[1]))
-        meant = range(min(before, after), max(before, after) + 1)
-    else:
-        meant = range(*fault.printed)
+    meant = range(*fault.printed)
     return all(
         any(origin in meant for origin in scan.copy_origins[copy.book_id.int - 1][slice(*copy.pages)])
         for copy in finding.copies
     )
 
 
-def _scanned(number: int, pages: Sequence[str]) -> ScannedBook:
-    return ScannedBook.of(UUID(int=number), page_signatures(content_from_pages(list(pages))), pages)
+def _scanned(number: int, pages: Sequence[str], labels: Sequence[str | None]) -> ScannedBook:
+    return ScannedBook.of(UUID(int=number), page_signatures(content_from_pages(list(pages))), pages, labels)

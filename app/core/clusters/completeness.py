@@ -3,12 +3,13 @@
 The scan is held against copies of its printing, page by page. A page that a copy has and the scan has not may
 be missing, or the copy alone has it: a plate, an advertisement, a leaf of another issue. Page numbers, other
 copies, sentences that run on and words that the book has elsewhere, too, tell which; each finding says what
-spoke for it. Measured in docs/decisions/0041-completeness.md.
+spoke for it. Books are held against each other in the order of their page numbers, so what was scanned from
+the back puts no page of another out of place. Measured in docs/decisions/0041-completeness.md.
 """
 
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp
 from typing import Literal
@@ -17,6 +18,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.clusters.page_order import Order, chain_of, order_between
 from app.core.clusters.scanned_book import ScannedBook
 from app.core.model import require_same_recipe
 from app.core.relations.alignment import LEAST_BINS
@@ -31,12 +33,25 @@ _EQUAL, _PART = 0.5, 0.2  # of the similarity of equal pages: pages are the same
 # Log odds of a fault.
 _MISSING = 2.5  # of pages that only the copy has, before anything else tells
 _OUT_OF_ORDER = 3.0  # of pages that both have in another order, or the scan twice
-_FOREIGN = 1.0  # of as many pages of the scan alone in their place
+_FOREIGN = 3.5  # of other pages of the scan in their place
+_MUCH = -3.0  # of the book out of order, which may as well be the order of the copy
 _AT_AN_END = -6.0  # before the first page that both have, or behind the last: places of advertisements
 _ANOTHER_COPY = 3.0  # that shows the same; taken away for one that shows that nothing lacks
 _BY_NUMBERS = 4.0  # of pages; taken away where they say the contrary
 _RUNS_ON = 1.5  # a sentence, from one page to the next
 _DEVIATION = 1.4  # each standard deviation of the words
+
+_RUN = 5  # letters
+_MOST_ELSEWHERE = 20  # pages of the copy that show how many runs of letters any two pages have in common
+_IN_COMMON = 1.5  # times as many are more than that
+_LEAST_IN_COMMON = 0.05  # of the runs of the page that has fewer
+_TOLD: dict[Order, str] = {
+    "from the back": "from the back",
+    "halves of spreads swapped": "with the halves of its spreads swapped",
+}
+_MUCH_OF_BOOK = 0.25  # of the pages that both have
+_SENTENCES = 0.4  # log odds of an order for each standard deviation by which sentences run on rather in it
+_MOST_BY_SENTENCES = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +92,42 @@ class _Match:
     """The pages of a scan and those of a copy that are the same."""
 
     scan: ScannedBook
-    copy: ScannedBook
+    copy: ScannedBook  # its pages in the order in which the scan has them
+    order: Order  # that the one has as the other is printed
+    pages: NDArray[np.int64]  # of the scan, in the order in which the copy has them
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
     chain: Mapping[int, int]  # pages of the scan that are in the order of the copy, and their partners
     partly: NDArray[np.bool_]  # (pages of the scan, of the copy) whether they have some text in common
 
 
 def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Finding]:
-    """The faults of a scan, by one copy of its printing after the other; raises `RecipeMismatch`."""
-    chains, suspicions = [], []
-    labels: dict[UUID, Sequence[str | None]] = {}
+    """The faults of a scan, by copies of its printing; raises `RecipeMismatch`."""
+    copies = list(copies)
+    faults, turned = _held_against(scan, copies)
+    if turned is not None:
+        faults, _ = _held_against(turned, copies)
+        scan = turned
+    if scan.order != "as printed" and copies:
+        faults.append(_of_whole(scan, copies, by_numbers=turned is None))
+    told = (finding for finding in faults if finding.confidence >= _LEAST_CONFIDENCE)
+    return sorted(told, key=lambda finding: finding.pages or finding.between or (0, 0))
+
+
+def _held_against(
+    scan: ScannedBook, copies: Sequence[ScannedBook]
+) -> tuple[list[Finding], ScannedBook | None]:
+    """Faults of single pages; and the scan as it is printed, where it is in another order by its copies."""
+    suspicions: list[_Suspicion] = []
+    chains, turns = [], []
+    known: dict[UUID, ScannedBook] = {}
     for copy in copies:
         match = _match(scan, copy)
         suspicions += [*_missing_and_foreign(match), *_doubled_and_misplaced(match)]
         chains.append(match.chain)
-        labels[copy.book_id] = copy.labels
-    findings = [_finding(group, chains, labels) for group in _grouped(suspicions)]
-    return sorted(
-        (finding for finding in findings if finding.confidence >= _LEAST_CONFIDENCE),
-        key=lambda finding: finding.pages or finding.between or (0, 0),
-    )
+        known[copy.book_id] = match.copy
+        turns.append((match.order, match.pages, copy))
+    faults = [_finding(group, chains, scan, known) for group in _grouped(suspicions)]
+    return faults, None if scan.is_counted else _as_printed(scan, turns)
 
 
 def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
@@ -112,13 +143,17 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
     similarities[:, lengths[1] == 0] = 0
     equal, part = (255 * max(background.threshold, of * background.typical) for of in (_EQUAL, _PART))
     partner = np.where(similarities.max(axis=1) >= equal, similarities.argmax(axis=1), -1)
+    order, pages, scan_pages = order_between(partner, len(copy.texts))
+    if order != "as printed":
+        copy, similarities = copy.in_order(pages), similarities[:, pages]
+        partner = np.where(partner >= 0, pages[partner], -1)  # the order undoes itself
     # Forms and tables are alike within a book: a page is rather the one that stands where it stands.
-    for before, copy_before, after, copy_after in list(_gaps(_chain(partner), *similarities.shape)):
+    for before, copy_before, after, copy_after in list(_gaps(chain_of(partner), *similarities.shape)):
         here = similarities[before + 1 : after, copy_before + 1 : copy_after]
         if here.size:
             inside = here.max(axis=1) >= equal
             partner[before + 1 : after][inside] = copy_before + 1 + here.argmax(axis=1)[inside]
-    chain = _chain(partner)
+    chain = chain_of(partner)
     # Two pages that share a page of the copy may be parts of it: only pages that are alike are there twice.
     twins = {copied: page for page, copied in chain.items()}
     for page in set(np.flatnonzero(partner >= 0).tolist()).difference(chain):
@@ -126,7 +161,7 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
         if twin is not None:
             alike = _similarities(scan.pages.values[[page]], scan.pages.values[[twin]])
             partner[page] = partner[page] if alike[0, 0] >= equal else -1
-    return _Match(scan, copy, partner, chain, similarities >= part)
+    return _Match(scan, copy, order, scan_pages, partner, chain, similarities >= part)
 
 
 def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -137,21 +172,38 @@ def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[
     return similarities
 
 
-def _chain(partner: NDArray[np.int64]) -> dict[int, int]:
-    """The scan's pages of a longest ascending part of their partners, with these; the earlier of doubles."""
-    ends: list[int] = []
-    pages: list[int] = []
-    before: dict[int, int] = {}
-    for page in np.flatnonzero(partner >= 0).tolist():
-        end = int(partner[page])
-        length = bisect_left(ends, end)
-        if end not in ends[length : length + 1]:
-            ends[length : length + 1], pages[length : length + 1] = [end], [page]
-            before[page] = pages[length - 1] if length else -1
-    chosen = pages[-1:]
-    while chosen and before[chosen[-1]] >= 0:
-        chosen.append(before[chosen[-1]])
-    return {page: int(partner[page]) for page in reversed(chosen)}
+def _as_printed(
+    scan: ScannedBook, turns: Sequence[tuple[Order, NDArray[np.int64], ScannedBook]]
+) -> ScannedBook | None:
+    """The scan in the order of its copies, if it, and not they, is in another one than its print."""
+    others = Counter(order for order, _, _ in turns if order != "as printed")
+    for order, count in others.most_common(1):
+        of_order = [(pages, copy) for name, pages, copy in turns if name == order]
+        sentences = scan.reads(order) - max(copy.reads(order) for _, copy in of_order)
+        log_odds = _ANOTHER_COPY * (2 * count - 1 - len(turns))
+        log_odds += float(np.clip(_SENTENCES * sentences, -_MOST_BY_SENTENCES, _MOST_BY_SENTENCES))
+        log_odds += _BY_NUMBERS * any(copy.is_counted for _, copy in of_order)
+        if _share(log_odds) >= _LEAST_CONFIDENCE:
+            return replace(scan.in_order(of_order[0][0]), order=order, turned=False)
+    return None
+
+
+def _of_whole(scan: ScannedBook, copies: Sequence[ScannedBook], *, by_numbers: bool) -> Finding:
+    """The finding that the whole scan is in another order than its print."""
+    reason = "its page numbers" if by_numbers else "the order of copies and of its sentences"
+    return Finding(
+        "misplaced",
+        (0, len(scan.texts)),
+        None,
+        copies[0].labels,
+        [PagesOfCopy(copy.book_id, (0, len(copy.texts))) for copy in copies],
+        _share(_OUT_OF_ORDER + _BY_NUMBERS * by_numbers),
+        f"it is scanned {_TOLD[scan.order]}: {reason} say so",
+    )
+
+
+def _share(log_odds: float) -> float:
+    return round(1 / (1 + exp(-log_odds)), 3)
 
 
 def _gaps(chain: Mapping[int, int], pages: int, copy_pages: int) -> Iterator[tuple[int, int, int, int]]:
@@ -171,22 +223,65 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         # Where pages begin elsewhere, a neighbour may have a part of the page.
         near = match.partly[max(before, 0) : after + 1].max(axis=0)
-        lacked = [
-            page
-            for page in range(copy_before + 1, copy_after)
-            if copy_has_text[page] and page not in taken and not near[page]
+        others = [
+            page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken
         ]
-        if lacked and own and (len(own) == len(lacked) or after - before == copy_after - copy_before):
-            if before >= 0 and after < len(match.partner):
-                log_odds = _FOREIGN - _DEVIATION * match.scan.deviation(own, list(match.chain))
-                copied = PagesOfCopy(match.copy.book_id, (lacked[0], lacked[-1] + 1))
-                reasons = ["they have other words than the book"]
-                yield _Suspicion("foreign", (own[0], own[-1] + 1), None, copied, log_odds, reasons)
+        lacked = [page for page in others if not near[page]]
+        if not lacked:
+            continue
+        inside = before >= 0 and after < len(match.partner)
+        has_text = match.scan.pages.lengths[own].max(initial=0) >= _LEAST_TEXT
+        if inside and has_text and _are_others(match, own, lacked):
+            # Among many pages of another book one is near by chance.
+            lacked = others if 2 * len(lacked) > len(others) else lacked
+            yield _foreign(match, own, lacked)
+            yield _missing(match, gap, lacked, len(own))
         elif len(lacked) > len(own):
             yield _missing(match, gap, lacked)
 
 
-def _missing(match: _Match, gap: tuple[int, int, int, int], lacked: Sequence[int]) -> _Suspicion:
+def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspicion:
+    """Pages of the scan that the copy has not, where it has others."""
+    deviation = match.scan.deviation(own, list(match.chain))
+    lacked_deviation = match.copy.deviation(lacked, list(match.chain.values()))
+    runs_on = match.copy.runs_on(lacked[0] - 1, lacked[0]) or match.copy.runs_on(lacked[-1], lacked[-1] + 1)
+    log_odds = _FOREIGN + runs_on * _RUNS_ON
+    log_odds += _DEVIATION * float(np.clip(lacked_deviation, -1.5, 0) - np.clip(deviation, -3, 0))
+    reasons = [f"{len(own)} pages that the copy has not, where it has {len(lacked)} others"]
+    if deviation < -1:
+        reasons.append("they have other words than the book")
+    copied = PagesOfCopy(match.copy.book_id, (lacked[0], lacked[-1] + 1))
+    return _Suspicion("foreign", (own[0], own[-1] + 1), None, copied, log_odds, reasons)
+
+
+def _are_others(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> bool:
+    """Whether pages of the scan have no more runs of letters in common with those of the copy than with any.
+
+    Badly read pages are like none by their signatures, and have some of their letters right.
+    """
+    elsewhere = list(match.chain.values())[:: max(1, len(match.chain) // _MOST_ELSEWHERE)]
+    here, there, others = (
+        [_runs(book.texts[page]) for page in pages]
+        for book, pages in ((match.scan, own), (match.copy, lacked), (match.copy, elsewhere))
+    )
+
+    def most(pages: Sequence[set[str]]) -> float:
+        return max(
+            (len(one & two) / max(min(len(one), len(two)), 1) for one in here for two in pages), default=0
+        )
+
+    return most(there) <= max(_IN_COMMON * most(others), _LEAST_IN_COMMON)
+
+
+def _runs(page: str) -> set[str]:
+    letters = "".join(filter(str.isalpha, page.casefold()))
+    return {letters[start : start + _RUN] for start in range(len(letters) - _RUN + 1)}
+
+
+def _missing(
+    match: _Match, gap: tuple[int, int, int, int], lacked: Sequence[int], foreign: int = 0
+) -> _Suspicion:
+    """Pages of the copy that the scan has not, or so many foreign ones in their place."""
     before, copy_before, after, copy_after = gap
     copy = match.copy
     at_an_end = before < 0 or after == len(match.partner)
@@ -197,7 +292,7 @@ def _missing(match: _Match, gap: tuple[int, int, int, int], lacked: Sequence[int
         copy_before if copy_before >= 0 else lacked[-1],
         copy_after if copy_after < len(copy.texts) else lacked[0],
     )
-    skipped = match.scan.skipped(before, after)
+    skipped = match.scan.skipped(before, after) + foreign
     by_numbers = (uncounted == 0) - (uncounted <= -len(lacked)) + (skipped > 0) - (skipped == 0)
     log_odds = _MISSING + at_an_end * _AT_AN_END + _DEVIATION * min(deviation, 1)
     log_odds += runs_on * _RUNS_ON + by_numbers * _BY_NUMBERS
@@ -218,6 +313,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
     order = [-1, *match.chain, len(match.partner)]
     others = np.setdiff1d(np.flatnonzero(match.partner >= 0), list(match.chain))
     doubled = np.isin(match.partner[others], places)
+    much = match.copy.turned or (~doubled).sum() > _MUCH_OF_BOOK * max((match.partner >= 0).sum(), 1)
     # Those that follow each other, with one page between them at most, are one fault.
     cuts = np.flatnonzero((np.diff(others) > 2) | np.diff(doubled)) + 1
     for pages, twice in zip(np.split(others, cuts), np.split(doubled, cuts), strict=True):
@@ -230,7 +326,9 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
             yield _Suspicion("doubled", stretch, None, copied, _OUT_OF_ORDER)
         else:
             at = int(np.searchsorted(places, first))
-            yield _Suspicion("misplaced", stretch, (order[at], order[at + 1]), copied, _OUT_OF_ORDER)
+            by_numbers = match.copy.counts_on(copied.pages) - match.scan.counts_on(stretch)
+            log_odds = _OUT_OF_ORDER + by_numbers * _BY_NUMBERS + much * _MUCH
+            yield _Suspicion("misplaced", stretch, (order[at], order[at + 1]), copied, log_odds)
 
 
 def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
@@ -250,7 +348,8 @@ def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
 def _finding(
     group: Sequence[_Suspicion],
     chains: Sequence[Mapping[int, int]],
-    labels: Mapping[UUID, Sequence[str | None]],
+    scan: ScannedBook,
+    copies: Mapping[UUID, ScannedBook],
 ) -> Finding:
     best, *_ = surest = sorted(group, key=lambda each: -each.log_odds)
     pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
@@ -264,12 +363,13 @@ def _finding(
     )
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)
     reasons = [*best.reasons, *([f"{further + 1} copies show it"] * (further > 0))] or ["a copy shows it"]
+    found = [replace(each.copy, pages=copies[each.copy.book_id].in_scan(each.copy.pages)) for each in surest]
     return Finding(
         best.kind,
-        None if best.kind == "missing" else pages,
-        best.between,
-        labels[best.copy.book_id][slice(*best.copy.pages)],
-        [each.copy for each in surest],
-        round(1 / (1 + exp(-log_odds)), 3),
+        None if best.kind == "missing" else scan.in_scan(pages),
+        best.between and scan.between_in_scan(*best.between),
+        copies[best.copy.book_id].labels[slice(*found[0].pages)],
+        found,
+        _share(log_odds),
         "; ".join(reasons),
     )

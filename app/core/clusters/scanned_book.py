@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import nan
 from uuid import UUID
@@ -10,9 +10,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from app.core.clusters.page_order import Order, counted, orders
 from app.core.model import PageSignatures
 from app.core.text.names import folded_words
-from app.core.text.page_furniture import number_of, printed_numbers, without_furniture
+from app.core.text.page_furniture import without_furniture
 
 _LEAST_LETTERS = 4  # of words that tell of a book
 _COMMON = 0.3  # of a book's pages: a word on so many is the language's and not the book's
@@ -20,7 +21,6 @@ _MOST_SAMPLES = 60  # stretches of the book that a stretch is held against
 _LEAST_SAMPLES = 5
 _LEAST_SPREAD = 0.02  # median deviation of the shares
 _NEAR = 4  # pages on which a printed number is looked for
-_LEAST_COUNTED = 0.9  # of the neighbours in a book, where their numbers count the pages and nothing else
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _RUNS_OUT = re.compile(r"(?:[^\W\d_]|[-,;¬])\s*\Z")
@@ -29,7 +29,7 @@ _FIRST = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScannedBook:
-    """The pages of a book in their order."""
+    """The pages of a book in the order in which they are printed, as far as their numbers tell."""
 
     book_id: UUID
     pages: PageSignatures
@@ -37,33 +37,80 @@ class ScannedBook:
     words: Sequence[NDArray[np.int64]]  # of each page that are long enough to tell, by numbers
     pages_with: NDArray[np.int64]  # how many pages have each word
     offsets: NDArray[np.float64]  # the numbers that are printed on the pages less their places; NaN: unknown
-    labels: Sequence[str | None]  # as they are known, else the printed numbers
+    labels: Sequence[str | None]  # in the order of the scan, as they are known, else the printed numbers
+    order: Order  # in which it was scanned
+    places: NDArray[np.int64]  # in the scan, of each page
+    turned: bool = False  # the pages are in the order of another book
 
     @classmethod
     def of(
         cls, book_id: UUID, pages: PageSignatures, texts: Sequence[str], labels: Sequence[str | None] = ()
     ) -> "ScannedBook":
         """The book by the texts of its pages; labels, if any is known, outrank the numbers printed."""
+        order, places, offsets = counted(texts, labels)
         known: dict[str, int] = {}
         words = [
             np.array([known.setdefault(word, len(known)) for word in _telling(text)], dtype=np.int64)
             for text in texts
         ]
-        numbers = [number_of((label or "").casefold()) for label in labels] or printed_numbers(texts)
-        offsets = np.array(numbers, dtype=np.float64) - np.arange(len(texts))
-        steps = np.diff(offsets[~np.isnan(offsets)]) == 0
-        if 2 * steps.size < len(texts) or steps.sum() < _LEAST_COUNTED * steps.size:
-            numbers, offsets = [None] * len(texts), np.full(len(texts), nan)
         pages_with = np.bincount(np.concatenate(words), minlength=len(known)).astype(np.int64)
-        shown = labels or [None if number is None else str(number) for number in numbers]
-        return cls(book_id, pages, without_furniture(texts), words, pages_with, offsets, shown)
+        numbers = (offsets + np.arange(len(texts)))[places]
+        shown = labels or [None if np.isnan(number) else str(int(number)) for number in numbers]
+        bare = without_furniture([texts[place] for place in places])
+        book = cls(book_id, pages, texts, words, pages_with, offsets, shown, order, np.arange(len(texts)))
+        return replace(book.in_order(places), texts=bare, offsets=offsets, turned=False)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether page numbers tell the order of the pages."""
+        return not np.isnan(self.offsets).all()
+
+    def in_order(self, pages: NDArray[np.int64]) -> "ScannedBook":
+        """The book with its pages in this order, which need not be that of its print."""
+        signed = replace(self.pages, values=self.pages.values[pages], lengths=self.pages.lengths[pages])
+        return replace(
+            self,
+            pages=signed,
+            texts=[self.texts[page] for page in pages],
+            words=[self.words[page] for page in pages],
+            offsets=np.full(len(pages), nan),
+            places=self.places[pages],
+            turned=True,
+        )
+
+    def in_scan(self, pages: tuple[int, int]) -> tuple[int, int]:
+        """The pages of the scan from the first to the last of these, the end exclusive."""
+        places = self.places[slice(*pages)]
+        return int(places.min()), int(places.max()) + 1
+
+    def between_in_scan(self, before: int, after: int) -> tuple[int, int]:
+        """The pages of the scan between which is what lies between these; there may be none on one side."""
+        count = len(self.places)
+        ends = (count, -1) if self.order == "from the back" else (-1, count)
+        first = int(self.places[before]) if before >= 0 else ends[0]
+        last = int(self.places[after]) if after < count else ends[1]
+        return min(first, last), max(first, last)
+
+    def reads(self, order: Order) -> float:
+        """How much rather sentences run on between the pages in this order than as they are.
+
+        In standard deviations; 0 where nothing tells it: a page that ends within a sentence is then followed
+        by one that begins within one as often as by any.
+        """
+        ends = np.array([_RUNS_OUT.search(text) is not None for text in self.texts], dtype=np.float64)
+        starts = np.array([_starts_within(text) for text in self.texts], dtype=np.float64)
+        if not ends.std() or not starts.std():
+            return 0.0
+        ends, starts = (ends - ends.mean()) / ends.std(), (starts - starts.mean()) / starts.std()
+        told = [(name, ends[pages[:-1]] @ starts[pages[1:]]) for name, pages in orders(len(ends))]
+        best = max(fit for name, fit in told if name == order)
+        return float((best - told[0][1]) / np.sqrt(len(ends)))
 
     def runs_on(self, first: int, second: int) -> bool:
         """Whether a sentence seems to run from the end of one page to the start of another."""
-        if first < 0 or second >= len(self.texts) or not _RUNS_OUT.search(self.texts[first]):
+        if self.turned or first < 0 or second >= len(self.texts) or not _RUNS_OUT.search(self.texts[first]):
             return False
-        start = _FIRST.search(self.texts[second])
-        return start is not None and start[0].islower()
+        return _starts_within(self.texts[second])
 
     def skipped(self, before: int, after: int) -> float:
         """How many page numbers are skipped between two pages, negative: pages uncounted; NaN: unknown."""
@@ -73,6 +120,25 @@ class ScannedBook:
         )
         here, there = here[~np.isnan(here)], there[~np.isnan(there)]
         return float(there[0] - here[-1]) if here.size and there.size else nan
+
+    def counts_on(self, pages: tuple[int, int]) -> int:
+        """1 where the numbers of these pages count on from those before or to those after, -1: they do not.
+
+        0: they, or those around, have no numbers.
+        """
+        own, around = (
+            each[~np.isnan(each)]
+            for each in (
+                self.offsets[slice(*pages)],
+                np.append(
+                    self.offsets[max(pages[0] - _NEAR, 0) : pages[0]],
+                    self.offsets[pages[1] : pages[1] + _NEAR],
+                ),
+            )
+        )
+        if not own.size or not around.size:
+            return 0
+        return 1 if np.isin(own, around).mean() > 0.5 else -1
 
     def deviation(self, pages: Sequence[int], others: Sequence[int]) -> float:
         """How many of the words of these pages come elsewhere in the book, in standard deviations.
@@ -97,7 +163,14 @@ class ScannedBook:
         return float(counts[known].sum() / max(counts[telling].sum(), 1))
 
 
+def _starts_within(page: str) -> bool:
+    """Whether a page seems to start within a sentence."""
+    start = _FIRST.search(page)
+    return start is not None and start[0].islower()
+
+
 def _telling(page: str) -> set[str]:
+    """The words of a page that are long enough to tell; of scripts without blanks, pairs of letters."""
     words: set[str] = set()
     for word in folded_words(page):
         if _UNSPACED.match(word):

@@ -59,9 +59,22 @@ def test_advertisements_of_a_copy_are_not_missing() -> None:
     assert faults(PAGES, [*PAGES[:12], *OTHER[:2], *PAGES[12:], *OTHER[2:]], PAGES) == []
 
 
-def test_a_leaf_of_another_book_is_foreign() -> None:
-    [fault] = faults([*PAGES[:12], *OTHER[:2], *PAGES[14:]], PAGES, PAGES)
-    assert (fault.kind, fault.pages) == ("foreign", (12, 14))
+@pytest.mark.parametrize("size", [2, 6, 10])
+@pytest.mark.parametrize("replaced", [2, 6])
+def test_leaves_of_another_book_are_foreign_and_those_they_stand_for_missing(
+    size: int, replaced: int
+) -> None:
+    pages = [*PAGES[:12], *OTHER[:size], *PAGES[12 + replaced :]]
+    missing, foreign = faults(pages, PAGES)
+    assert (foreign.kind, foreign.pages) == ("foreign", (12, 12 + size))
+    assert (missing.kind, missing.between) == ("missing", (11, 12 + size))
+    assert {fault.copies[0].pages for fault in (missing, foreign)} == {(12, 12 + replaced)}
+    assert f"{size} pages that the copy has not, where it has {replaced} others" in foreign.because
+
+
+def test_pages_that_are_badly_read_are_not_foreign() -> None:
+    misread = [scanned(page, place, 0.3) for place, page in enumerate(PAGES[12:18])]
+    assert faults([*PAGES[:12], *misread, *PAGES[18:]], PAGES) == []
 
 
 def test_books_with_nothing_to_compare_have_no_faults() -> None:
@@ -95,3 +108,54 @@ def test_what_lacks_at_an_end_is_missing_where_page_numbers_count_it() -> None:
 
 def test_a_scan_is_in_order_where_one_copy_is_not_and_another_is() -> None:
     assert faults(PAGES, [*PAGES[:4], *PAGES[6:20], *PAGES[4:6], *PAGES[20:]], PAGES) == []
+
+
+NUMBERED = [f"{number} THE CASTLE\n{page}" for number, page in enumerate(PAGES, start=1)]
+
+
+def swapped(pages: list[str]) -> list[str]:
+    """The pages with the halves of each spread swapped."""
+    return [page for start in range(0, len(pages), 2) for page in pages[start : start + 2][::-1]]
+
+
+@pytest.mark.parametrize(
+    ("turned", "told"),
+    [
+        (NUMBERED[::-1], "from the back: its page numbers"),
+        (swapped(NUMBERED), "halves of its spreads swapped: its page numbers"),
+        ([*PAGES[::-1]], "from the back: the order of copies"),
+        (swapped(PAGES), "halves of its spreads swapped: the order of copies"),
+    ],
+)
+def test_a_scan_in_another_order_is_told_as_a_whole_and_puts_no_other_out_of_place(
+    turned: list[str], told: str
+) -> None:
+    good = NUMBERED if "numbers" in told else PAGES
+    [fault] = faults(turned, good, good)
+    assert (fault.kind, fault.pages, fault.between) == ("misplaced", (0, len(turned)), None)
+    assert told in fault.because
+    assert faults(good, turned, good) == []
+    assert [each.kind for each in faults(good[:12] + good[14:], turned)] == ["missing"]
+
+
+def test_faults_of_a_scan_from_the_back_are_told_by_its_own_pages() -> None:
+    lacking = (NUMBERED[:12] + NUMBERED[14:])[::-1]
+    missing, whole = sorted(
+        faults(lacking, NUMBERED[::-1], NUMBERED), key=lambda fault: fault.kind != "missing"
+    )
+    assert (whole.kind, whole.pages) == ("misplaced", (0, len(lacking)))
+    assert (missing.kind, missing.between) == ("missing", (len(lacking) - 13, len(lacking) - 12))
+    first = len(PAGES) - 14
+    assert {each.pages for each in missing.copies} == {(12, 14), (first, first + 2)}
+
+
+def test_one_of_two_scans_is_in_another_order_and_nothing_says_which() -> None:
+    assert faults(PAGES, PAGES[::-1]) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_page_numbers_decide_which_of_two_scans_is_out_of_order(order: int) -> None:
+    """One has the second half of its pages first, the other not."""
+    halves = [*NUMBERED[20:], *NUMBERED[:20]]
+    scans = [halves, NUMBERED][::order]
+    assert [fault.kind for fault in faults(*scans)] == (["misplaced"] if order > 0 else [])
