@@ -52,6 +52,7 @@ from app.stores.postgres.keys import KeyLimits, KeyStore
 from app.stores.postgres.library import LibraryQueries
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.candidates import CandidateStore
+from app.stores.postgres.pairs.completeness import CompletenessStore
 from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from app.stores.postgres.pairs.relations import RelationStore
@@ -205,7 +206,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
-        completeness=Completeness(ClusterQueries(database), related),
+        completeness=Completeness(ClusterQueries(database), related, CompletenessStore(database), candidates),
         checks=Checks(lookup, identifier_lookup, candidates, books, names, reconciliation),
         conflicts=Conflicts(ConflictQueries(database), suites),
         descriptions=Descriptions(MarcRecordStore(database), related),

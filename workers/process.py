@@ -12,7 +12,6 @@ import structlog
 from procrastinate import App
 
 from app.core.errors import Unavailable
-from app.services.clusters import Clusters
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
 from app.settings import Settings
@@ -80,7 +79,8 @@ def _start_jobs(
     relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
     return [
         group.create_task(follow_index(services, index_complete)),
-        group.create_task(measure_clusters(services.clusters)),
+        group.create_task(measure("clusters", services.clusters.measure)),
+        group.create_task(measure("the completeness of scans", services.completeness.look)),
         group.create_task(rescue_and_sweep(services.jobs, pace.dead_after, sweeps)),
         group.create_task(work_off(open_queue, indexing, services.jobs)),
         group.create_task(work_off(open_queue, relating, services.jobs)),
@@ -143,14 +143,14 @@ async def rescue_and_sweep(
         await asyncio.sleep(dead_after.total_seconds() / 4)
 
 
-async def measure_clusters(clusters: Clusters) -> None:
-    """Measure clusters that have changed, again and again. Several processes may do so at once."""
+async def measure(what: str, measure_some: Callable[[], Awaitable[int]]) -> None:
+    """Measure what has changed, again and again. Several processes may do so at once."""
     while True:
         measured = 0
         try:
-            measured = await clusters.measure()
+            measured = await measure_some()
         except Unavailable as exc:
-            log.warning("clusters cannot be measured yet", outage=str(exc))
+            log.warning(f"{what} cannot be measured yet", outage=str(exc))
         if not measured:
             await asyncio.sleep(_SECONDS_BETWEEN_MEASURES)
 

@@ -30,7 +30,8 @@ class FaultAnswer(Document):
     pages: tuple[int, int] | None = Field(description="Of the book in the path; null: missing.")
     between: tuple[int, int] | None = Field(
         description="Pages of the book in the path between which what is missing or misplaced belongs: -1 "
-        "before the first, the page count behind the last; null: they are not out of place."
+        "before the first, the page count behind the last; null: they are not out of place, or the whole "
+        "scan is from the back or has the halves of its spreads swapped."
     )
     labels: list[str | None] = Field(
         description="What is printed as their numbers on the pages of the first copy."
@@ -40,6 +41,9 @@ class FaultAnswer(Document):
     )
     confidence: Share = Field(description="0 to 1.")
     because: str = Field(description="What speaks for it.")
+    source: PagesOfCopyAnswer | None = Field(
+        description="The book that foreign pages are of; null: they are not, or it is not known."
+    )
 
 
 class CompletenessAnswer(Document):

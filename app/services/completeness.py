@@ -1,9 +1,8 @@
 """Completeness: what a scan lacks, by copies of its printing in the catalogue."""
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.core.clusters.completeness import (
@@ -11,14 +10,18 @@ from app.core.clusters.completeness import (
     Finding,
     PagesOfCopy as PagesOfCopy,
     find_faults,
+    pages_from,
 )
 from app.core.clusters.scanned_book import ScannedBook
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from app.core.model import PAGE_BREAK
-from app.core.relations.related import StoredDecision
+from app.core.recipe import DEFAULT_PAGES
+from app.core.relations.related import PairRelation
 from app.core.signatures.sketch import page_signatures
 from app.services.pairs.relations import effective_of
 from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
+from app.stores.postgres.pairs.candidates import CandidateStore
+from app.stores.postgres.pairs.completeness import CompletenessStore, KeptFindings
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 
 MOST_COPIES = 5
@@ -27,13 +30,15 @@ MOST_COPIES = 5
 MOST_PAGES = 5_000
 """Pages of a book that are held against those of others; time and memory grow with the square."""
 
-_COMPARED_AT_ONCE = 10
-_LISTED_AT_ONCE = 1_000
-_LOOKED_AT_ONCE = 20_000
-"""Books of one request: to compare, to read from the catalogue, and to look for copies of."""
+_LOOKED_AT_ONCE = 10
+_LISTED_AT_ONCE = 100
+"""Books: of a worker's look, and of a page of the list."""
 
-_SECONDS = 4.0
-"""After these no further book of a list is compared."""
+_MOST_NEAR = 1_000
+"""Books before and after a scan that its foreign pages are looked for in."""
+
+_READ_AT_ONCE = 32
+"""Books whose page signatures are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,12 @@ class CompletenessRead:
 
     compared_with: Sequence[UUID]
     findings: Sequence[Finding]
-    decided: Mapping[UUID, StoredDecision]  # what people said of the book and these copies
+    relations: Mapping[UUID, PairRelation]  # of the book with the copies
 
     def faults(self, book_id: UUID, title: str | None) -> "list[FaultOfBook]":
         """The faults as those of a book with this title."""
         return [
-            FaultOfBook(book_id, title, each, self.decided.get(each.copies[0].book_id))
+            FaultOfBook(book_id, title, each, self.relations.get(each.copies[0].book_id))
             for each in self.findings
         ]
 
@@ -59,28 +64,101 @@ class FaultOfBook:
     book_id: UUID
     title: str | None
     finding: Finding
-    decided: StoredDecision | None  # what a person said of the book and the first copy
+    relation: PairRelation | None  # of the book and the first copy
 
 
 @dataclass(frozen=True, slots=True)
 class FaultList:
-    """The faults of some books, the surest first."""
+    """The faults of some books, those with the surest first."""
 
     faults: Sequence[FaultOfBook]
     compared: int  # books that were held against others
-    alone: int  # books that could not be
-    next: UUID | None  # the last book that was looked at, where others follow
+    pending: int  # books that are still to be
+    alone: int  # books that cannot be
+    next: UUID | None  # the last of these books, where others follow
 
 
 class Completeness:
-    """Holds scans against copies of the same printing, anew for each request."""
+    """Holds scans against copies of the same printing, and keeps what comes out until either changes."""
 
-    def __init__(self, clusters: ClusterQueries, related: RelationQueries) -> None:
+    def __init__(
+        self,
+        clusters: ClusterQueries,
+        related: RelationQueries,
+        kept: CompletenessStore,
+        candidates: CandidateStore,
+    ) -> None:
         self._clusters = clusters
         self._related = related
+        self._kept = kept
+        self._candidates = candidates
 
     async def of_book(self, book_id: UUID) -> CompletenessRead:
-        """What the book lacks; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`."""
+        """What the book lacks; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`.
+
+        A scan that workers have still to look at is looked at now.
+        """
+        kept = await self._kept.read(book_id)
+        if kept is None or not kept.looked or kept.compared_with is None:
+            kept = await self._look(book_id, kept)
+        copies = kept.compared_with or ()
+        async with self._clusters.snapshot() as snapshot:
+            relations = await snapshot.read_relations([book_id, *copies])
+        own = {other: relations.get((min(book_id, other), max(book_id, other))) for other in copies}
+        decided = {other: each for other, each in own.items() if each is not None and each.decided}
+        return CompletenessRead(copies, kept.findings, decided)
+
+    async def of_books(self, collection: str | None, after: UUID | None) -> FaultList:
+        """What the next books (of a collection) behind `after` lack, those with the surest faults first."""
+        scans = await self._kept.list_faulty(collection, after, _LISTED_AT_ONCE + 1)
+        more, scans = len(scans) > _LISTED_AT_ONCE, scans[:_LISTED_AT_ONCE]
+        counts = await self._kept.count(collection)
+        faults: list[FaultOfBook] = []
+        for scan in scans:
+            read = CompletenessRead(scan.compared_with or (), scan.findings, {})
+            faults += read.faults(scan.book_id, scan.title)
+        if faults:
+            books = {each.book_id for each in faults} | {each.finding.copies[0].book_id for each in faults}
+            async with self._clusters.snapshot() as snapshot:
+                relations = await snapshot.read_relations(books)
+            decided = {pair: each for pair, each in relations.items() if each.decided}
+            pairs = [sorted((each.book_id, each.finding.copies[0].book_id)) for each in faults]
+            faults = [
+                replace(each, relation=decided.get((left, right)))
+                for each, (left, right) in zip(faults, pairs, strict=True)
+            ]
+        faults.sort(key=lambda fault: -fault.finding.confidence)
+        last = scans[-1].book_id if more else None
+        return FaultList(faults, counts.compared, counts.pending, counts.alone, last)
+
+    async def look(self) -> int:
+        """Look at some scans of which relations or pages have changed, and return how many there were."""
+        stale = await self._kept.list_stale(_LOOKED_AT_ONCE)
+        for book_id in stale:
+            kept = await self._kept.read(book_id)
+            try:
+                await self._look(book_id, kept)
+            except (CompletenessUnknown, TextNotKept, UnknownBook):
+                if kept is not None:
+                    await self._kept.update(kept, None, [])
+        return len(stale)
+
+    async def _look(self, book_id: UUID, kept: KeptFindings | None) -> KeptFindings:
+        """Hold a scan against its copies and keep what comes out; `kept` was read before."""
+        copies, texts = await self._read(book_id)
+        findings = await asyncio.to_thread(_findings, book_id, copies, texts)
+        findings = [
+            await self._with_source(book_id, [book_id, *copies], texts[book_id], each)
+            if each.kind == "foreign"
+            else each
+            for each in findings
+        ]
+        if kept is not None:
+            await self._kept.update(kept, copies, findings)
+        return KeptFindings(book_id, 0, True, copies, findings)
+
+    async def _read(self, book_id: UUID) -> tuple[list[UUID], Mapping[UUID, CopyText]]:
+        """The copies to hold a scan against, and all their texts."""
         direct = await self._related.list_direct(book_id)
         related = {each.book_id: effective_of(each) for each in direct}
         copies = sorted(
@@ -113,34 +191,30 @@ class Completeness:
                 "pages, wait until nothing is pending in the book's relations, or decide that a book is "
                 "SAME_PAGINATION with it."
             )
-        findings = await asyncio.to_thread(_findings, book_id, chosen, texts)
-        decided = {each.book_id: each.decided for each in direct if each.decided and each.book_id in chosen}
-        return CompletenessRead(chosen, findings, decided)
+        return chosen, texts
 
-    async def of_books(self, collection: str | None, after: UUID | None) -> FaultList:
-        """What the next books (of a collection) behind the id `after` lack, as far as some seconds allow."""
-        ends, faults, compared, looked = time.monotonic() + _SECONDS, list[FaultOfBook](), 0, 0
-        while True:
-            scans = await self._related.list_scans(collection, after, _LISTED_AT_ONCE)
-            for scan in scans:
-                after, looked = scan.id, looked + 1
-                if not scan.has_copy:
+    async def _with_source(
+        self, book_id: UUID, but: Sequence[UUID], text: CopyText, finding: Finding
+    ) -> Finding:
+        """The finding of foreign pages with the book that they are of, if it came at about the same time."""
+        assert finding.pages is not None
+        signed = page_signatures(text.text.content())
+        pages = slice(*finding.pages)
+        foreign = replace(signed, values=signed.values[pages], lengths=signed.lengths[pages])
+        near = await self._kept.list_near(book_id, _MOST_NEAR)
+        for start in range(0, len(near), _READ_AT_ONCE):
+            entries = near[start : start + _READ_AT_ONCE]
+            for other in await self._candidates.read_signatures(entries, "", DEFAULT_PAGES):
+                if other.book_id in but:
                     continue
-                try:
-                    read = await self.of_book(scan.id)
-                except (CompletenessUnknown, TextNotKept, UnknownBook):
-                    continue
-                compared += 1
-                faults += read.faults(scan.id, scan.title)
-                if compared == _COMPARED_AT_ONCE or time.monotonic() > ends:
-                    break
-            else:
-                if len(scans) == _LISTED_AT_ONCE and looked < _LOOKED_AT_ONCE:
-                    continue
-            break
-        more = bool(scans) and (after != scans[-1].id or len(scans) == _LISTED_AT_ONCE)
-        faults.sort(key=lambda fault: -fault.finding.confidence)
-        return FaultList(faults, compared, looked - compared, after if more else None)
+                book = other.candidate("", DEFAULT_PAGES).pages
+                if book is None and (content := await self._candidates.read_content(other.entry_id)):
+                    book = await asyncio.to_thread(page_signatures, content)
+                    await self._candidates.insert_pages(other.entry_id, book)
+                found = None if book is None else await asyncio.to_thread(pages_from, foreign, book)
+                if found is not None:
+                    return replace(finding, source=PagesOfCopy(other.book_id, found))
+        return finding
 
 
 def _findings(book_id: UUID, copies: Sequence[UUID], texts: Mapping[UUID, CopyText]) -> list[Finding]:

@@ -26,7 +26,7 @@ FAULTS: dict[FaultKind, str] = {
 
 
 class CompletenessSearch(Filters):
-    """The books to look at."""
+    """The books to list."""
 
     after: UUID | None = None
 
@@ -47,7 +47,7 @@ async def show_completeness(book_id: BookId, request: Request, services: Service
 async def list_faults(
     search: Annotated[CompletenessSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """What the next scans lack that have another scan of their printing, the surest first."""
+    """What scans lack that have another scan of their printing, the surest first."""
     listed = await services.completeness.of_books(search.collection, search.after)
     more = search.query(after=listed.next) if listed.next else None
     return page(

@@ -1,7 +1,8 @@
 """The paginated books that pairs are made from: their text, their page breaks, and new page breaks for it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -14,10 +15,20 @@ from bench.harness.corpus import CorpusBook
 
 T = TypeVar("T")
 
+PAGE = 1_800
+_LONGEST_WORK = 450_000
+"""Characters of a page, and of a work at most, where texts without pages are cut into such."""
+
 TEXT_PAGES = 60
 """A source has at least so many text pages."""
 LONGEST = 400
 """Pages; of longer books the first so many are used."""
+_SHORTEST, _COLLECTION = round(1.1 * TEXT_PAGES * PAGE), 3_000_000
+"""Characters that a file has at least, and from which on it is a collection of works."""
+_LETTERS = 0.6
+"""Share of letters below which a file is a table."""
+_PER_LANGUAGE = 10
+"""Works in each language but English, one of an author."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +119,42 @@ def halves(books: Sequence[CorpusBook], seed: int) -> tuple[Shelf, Shelf]:
         Shelf([source for source in sources if source.work in tuning]),
         Shelf([source for source in sources if source.work not in tuning]),
     )
+
+
+def unseen(books: Iterable[CorpusBook], corpus: Iterable[CorpusBook]) -> list[CorpusBook]:
+    """Those of the texts that are works of their own and are not in the corpus, cut into pages."""
+    known = {_key(book) for book in corpus}
+    seen: set[str] = set()
+    languages: Counter[str] = Counter()
+    works = []
+    for book in books:
+        key, foreign = _key(book), book.language != "en"
+        if foreign and (languages[book.language] == _PER_LANGUAGE or {book.author, book.work} & seen):
+            continue
+        if any(key.startswith(each) or each.startswith(key) for each in known):
+            continue
+        letters = sum(map(str.isalpha, book.text)) / len(book.text)
+        if not _SHORTEST <= len(book.text) < _COLLECTION or letters < _LETTERS:
+            continue
+        known.add(key)
+        seen.update((book.author, book.work))
+        languages[book.language] += 1
+        works.append(replace(book, pages=_cut(book.text[:_LONGEST_WORK])))
+    return works
+
+
+def _key(book: CorpusBook) -> str:
+    """What editions of a work have in common: the language and the first letters of the title."""
+    return f"{book.language} {''.join(filter(str.isalpha, book.title.casefold()))[:12]}"
+
+
+def _cut(text: str) -> list[str]:
+    """Pages of about equal length, cut at the ends of lines or words where there are any."""
+    cuts = [0]
+    while len(text) - cuts[-1] > PAGE:
+        end = cuts[-1] + PAGE
+        cuts.append(1 + max(text.rfind("\n", end - 80, end), text.rfind(" ", end - 20, end), end - 81))
+    return [text[start:end] for start, end in pairwise([*cuts, len(text)])]
 
 
 def _source(number: int, book: CorpusBook) -> Source | None:

@@ -14,10 +14,9 @@ from app.core.clusters.scanned_book import ScannedBook
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
 from bench.data.damaged_scans import Fault, FaultKind, MadeScan, Numbering, made_scan
-from bench.data.paginated_books import Shelf, halves
-from bench.harness.corpus import corpus_books, corpus_folder
+from bench.data.paginated_books import Shelf, halves, unseen
+from bench.harness.corpus import corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
-from bench.service.noise import unseen_works
 
 SEED = 7
 SCANS = 110
@@ -88,10 +87,8 @@ def run(out_dir: Path) -> Section:
         "share false",
     ]
     tables = []
-    sets = (
-        ("books", list(corpus_books(corpus_folder()))),
-        ("works of Project Gutenberg", unseen_works(None)),
-    )
+    corpus = list(corpus_books(corpus_folder()))
+    sets = (("books", corpus), ("works of Project Gutenberg", unseen(gutenberg_books().values(), corpus)))
     for number, (what, books) in enumerate(sets):
         for half, (name, shelf) in enumerate(zip(_HALVES, halves(books, SEED), strict=True)):
             score = Score()

@@ -8,8 +8,7 @@ import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,7 +18,7 @@ import orjson
 from app.core.model import PAGE_BREAK
 from bench.data.book_pairs import made_pairs
 from bench.data.misreading import misread_pages
-from bench.data.paginated_books import TEXT_PAGES
+from bench.data.paginated_books import PAGE, unseen
 from bench.data.pair_truth import borderline
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
@@ -27,15 +26,6 @@ from bench.public.manifest import public_books
 from bench.service.service_process import await_jobs, post, running
 
 Pages = Sequence[str]
-
-PAGE, LONGEST = 1_800, 450_000
-"""Characters of a page, and of a work at most."""
-SHORTEST, COLLECTION = round(1.1 * TEXT_PAGES * PAGE), 3_000_000
-"""Characters that a file has at least, and from which on it is a collection of works."""
-LETTERS = 0.6
-"""Share of letters below which a file is a table."""
-PER_LANGUAGE = 10
-"""Public works in each language but English, one of an author."""
 
 PAIRS = 50
 SETS = ((0.05, (1,)), (0.10, (1, 2, 3)), (0.15, (1, 2)))
@@ -94,32 +84,8 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 
 def unseen_works(public: Path | None) -> list[CorpusBook]:
     """Works of Project Gutenberg, and of a folder of public texts, that are not in the corpus; with pages."""
-    known = {_key(book) for book in corpus_books(corpus_folder())}
-    seen: set[str] = set()
-    languages: Counter[str] = Counter()
-    works = []
-    for book in (*gutenberg_books().values(), *(_public(public) if public else ())):
-        key, foreign = _key(book), book.language != "en"
-        if foreign and (languages[book.language] == PER_LANGUAGE or {book.author, book.work} & seen):
-            continue
-        if any(key.startswith(each) or each.startswith(key) for each in known):
-            continue
-        if not SHORTEST <= len(book.text) < COLLECTION or _letters(book.text) < LETTERS:
-            continue
-        known.add(key)
-        seen.update((book.author, book.work))
-        languages[book.language] += 1
-        works.append(replace(book, pages=_pages(book.text[:LONGEST])))
-    return works
-
-
-def _key(book: CorpusBook) -> str:
-    """What editions of a work have in common: the language and the first letters of the title."""
-    return f"{book.language} {''.join(filter(str.isalpha, book.title.casefold()))[:12]}"
-
-
-def _letters(text: str) -> float:
-    return sum(map(str.isalpha, text)) / len(text)
+    known = corpus_books(corpus_folder())
+    return unseen((*gutenberg_books().values(), *(_public(public) if public else ())), known)
 
 
 def _public(out: Path) -> Iterator[CorpusBook]:
@@ -128,15 +94,6 @@ def _public(out: Path) -> Iterator[CorpusBook]:
             text = book.text_file(out).read_text(encoding="utf-8").replace(PAGE_BREAK, "\n")
             work = f"{book.repository} {book.work}"
             yield CorpusBook(book.id, work, book.title, book.author, None, book.language, text, None)
-
-
-def _pages(text: str) -> list[str]:
-    """Pages of about equal length, cut at the ends of lines or words where there are any."""
-    cuts = [0]
-    while len(text) - cuts[-1] > PAGE:
-        end = cuts[-1] + PAGE
-        cuts.append(1 + max(text.rfind("\n", end - 80, end), text.rfind(" ", end - 20, end), end - 81))
-    return [text[start:end] for start, end in pairwise([*cuts, len(text)])]
 
 
 @dataclass(frozen=True, slots=True)

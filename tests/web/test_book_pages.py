@@ -80,6 +80,8 @@ async def library(reader: AsyncClient, module_services: OpenServices) -> dict[st
         ),
     }
     await run_jobs(module_services)
+    while await module_services.completeness.look():
+        pass
     return books
 
 
@@ -177,6 +179,11 @@ async def test_what_a_scan_lacks_is_told(reader: AsyncClient, library: dict[str,
     alone = await shown(reader, f"/books/{library['other']['id']}/completeness")
     assert "cannot be told" in alone.text_content()
     assert not (await shown(reader, "/completeness", collection="main")).xpath("//table")
+    told = (await shown(reader, "/completeness")).xpath("string(//main//p[@role='status'])")
+    assert (
+        told
+        == "3 books were held against other scans; 1 was passed over, for want of another scan, of pages or of text."
+    )
 
 
 async def test_conflicts_lead_to_their_pair(reader: AsyncClient, library: dict[str, Json]) -> None:

@@ -21,7 +21,7 @@ LINE_WAIT = 30.0
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
-COMPUTED = r"/completeness|(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
+COMPUTED = r"(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
 """Paths whose answers are computed from texts: they need a permit as what brings texts does."""
 
 _WATCHING = "/metrics"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from app.core.clusters.page_order import Order, chain_of, order_between
 from app.core.clusters.scanned_book import ScannedBook
-from app.core.model import require_same_recipe
+from app.core.model import PageSignatures, require_same_recipe
 from app.core.relations.alignment import LEAST_BINS
 from app.core.relations.background import estimate_background
 
@@ -28,6 +28,7 @@ FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
 
 _LEAST_CONFIDENCE = 0.8  # of what is told
 _LEAST_TEXT = 200  # code points; pages with less are plates, captions or blank, and no faults
+_FROM = 0.2  # similarity of pages by which another book is known; unrelated ones have .1 at most
 _EQUAL, _PART = 0.5, 0.2  # of the similarity of equal pages: pages are the same, or share some text
 
 # Log odds of a fault.
@@ -73,6 +74,7 @@ class Finding:
     copies: Sequence[PagesOfCopy]  # the surest first
     confidence: float  # 0 to 1
     because: str
+    source: PagesOfCopy | None = None  # of another book, that foreign pages are; None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,16 @@ def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Findin
         faults.append(_of_whole(scan, copies, by_numbers=turned is None))
     told = (finding for finding in faults if finding.confidence >= _LEAST_CONFIDENCE)
     return sorted(told, key=lambda finding: finding.pages or finding.between or (0, 0))
+
+
+def pages_from(pages: PageSignatures, book: PageSignatures) -> tuple[int, int] | None:
+    """The pages of a book that most of these are; None: they are not of it."""
+    if book.unit != "page":
+        return None
+    similarities = _similarities(pages.values, book.values)
+    partner = np.where(similarities.max(axis=1, initial=0) >= 255 * _FROM, similarities.argmax(axis=1), -1)
+    chain = sorted(chain_of(partner).values())
+    return (chain[0], chain[-1] + 1) if 2 * len(chain) > len(partner) else None
 
 
 def _held_against(

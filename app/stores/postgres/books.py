@@ -20,7 +20,7 @@ from app.core.signatures.identifier import minhash_bits
 from app.core.text.names import author_keys, year_key
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import TOLD, identifier_of_book, insert_book_changes
-from app.stores.postgres.clusters import delete_from_clusters
+from app.stores.postgres.clusters import delete_from_clusters, update_clusters
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.contents import (
     INSERT_RECORD_OF,
@@ -239,6 +239,7 @@ class BookStore:
                     identifier=identifier_of_book(old),
                     **actor_values(actor),
                 )
+                await update_clusters(connection, [], [book_id])
                 return StoredBook(await _read(connection, book_id), created=False)
             await rows(connection, _DELETE_CONTENT, entry_id=old.entry_id)
             values = stored_values(content) | actor_values(actor)

@@ -30,6 +30,7 @@ from app.stores.postgres.cluster_queries import (
     read_never_matching,
 )
 from app.stores.postgres.connections import SQL, Connection, Row, rows
+from app.stores.postgres.pairs.completeness import forget_completeness, mark_for_completeness
 
 _FIRST_READ, _MOST_READ = 16, 1024
 """Books whose edges are read at once while looking whether a cluster falls apart: doubled each time."""
@@ -134,17 +135,20 @@ _PASS_ON = SQL("UPDATE cluster_heirs SET heir_id = $heir WHERE by = $by AND heir
 _DISINHERIT = SQL("DELETE FROM cluster_heirs WHERE by = $by AND heir_id = $book")
 
 
-async def update_clusters(connection: Connection, pairs: Collection[Pair]) -> None:
+async def update_clusters(
+    connection: Connection, pairs: Collection[Pair], changed: Collection[UUID] = ()
+) -> None:
     """Bring the clusters up to date with what relations and decisions now say of these pairs.
 
-    To be called last in the transaction that wrote, changed or deleted rows of them. Each pair has the older
-    book left.
+    To be called last in the transaction that wrote, changed or deleted rows of them, or pages of the
+    `changed` books. Each pair has the older book left. The completeness of these books is to be told anew.
     """
-    if not pairs:
+    if not pairs and not changed:
         return
     await rows(connection, _LOCK)
-    for by in KINDS:
+    for by in KINDS if pairs else ():
         await _Change(connection, by).apply(pairs)
+    await mark_for_completeness(connection, {book for pair in pairs for book in pair}, changed)
 
 
 async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
@@ -161,6 +165,8 @@ async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
         await _leave_heir(connection, by, book_id)
         if pairs:
             await _Change(connection, by).apply(pairs, deleted=book_id)
+    await forget_completeness(connection, book_id)
+    await mark_for_completeness(connection, {book for pair in pairs for book in pair if book != book_id})
 
 
 @dataclass(slots=True)

@@ -242,6 +242,31 @@ cluster_heirs = Table(
 )
 Index("ix_cluster_heirs_by_heir_id", cluster_heirs.c.by, cluster_heirs.c.heir_id)
 
+completeness = Table(
+    "completeness",
+    metadata,
+    Column("book_id", Uuid, primary_key=True),
+    Column(
+        "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
+    ),  # the transaction that changed its copies or their pages last, by its number
+    Column("looked", Boolean, nullable=False, server_default="false"),  # since then
+    Column("compared_with", ARRAY(Uuid)),  # null: it cannot be told
+    Column("findings", JSONB, nullable=False, server_default="[]"),
+    Column("rank", Double),  # by which scans with findings are listed; null: there is none
+)
+Index(
+    "ix_completeness_stale",
+    completeness.c.written_by,
+    completeness.c.book_id,
+    postgresql_where=~completeness.c.looked,
+)
+Index(
+    "ix_completeness_rank_book_id",
+    completeness.c.rank,
+    completeness.c.book_id,
+    postgresql_where=completeness.c.rank.is_not(None),
+)
+
 # No foreign keys below either: a change tells of books that are gone, too.
 unnumbered_changes = Table(
     "unnumbered_changes",

@@ -1,7 +1,6 @@
 """The relations of a book, each seen from that book."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -143,34 +142,8 @@ _READ_BETWEEN = SQL("""
     LEFT JOIN relations USING (left_id, right_id)
     LEFT JOIN decisions USING (left_id, right_id)
 """)
-# A rejected pair is among them: to look at a book more costs less than to ask.
-_LIST_SCANS = {
-    in_collection: SQL(f"""
-        SELECT id, title,
-            EXISTS (SELECT FROM relations WHERE left_id = id AND kind = 'SAME_PAGINATION')
-            OR EXISTS (SELECT FROM relations WHERE right_id = id AND kind = 'SAME_PAGINATION')
-            OR EXISTS (SELECT FROM decisions WHERE left_id = id AND kind = 'SAME_PAGINATION')
-            OR EXISTS (SELECT FROM decisions WHERE right_id = id AND kind = 'SAME_PAGINATION') AS has_copy
-        FROM (
-            SELECT id, title FROM books
-            WHERE id > $after {"AND collection = $collection" if in_collection else ""}
-            ORDER BY id LIMIT $limit
-        ) AS looked
-        ORDER BY id
-    """)
-    for in_collection in (False, True)
-}
 _READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY($book_ids::uuid[])")
 _COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
-
-
-@dataclass(frozen=True, slots=True)
-class ListedScan:
-    """A book, and whether another scan of its printing is known."""
-
-    id: UUID
-    title: str | None
-    has_copy: bool
 
 
 class RelationQueries:
@@ -209,13 +182,6 @@ class RelationQueries:
         """The effective relations of a book with others, by their ids; without one, none."""
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
         return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
-
-    async def list_scans(self, collection: str | None, after: UUID | None, limit: int) -> list[ListedScan]:
-        """Up to `limit` books (of a collection) behind the id `after`, in order of ids."""
-        values: dict[str, object] = {} if collection is None else {"collection": collection}
-        values |= {"after": after or UUID(int=0), "limit": limit}
-        found = await self._database.rows(_LIST_SCANS[collection is not None], **values)
-        return [ListedScan(**row) for row in found]
 
     async def count(self) -> list[KindCounts]:
         """The number of compared pairs and the time taken, by kind."""

@@ -171,7 +171,7 @@ async def delete_relations(connection: Connection, book_id: UUID) -> None:
     """Delete the relations of a book whose content changes, and repeat searches that were cut short."""
     await repeat_cut_searches(connection, book_id)
     deleted = await rows(connection, _DELETE, book_id=book_id)
-    await update_clusters(connection, [(row["left_id"], row["right_id"]) for row in deleted])
+    await update_clusters(connection, [(row["left_id"], row["right_id"]) for row in deleted], [book_id])
 
 
 async def repeat_cut_searches(connection: Connection, book_id: UUID) -> None:
