@@ -34,14 +34,15 @@ _EQUAL, _PART = 0.5, 0.2  # of the similarity of equal pages: pages are the same
 # Log odds of a fault.
 _MISSING = 2.5  # of pages that only the copy has, before anything else tells
 _OUT_OF_ORDER = 3.0  # of pages that both have in another order, or the scan twice
-_FOREIGN = 3.5  # of other pages of the scan in their place
 _MUCH = -3.0  # of the book out of order, which may as well be the order of the copy
 _AT_AN_END = -6.0  # before the first page that both have, or behind the last: places of advertisements
 _ANOTHER_COPY = 3.0  # that shows the same; taken away for one that shows that nothing lacks
 _BY_NUMBERS = 4.0  # of pages; taken away where they say the contrary
 _RUNS_ON = 1.5  # a sentence, from one page to the next
 _DEVIATION = 1.4  # each standard deviation of the words
+_MOST_DEVIATION = 2.5  # that tells which of two books has foreign pages: two copies outweigh it
 
+_NEAR = 10  # pages around a gap
 _RUN = 5  # letters
 _MOST_ELSEWHERE = 20  # pages of the copy that show how many runs of letters any two pages have in common
 _IN_COMMON = 1.5  # times as many are more than that
@@ -99,7 +100,8 @@ class _Match:
     pages: NDArray[np.int64]  # of the scan, in the order in which the copy has them
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
     chain: Mapping[int, int]  # pages of the scan that are in the order of the copy, and their partners
-    partly: NDArray[np.bool_]  # (pages of the scan, of the copy) whether they have some text in common
+    equal: NDArray[np.bool_]  # (pages of the scan, of the copy) whether they are the same
+    partly: NDArray[np.bool_]  # and whether they have some text in common
 
 
 def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Finding]:
@@ -173,7 +175,7 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
         if twin is not None:
             alike = _similarities(scan.pages.values[[page]], scan.pages.values[[twin]])
             partner[page] = partner[page] if alike[0, 0] >= equal else -1
-    return _Match(scan, copy, order, scan_pages, partner, chain, similarities >= part)
+    return _Match(scan, copy, order, scan_pages, partner, chain, similarities >= equal, similarities >= part)
 
 
 def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -235,10 +237,12 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         # Where pages begin elsewhere, a neighbour may have a part of the page.
         near = match.partly[max(before, 0) : after + 1].max(axis=0)
+        # What the copy has twice, the scan may have once.
+        twice = match.equal[max(before - _NEAR, 0) : after + _NEAR].max(axis=0)
         others = [
             page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken
         ]
-        lacked = [page for page in others if not near[page]]
+        lacked = [page for page in others if not near[page] and not twice[page]]
         if not lacked:
             continue
         inside = before >= 0 and after < len(match.partner)
@@ -246,19 +250,25 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         if inside and has_text and _are_others(match, own, lacked):
             # Among many pages of another book one is near by chance.
             lacked = others if 2 * len(lacked) > len(others) else lacked
-            yield _foreign(match, own, lacked)
-            yield _missing(match, gap, lacked, len(own))
+            foreign = _foreign(match, own, lacked)
+            yield foreign
+            missing = _missing(match, gap, lacked, len(own))
+            yield replace(missing, log_odds=min(missing.log_odds, foreign.log_odds))
         elif len(lacked) > len(own):
             yield _missing(match, gap, lacked)
 
 
 def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspicion:
     """Pages of the scan that the copy has not, where it has others."""
+    # One of the two books has pages of another: that whose pages have the fewer of its words and numbers.
     deviation = match.scan.deviation(own, list(match.chain))
-    lacked_deviation = match.copy.deviation(lacked, list(match.chain.values()))
-    runs_on = match.copy.runs_on(lacked[0] - 1, lacked[0]) or match.copy.runs_on(lacked[-1], lacked[-1] + 1)
-    log_odds = _FOREIGN + runs_on * _RUNS_ON
-    log_odds += _DEVIATION * float(np.clip(lacked_deviation, -1.5, 0) - np.clip(deviation, -3, 0))
+    less = match.copy.deviation(lacked, list(match.chain.values())) - deviation
+    by_numbers = match.copy.counts_on((lacked[0], lacked[-1] + 1)) - match.scan.counts_on(
+        (own[0], own[-1] + 1)
+    )
+    log_odds = (
+        _DEVIATION * float(np.clip(less, -_MOST_DEVIATION, _MOST_DEVIATION)) + _BY_NUMBERS * by_numbers / 2
+    )
     reasons = [f"{len(own)} pages that the copy has not, where it has {len(lacked)} others"]
     if deviation < -1:
         reasons.append("they have other words than the book")
@@ -371,6 +381,7 @@ def _finding(
     against = sum(
         (last in chain and chain.get(first, -2) == chain[last] - 1)
         or (best.kind != "missing" and chain.keys() >= set(range(*pages)))
+        or (best.kind == "missing" and len(chain.keys() & set(range(first + 1, last))) > (last - first) / 2)
         for chain in chains
     )
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)

@@ -141,25 +141,28 @@ class ScannedBook:
         return 1 if np.isin(own, around).mean() > 0.5 else -1
 
     def deviation(self, pages: Sequence[int], others: Sequence[int]) -> float:
-        """How many of the words of these pages come elsewhere in the book, in standard deviations.
+        """How many of the words of these pages the `others` have, too, in standard deviations.
 
         Negative: fewer than usual, at least -6. Stretches as long of the `others` show what is usual; 0 where
         they are too few.
         """
         size = len(pages)
         starts = range(0, len(others) - size + 1, max(1, (len(others) - size) // _MOST_SAMPLES))
-        usual = np.array([self._known(others[start : start + size]) for start in starts])
-        if len(usual) < _LEAST_SAMPLES:
+        if len(starts) < _LEAST_SAMPLES:
             return 0.0
+        have = np.bincount(
+            np.concatenate([self.words[page] for page in others]), minlength=len(self.pages_with)
+        )
+        usual = np.array([self._known(others[start : start + size], have, 1) for start in starts])
         median = np.median(usual)
         spread = max(1.4826 * float(np.median(np.abs(usual - median))), _LEAST_SPREAD)
-        return float(np.clip((self._known(pages) - median) / spread, -6, 6))
+        return float(np.clip((self._known(pages, have, 0) - median) / spread, -6, 6))
 
-    def _known(self, pages: Sequence[int]) -> float:
-        """The share of the pages' words that other pages have, too."""
+    def _known(self, pages: Sequence[int], have: NDArray[np.int64], own: int) -> float:
+        """The share of the pages' words that others have; `own` is 1 where these pages are among them."""
         words, counts = np.unique(np.concatenate([self.words[page] for page in pages]), return_counts=True)
         telling = self.pages_with[words] <= max(_COMMON * len(self.words), len(pages) + 1)
-        known = telling & (self.pages_with[words] > counts)
+        known = telling & (have[words] > own * counts)
         return float(counts[known].sum() / max(counts[telling].sum(), 1))
 
 
