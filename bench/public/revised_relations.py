@@ -20,6 +20,7 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
 from app.core.warm_up import warm_up
 from app.synthesis.noise import corrupt_pages
+from bench.data.critical_editions import critical_edition, reading
 from bench.data.labelled_pairs import book_span, labelled_pairs
 from bench.harness.confusion import wilson
 from bench.harness.corpus import corpus_books, corpus_folder
@@ -29,6 +30,8 @@ from bench.public.repositories import Mirror, file_at
 LABELS = Path(__file__).parents[1] / "data" / "revised_pairs.csv"
 RATES = (0.0, 0.02, 0.05, 0.1)
 """OCR errors per character on both sides."""
+EDITION_RATES = (0.05, 0.1, 0.15)
+"""Those in the text of a critical edition; its small type has more."""
 
 _FILLED, _PAGE = 70, 50
 """Columns of a line and lines of a page, where a file has no pages of its own."""
@@ -51,7 +54,7 @@ class _Outcome:
 
 
 def run(out_dir: Path) -> Section:
-    """Relate the labelled pairs with and without their texts; two minutes of processor time."""
+    """Relate the labelled pairs with and without their texts; three minutes of processor time."""
     if (folder := os.environ.get("BOOKPRINT_MIRROR")) is None:
         raise CannotMeasure("Set BOOKPRINT_MIRROR to a folder of git repositories, OWNER+NAME each.")
     warm_up()
@@ -70,8 +73,9 @@ def run(out_dir: Path) -> Section:
             "but a few were chosen because they were called SAME_PAGINATION without their texts. One reader "
             "saw a sample of the places that differ. Works are divided between the halves; the rule was "
             "chosen on one and on the scans. Drafts have pages of their own; others were cut alike on both.",
-            "Made copies are the left book of a pair, read twice with errors. Scans are the real copies of "
-            "`real_relations` with pages, which are no yearly books. Metadata are left out.",
+            "Made copies are the left book of a pair, read twice with errors. Made editions are the same "
+            "with an apparatus and tables in small type, where errors are twice as many. Scans are the real "
+            "copies of `real_relations` with pages, which are no yearly books. Metadata are left out.",
         ],
     )
 
@@ -137,6 +141,11 @@ def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[_Outcome]:
             noisy = [corrupt_pages(side, rate, rng) if rate else side for side in sides]
             before, after = _judged(*noisy)
             yield _Outcome(pair["half"], label, clear or label == "made copy", rate, before, after)
+    seed = crc32(f"{pair['left_path']} {pair['right_path']}".encode())
+    edition = critical_edition(left, seed)
+    for rate in EDITION_RATES:
+        sides = (reading(edition, rate, [seed, round(100 * rate), side]) for side in (1, 2))
+        yield _Outcome(pair["half"], "made edition", True, rate, *_judged(*sides))
 
 
 def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:

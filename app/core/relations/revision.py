@@ -3,7 +3,8 @@
 Spasojević and Poncin (2011, section V-B) name the confusion: yearly books, manuals, official documents with a
 different state name. Signatures of pages cannot tell them from copies that are badly read, but texts can. A
 misread word is like the word that is printed, or is a word that its book has nowhere else. A revised line has
-another word instead, and each book has its own elsewhere, too. Measured in docs/decisions/0039-revised.md.
+another word instead, and each book has its own elsewhere, too. Words that the other page has in another place
+were read in another order. Numbers tell where they are well read. Measured in docs/decisions/0039-revised.md.
 """
 
 import re
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Levenshtein
 
 from app.core.model import PAGE_BREAK, Content, Metadata
@@ -32,6 +33,9 @@ _LEAST_LETTERS = 5
 _LIKE = 60
 """Of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading."""
 
+_MOVED = 75
+"""Of 100 (rapidfuzz's ratio): a word elsewhere on the other page as like as this may be the same one."""
+
 _SAME_PAGE = 0.5
 """Of the median share of words that two pages agree on: with less they are two other pages."""
 
@@ -39,6 +43,8 @@ _AS_OFTEN = 0.5
 """Numbers count where more of them differ than this share of the rate at which words are misread."""
 
 _WORD = re.compile(r"[^\W_]+")
+
+_Pair = tuple[str, str]
 
 
 def is_one_issue(left: Metadata, right: Metadata) -> bool:
@@ -65,12 +71,15 @@ def changed_lines(left: Content, right: Content, alignment: Alignment) -> float 
     aligned = [pages for pages in aligned if pages.agreement >= least]
     agreed = {word for pages in aligned for word in pages.agreed}
     known = [agreed | _repeated(aligned, side) for side in (0, 1)]
-    counts = sum((_counts(pages, known) for pages in aligned), Counter[str]())
+    replaced = set[_Pair]()
+    counts = sum((_counts(pages, known, replaced) for pages in aligned), Counter[str]())
     if not counts["lines"]:
         return None
     misread = counts["misread"] / (counts["misread"] + counts["equal"])
     numbers = counts["changed numbers"] / max(counts["changed numbers"] + counts["equal numbers"], 1)
-    changed = "words or numbers" if numbers > _AS_OFTEN * misread else "words"
+    # Each pair counts once: what is replaced again and again, as in a running head, is not misread.
+    well_read = 2 * sum(_is_changed(*pair) for pair in replaced) > len(replaced)
+    changed = "words or numbers" if well_read and numbers > _AS_OFTEN * misread else "words"
     return counts[changed] / counts["lines"]
 
 
@@ -126,8 +135,11 @@ def _repeated(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
     return twice
 
 
-def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
-    """The lines and words of two pages between the first word that both have and the last."""
+def _counts(pages: _AlignedPages, known: Sequence[set[str]], replaced: set[_Pair]) -> Counter[str]:
+    """The lines and words of two pages between the first word that both have and the last.
+
+    The numbers of either page that stand in the place of another word are added to `replaced`.
+    """
     counts: Counter[str] = Counter()
     words, numbers = set[tuple[int, int]](), set[tuple[int, int]]()
     for here, after in zip(pages.equal, pages.equal[1:], strict=False):
@@ -136,11 +148,14 @@ def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
         if not this or not other:
             continue
         lines = {(side, line) for side in (0, 1) for line in pages.sides[side].lines[slice(*bounds[side])]}
-        changed = _changed_numbers(this, other)
+        differing = _replaced_numbers(this, other)
+        replaced.update(differing)
+        changed = sum(_is_changed(*pair) for pair in differing)
         counts["changed numbers"] += changed
         if changed:
             numbers |= lines
-        if _has_other(this, other, known[0]) and _has_other(other, this, known[1]):
+        sides = [side.words for side in pages.sides]
+        if _has_other(this, other, known[0], sides) and _has_other(other, this, known[1], sides[::-1]):
             words |= lines
         elif not "".join([*this, *other]).isdigit():
             counts["misread"] += max(len(this), len(other))
@@ -154,19 +169,40 @@ def _counts(pages: _AlignedPages, known: Sequence[set[str]]) -> Counter[str]:
     return counts
 
 
-def _changed_numbers(this: Sequence[str], other: Sequence[str]) -> int:
+def _replaced_numbers(this: Sequence[str], other: Sequence[str]) -> list[_Pair]:
+    """Words that stand in each other's place and differ, one of them a number or both."""
     if len(this) != len(other):
-        return 0
-    return sum(a.isdigit() and b.isdigit() and a != b for a, b in zip(this, other, strict=True))
+        return []
+    return [(a, b) for a, b in zip(this, other, strict=True) if a != b and (a.isdigit() or b.isdigit())]
 
 
-def _has_other(this: Sequence[str], other: Sequence[str], known: set[str]) -> bool:
-    """Whether one book has a word here that it has elsewhere, too, and the other one nothing like it."""
+def _is_changed(this: str, other: str) -> bool:
+    """Whether both are numbers, and neither is the other one less some of its digits."""
+    if not (this.isdigit() and other.isdigit()):
+        return False
+    shorter, longer = sorted((this, other), key=len)
+    left = iter(longer)
+    return len(shorter) == len(longer) or not all(digit in left for digit in shorter)
+
+
+def _has_other(
+    this: Sequence[str], other: Sequence[str], known: set[str], pages: Sequence[Sequence[str]]
+) -> bool:
+    """Whether one book has a word here that it has elsewhere, too, and the other one nothing like it.
+
+    Of the two `pages` the first has it more often, so it was not merely read in another place.
+    """
     text = "".join(other)
     return any(
         len(word) >= _LEAST_LETTERS
         and word in known
-        and not word.isdigit()
+        and word.isalpha()
         and fuzz.partial_ratio(word, text) < _LIKE
+        and _times(word, pages[0]) > _times(word, pages[1])
         for word in this
     )
+
+
+def _times(word: str, page: Sequence[str]) -> int:
+    """How often a page has a word, or what may be its misreading."""
+    return np.count_nonzero(process.cdist([word], page, scorer=fuzz.ratio, score_cutoff=_MOVED))

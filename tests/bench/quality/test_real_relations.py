@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.core.model import Metadata
-from app.core.relations.relation import ComparedBook, Relation, relate
+from app.core.relations.relation import REVISED_LINES, ComparedBook, Relation, relate
+from app.core.relations.revision import changed_lines
 from app.core.signatures.sketch import sketch
 from bench.data.book_pairs import RealPair, real_pairs
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
@@ -33,6 +34,18 @@ def test_readings_of_the_same_scans_are_of_one_pagination(corpus: Path) -> None:
     kinds = {(pair.left.id, pair.right.id): _related(pair).classification.kind for pair in scans}
     assert len(kinds) == 19
     assert set(kinds.values()) == {"SAME_PAGINATION"}, kinds
+
+
+def test_readings_of_the_same_scans_are_no_other_issues(corpus: Path) -> None:
+    shares: dict[tuple[str, str], float] = {}
+    for pair in (each for each in _pairs(corpus) if each.label == "same scans"):
+        alignment = _related(pair).alignment
+        assert alignment is not None
+        share = changed_lines(pair.left.content, pair.right.content, alignment)
+        assert share is not None
+        shares[pair.left.id, pair.right.id] = share
+    assert len(shares) == 19
+    assert max(shares.values()) < REVISED_LINES, shares
 
 
 @pytest.mark.parametrize("label", ["series", "different", "translation"])

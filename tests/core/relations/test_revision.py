@@ -11,6 +11,7 @@ from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.synthesis.noise import corrupt_pages
+from bench.data.critical_editions import EditionPage, critical_edition, reading
 from tests.api.library import prose
 
 LINE = 9
@@ -69,6 +70,50 @@ def test_a_badly_read_copy_is_not_revised(errors: float) -> None:
     assert relation.classification.kind == "SAME_PAGINATION"
     assert relation.revised is not None
     assert relation.revised < REVISED_LINES
+
+
+def test_two_readings_of_badly_printed_notes_and_tables_are_not_revised() -> None:
+    edition = critical_edition(form("Virginia", 1868), 1)
+    relation = related(*(reading(edition, 0.1, [side]) for side in (1, 2)))
+    assert relation.classification.kind == "SAME_PAGINATION"
+    assert relation.revised is not None
+    assert relation.revised < REVISED_LINES
+
+
+def test_other_names_and_years_above_badly_printed_notes_are_another_issue() -> None:
+    notes = critical_edition(form("Virginia", 1868), 1)
+    other = [EditionPage(page, note.small) for page, note in zip(form("Louisiana", 1871), notes, strict=True)]
+    relation = related(reading(notes, 0.02, [1]), reading(other, 0.02, [2]))
+    assert relation.classification.kind == "OVERLAPPING_TEXT"
+
+
+def test_numbers_that_lost_digits_are_not_revised() -> None:
+    relation = related(form("Virginia", 1868), form("Virginia", 868))
+    assert relation.revised == 0
+
+
+def test_numbers_that_are_replaced_as_often_as_misread_do_not_count() -> None:
+    left, right = form("Virginia", 1868), form("Virginia", 1868)
+    right = [page.replace("1868", "1871" if number % 2 else "l868") for number, page in enumerate(right)]
+    assert related(left, right).revised == 0
+
+
+def test_one_replacement_in_each_running_head_is_no_misreading() -> None:
+    left, right = (
+        [
+            f"expires January {day}\n{page.replace('1868', str(first + number), 1)}\nexpires January {day}"
+            for number, page in enumerate(form("Virginia", 1868))
+        ]
+        for day, first in ((9, 1850), (19, 1871))
+    )
+    assert related(left, right).classification.kind == "OVERLAPPING_TEXT"
+
+
+def test_columns_that_are_read_in_another_order_are_not_revised() -> None:
+    columns = [page.split("\n") for page in form("Virginia", 1868)]
+    turned = ["\n".join([*page[:8], *page[19:27], *page[8:19], *page[27:]]) for page in columns]
+    relation = related(form("Virginia", 1868), turned)
+    assert relation.classification.kind == "SAME_PAGINATION"
 
 
 def test_modern_spelling_is_not_revised() -> None:
