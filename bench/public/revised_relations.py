@@ -144,8 +144,8 @@ def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[_Outcome]:
     seed = crc32(f"{pair['left_path']} {pair['right_path']}".encode())
     edition = critical_edition(left, seed)
     for rate in EDITION_RATES:
-        sides = (reading(edition, rate, [seed, round(100 * rate), side]) for side in (1, 2))
-        yield _Outcome(pair["half"], "made edition", True, rate, *_judged(*sides))
+        readings = [reading(edition, rate, [seed, round(100 * rate), side]) for side in (1, 2)]
+        yield _Outcome(pair["half"], "made edition", True, rate, *_judged(*readings))
 
 
 def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:

@@ -205,4 +205,4 @@ def _has_other(
 
 def _times(word: str, page: Sequence[str]) -> int:
     """How often a page has a word, or what may be its misreading."""
-    return np.count_nonzero(process.cdist([word], page, scorer=fuzz.ratio, score_cutoff=_MOVED))
+    return int(np.count_nonzero(process.cdist([word], page, scorer=fuzz.ratio, score_cutoff=_MOVED)))
