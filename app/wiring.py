@@ -35,7 +35,7 @@ from app.services.pairs.relate import Relate
 from app.services.pairs.relations import Relations
 from app.services.reconciliation import Reconciliation
 from app.services.signing import Extras
-from app.services.similar import BookMap, SimilarBooks
+from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
 from app.settings import Settings
 from app.stores.postgres.audit import AuditStore
@@ -80,7 +80,6 @@ class Services:
     lookup: Lookup
     identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
-    book_map: BookMap
     upkeep: IndexUpkeep
     recipes: Recipes
     missing_digests: MissingSignatures
@@ -193,7 +192,6 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         lookup=lookup,
         identifier_lookup=identifier_lookup,
         similar_books=SimilarBooks(vectors, suites),
-        book_map=BookMap(vectors),
         upkeep=upkeep,
         recipes=Recipes(suites, indexes, upkeep, missing, partial(RecipesLock, database), reconcile_lock),
         missing_digests=missing_digests(missing),

@@ -1,4 +1,4 @@
-"""Similar books and the map of books: questions and documents."""
+"""Similar books: questions and documents."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self
@@ -7,16 +7,16 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.api.documents import Cursors, Document, PageQuery, shown
+from app.api.documents import Document, shown
 from app.api.http import examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.core.recipe import VECTORS
-from app.services.similar import MapPlace, SimilarBook
+from app.services.similar import SimilarBook
 
 _DIGITS = 4
-"""Decimals of similarities and places: a vector tells a cosine to a few hundredths."""
+"""Decimals of similarities: a vector tells a cosine to a few hundredths."""
 
 Rounded = Annotated[float, AfterValidator(lambda value: round(value, _DIGITS))]
 Recipe = Annotated[
@@ -69,54 +69,6 @@ class SimilarBooksAnswer(Document):
         return cls(recipe=VECTORS, items=items)
 
 
-class MapQuery(PageQuery):
-    """The books whose places to list."""
-
-    ids: Annotated[list[UUID], Field(min_length=1, max_length=100)] | None = Field(
-        default=None,
-        description="Ids of books, each as a parameter of its own; all books if left out. Books without a "
-        "place are passed over.",
-    )
-
-
-class MapPlaceAnswer(Document):
-    """A book and its place. Like books lie near each other; what the axes mean nobody has said."""
-
-    model_config = shown(examples.MAP_PLACE)
-
-    id: UUID
-    title: str | None
-    authors: list[str]
-    language: str | None
-    x: Rounded = Field(description="-2 to 2.")
-    y: Rounded = Field(description="-2 to 2.")
-
-
-class MapAnswer(Document):
-    """One page of the map, oldest books first."""
-
-    model_config = shown(examples.MAP)
-
-    recipe: Recipe
-    items: list[MapPlaceAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
-
-    @classmethod
-    def of(cls, places: Sequence[MapPlace], next_cursor: str | None) -> Self:
-        items = [
-            MapPlaceAnswer(
-                id=place.book_id,
-                title=place.title,
-                authors=list(place.authors),
-                language=place.language,
-                x=place.x,
-                y=place.y,
-            )
-            for place in places
-        ]
-        return cls(recipe=VECTORS, items=items, next_cursor=next_cursor)
-
-
 router = SubjectRouter("/v1", tag="similar books")
 
 
@@ -140,18 +92,3 @@ async def similar_books(
     return SimilarBooksAnswer.of(
         await services.similar_books.find(book_id, query.k, with_copies=query.copies)
     )
-
-
-@router.get("/map", summary="List books on a map", responses=problems(409, 422, 503), scope="read")
-async def read_map(query: Annotated[MapQuery, Query()], services: ServicesDep) -> MapAnswer:
-    """Lists the places of books in a plane, by which like books lie near each other, oldest books first.
-
-    A place follows from the text of the book alone, so no other book moves it. Books without a vector have no
-    place; where no book has one the answer is 409.
-    """
-    cursors = Cursors("map", *sorted(query.ids or ()))
-    after = cursors.book(query.cursor)
-    places = await services.book_map.list_places(query.ids, after, query.limit + 1)
-    page = places[: query.limit]
-    next_cursor = cursors.at_book(page[-1].book_id) if len(places) > query.limit else None
-    return MapAnswer.of(page, next_cursor)

@@ -50,8 +50,8 @@ def word_counts(text: NormalText) -> WordCounts:
     return WordCounts(rows[:, 0].astype(np.uint32), rows[:, 1].copy(), bursting, words)
 
 
-_MAGIC = b"BPV1"
-_HEAD = struct.Struct("<4sII")
+_HEAD = struct.Struct("<4sI")
+_MAGIC = b"BPV2"
 
 RAREST = 255
 """The rarity of a word that at most one book in sixty has, and of words that are not known."""
@@ -59,23 +59,19 @@ RAREST = 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorWeights:
-    """How rare each known word is, and the plane of the map."""
+    """How rare each known word is."""
 
     hashes: NDArray[np.uint32]  # (words,) of the known words, in ascending order
     rarity: NDArray[np.uint8]  # (words,) 0 for a word that every book of a language has
-    map_centre: NDArray[np.float32]  # (signs,) the mean sign
-    map_axes: NDArray[np.float32]  # (2, signs) at right angles, each of length 1
 
 
 def pack_weights(weights: VectorWeights) -> bytes:
     """The weights as bytes, little-endian: a head, then each array in the order of its field."""
     return b"".join(
         (
-            _HEAD.pack(_MAGIC, weights.hashes.size, weights.map_centre.size),
+            _HEAD.pack(_MAGIC, weights.hashes.size),
             weights.hashes.astype("<u4").tobytes(),
             weights.rarity.astype("u1").tobytes(),
-            weights.map_centre.astype("<f4").tobytes(),
-            weights.map_axes.astype("<f4").tobytes(),
         )
     )
 
@@ -84,16 +80,12 @@ def unpack_weights(data: bytes) -> VectorWeights:
     """The weights that `pack_weights` wrote; raises InvalidInput for other bytes."""
     if len(data) < _HEAD.size or not data.startswith(_MAGIC):
         raise InvalidInput("These are no weights of vectors. Install the package again.")
-    _, words, signs = _HEAD.unpack_from(data)
-    sizes = [_HEAD.size, 4 * words, words, 4 * signs, 8 * signs]
-    if len(data) != sum(sizes):
+    _, words = _HEAD.unpack_from(data)
+    if len(data) != _HEAD.size + 5 * words:
         raise InvalidInput("The weights of vectors are cut short. Install the package again.")
-    places = np.cumsum(sizes).tolist()
     return VectorWeights(
-        hashes=np.frombuffer(data, "<u4", words, places[0]).astype(np.uint32),
-        rarity=np.frombuffer(data, "u1", words, places[1]).copy(),
-        map_centre=np.frombuffer(data, "<f4", signs, places[2]).astype(np.float32),
-        map_axes=np.frombuffer(data, "<f4", 2 * signs, places[3]).astype(np.float32).reshape(2, signs),
+        hashes=np.frombuffer(data, "<u4", words, _HEAD.size).astype(np.uint32),
+        rarity=np.frombuffer(data, "u1", words, _HEAD.size + 4 * words).copy(),
     )
 
 
@@ -240,14 +232,3 @@ class VectorMatrix:
         vectors = np.zeros((room, BYTES), dtype=np.uint8)
         entry_ids[: rows.size], vectors[: rows.size] = self._entry_ids[rows], self._vectors[rows]
         self._entry_ids, self._vectors, self._size = entry_ids, vectors, rows.size
-
-
-def map_places(vectors: NDArray[np.uint8], weights: VectorWeights) -> NDArray[np.float32]:
-    """The places x, y of vectors (n, 128) on the map, (n, 2); each -2 to 2."""
-    return np.asarray((unit_signs(vectors) - weights.map_centre) @ weights.map_axes.T)
-
-
-def unit_signs(vectors: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The signs of vectors (n, 128) as numbers of a row of length 1, (n, 1024)."""
-    signs = np.unpackbits(vectors, axis=1).astype(np.float32)
-    return np.asarray((2 * signs - 1) / np.sqrt(np.float32(signs.shape[1])))

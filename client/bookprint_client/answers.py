@@ -429,25 +429,6 @@ class LookupAnswer(TypedDict):
     warnings: list[str]
 
 
-class MapAnswer(TypedDict):
-    """One page of the map, oldest books first."""
-
-    recipe: str
-    items: list[MapPlaceAnswer]
-    next_cursor: str | None
-
-
-class MapPlaceAnswer(TypedDict):
-    """A book and its place. Like books lie near each other; what the axes mean nobody has said."""
-
-    id: str
-    title: str | None
-    authors: list[str]
-    language: str | None
-    x: float
-    y: float
-
-
 class MasterCopyAnswer(TypedDict):
     """Pages of a text, each in the reading that most of its copies share."""
 

@@ -148,13 +148,6 @@ def similar_books(
     return Call("GET", _path("books", book_id, "similar"), _query(k=k, copies="true" if copies else None))
 
 
-def read_map(
-    ids: Sequence[Id] = (), *, limit: int | None = None
-) -> PagedCall[answers.MapAnswer, answers.MapPlaceAnswer]:
-    """The places of books on the map: of these, a hundred at most, or of all."""
-    return PagedCall("GET", "/v1/map", _query(ids=ids, limit=limit))
-
-
 def list_relations(
     book_id: Id, *, wait: float | None = None, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.RelationsAnswer, answers.RelationAnswer]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import app.services
 from app.core.recipe import VECTORS
-from app.core.vectors import RAREST, SIGNS, VectorWeights, pack_weights, unit_signs, vector_of
+from app.core.vectors import RAREST, VectorWeights, pack_weights
 from research.similar.works import Book, corpus_works
 
 FEWEST_BOOKS = 2
@@ -25,11 +25,7 @@ RARE = 1 / 60
 
 def learn(books: Sequence[Book]) -> VectorWeights:
     """The weights that these books teach."""
-    hashes, rarity = word_rarity(books)
-    without_map = VectorWeights(hashes, rarity, np.zeros(SIGNS, np.float32), np.zeros((2, SIGNS), np.float32))
-    vectors = [vector for book in books if (vector := vector_of(book.words, without_map)) is not None]
-    centre, axes = principal_plane(unit_signs(np.stack(vectors)))
-    return VectorWeights(hashes, rarity, centre, axes)
+    return VectorWeights(*word_rarity(books))
 
 
 def word_rarity(books: Sequence[Book]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
@@ -49,19 +45,6 @@ def word_rarity(books: Sequence[Book]) -> tuple[NDArray[np.uint32], NDArray[np.u
         highest = np.maximum(highest, having / (size + 1))
     rarity = np.rint(RAREST * np.log(np.maximum(highest, RARE)) / math.log(RARE))
     return known, rarity.astype(np.uint8)
-
-
-def principal_plane(
-    rows: NDArray[np.float32],
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The mean of the rows (n, d), and the two directions (2, d) in which they vary most.
-
-    Each direction is turned so that its largest number is positive.
-    """
-    centre = rows.mean(axis=0)
-    axes = np.linalg.svd((rows - centre).astype(np.float64), full_matrices=False)[2][:2]
-    largest = axes[np.arange(2), np.abs(axes).argmax(axis=1)]
-    return centre, (axes * np.sign(largest)[:, None]).astype(np.float32)
 
 
 def main() -> None:

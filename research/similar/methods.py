@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.vectors import SIGNS, VectorWeights, unit_signs, vector_of, word_weights
+from app.core.vectors import SIGNS, VectorWeights, vector_of, word_weights
 from research.similar.learn_vectors import word_rarity
 from research.similar.word_vectors import learn_word_vectors, mean_vectors
 from research.similar.works import Book
@@ -71,7 +71,7 @@ def _without_first(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Seq
 
 def _weighted(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
     hashes, rarity = word_rarity(learn_from)
-    weights = VectorWeights(hashes, rarity, np.zeros(0, np.float32), np.zeros((2, 0), np.float32))
+    weights = VectorWeights(hashes, rarity)
     full, own = cells(books, weights), cells(learn_from, weights)
     semantic = full @ singular_directions(own, 128)
     projected = full @ np.random.default_rng(1).standard_normal((_CELLS, 128), dtype=np.float32)
@@ -121,3 +121,9 @@ def signs(books: Sequence[Book], weights: VectorWeights) -> Rows:
     vectors = [vector_of(book.words, weights) for book in books]
     nothing = np.zeros((1, SIGNS), np.float32)
     return np.concatenate([nothing if vector is None else unit_signs(vector[None]) for vector in vectors])
+
+
+def unit_signs(vectors: NDArray[np.uint8]) -> Rows:
+    """Signs of vectors (n, 128) as rows of length 1, (n, 1024)."""
+    signs = np.unpackbits(vectors, axis=1).astype(np.float32)
+    return np.asarray((2 * signs - 1) / np.sqrt(np.float32(signs.shape[1])))

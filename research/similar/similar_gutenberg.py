@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from app.core.vectors import book_vector, map_places, unit_signs
+from app.core.vectors import book_vector
 from app.services.signing import read_vector_weights
 from bench.harness.report import Cell, Section, Table
 from research.plot import Line, Plot
 from research.similar.measures import ranked
-from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations
+from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations, unit_signs
 from research.similar.pictures import principal_components, save_map
 from research.similar.works import (
     Book,
@@ -254,28 +254,16 @@ def _maps(
             out_dir / f"{file}.svg",
         )
     weights = read_vector_weights()
-    signed = [(book, vector) for book in corpus if (vector := book_vector(book.text, weights)) is not None]
-    vectors = np.stack([vector for _, vector in signed])
-    places = map_places(vectors, weights)
-    save_map(
-        "The corpus on the map of the shipped weights",
-        places,
-        [book.language for book, _ in signed],
-        ["" for _ in signed],
-        out_dir / "similar_corpus_map.svg",
-    )
-    variance = unit_signs(vectors).var(axis=0).sum()
-    shares = [float(share) for share in places.var(axis=0) / variance]
-    english = [place for place, (book, _) in enumerate(signed) if book.language == "en"]
-    own = principal_components(unit_signs(vectors[english]))
+    english = [book for book in corpus if book.language == "en"]
+    vectors = [vector for book in english if (vector := book_vector(book.text, weights)) is not None]
+    own = principal_components(unit_signs(np.stack(vectors)))
     return Table(
         ("picture", "points", "variance explained: first axis", "second axis"),
         [
             (name, points, *(round(share, 3) for share in explained))
             for name, points, explained in (
                 *pictures,
-                ("similar_corpus_map.svg: the plane of the weights", len(signed), shares),
-                ("English books of the corpus by themselves", len(english), own.explained),
+                ("English books of the corpus by themselves", len(vectors), own.explained),
             )
         ],
         "Maps",

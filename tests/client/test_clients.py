@@ -61,7 +61,7 @@ def test_a_library_is_posted_searched_changed_and_deleted(service: Server, tmp_p
         assert list(client.items(calls.list_books(digest=f"md5-text:{'0' * 32}"))) == []
 
 
-def test_similar_books_and_the_map_are_asked_for(service: Server) -> None:
+def test_similar_books_are_asked_for(service: Server) -> None:
     with Client(service.url) as client:
         books = [client.send(calls.post_book({"text": prose(seed), "title": str(seed)})) for seed in range(3)]
         found = client.send(calls.similar_books(books[0]["id"]))
@@ -70,17 +70,6 @@ def test_similar_books_and_the_map_are_asked_for(service: Server) -> None:
         copy = client.send(calls.post_book({"text": prose(0), "external_id": "copy"}))
         [item] = client.send(calls.similar_books(books[0]["id"], k=1, copies=True))["items"]
         assert (item["id"], item["similarity"]) == (copy["id"], 1)
-        places = list(client.items(calls.read_map(limit=2)))
-        assert [place["title"] for place in places] == ["0", "1", "2", None]
-        assert list(client.items(calls.read_map([books[2]["id"]]))) == places[2:3]
-
-
-async def test_similar_books_and_the_map_are_awaited(service: Server) -> None:
-    async with AsyncClient(service.url) as client:
-        book = await client.send(calls.post_book({"text": prose(0)}))
-        found = await client.send(calls.similar_books(book["id"], copies=True))
-        places = [place async for place in client.items(calls.read_map(limit=1))]
-        assert {item["id"] for item in found["items"]} == {place["id"] for place in places} - {book["id"]}
 
 
 def test_books_posted_in_bulk_come_back_page_by_page(service: Server) -> None:

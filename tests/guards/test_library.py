@@ -124,7 +124,6 @@ def _requests(stored: Json) -> Iterator[Request]:
         yield "GET", "/v1/clusters", {"params": params}
     yield "GET", f"{novel}/cluster", {}
     yield "GET", f"{novel}/similar", {"params": {"k": 3}}
-    yield "GET", "/v1/map", {"params": {"limit": 5}}
     for book in ("novel-lacks-a-leaf", "novel-misbound", "sermons"):
         yield "GET", f"/v1/books/{{{book}}}/completeness", {}
     for by in ("isbn", "title", "text"):

@@ -9,7 +9,7 @@ from app.core.text.normal_form import normalise
 from app.core.vectors import RAREST, word_counts
 from bench.harness.corpus import CorpusBook, Pair
 from research.similar.gutenberg_duplicates import compared, counts, parts_of
-from research.similar.learn_vectors import principal_plane, word_rarity
+from research.similar.learn_vectors import word_rarity
 from research.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked
 from research.similar.methods import estimated_cosine, singular_directions
 from research.similar.similar_gutenberg import TRANSLATIONS, all_pairs
@@ -81,13 +81,6 @@ def test_rarity_is_that_of_the_language_where_a_word_is_most_common() -> None:
     assert found[mer] == round(RAREST * np.log(2 / 3) / np.log(1 / 60))
     alone, _ = word_rarity([book("a", "sea"), book("b", "land")])
     assert alone.size == 0  # known are words of two books
-
-
-def test_plane_is_that_of_most_variance() -> None:
-    rows = np.array([[3, 0, 0], [-3, 0, 0], [0, 2, 0], [0, -2, 0], [0, 0, 1], [0, 0, -1]], np.float32)
-    centre, axes = principal_plane(rows + 5)
-    assert centre == pytest.approx([5, 5, 5])
-    assert axes == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]), abs=1e-6)
 
 
 def test_singular_directions_keep_products() -> None:

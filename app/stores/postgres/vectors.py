@@ -60,16 +60,6 @@ _READ_BOOKS = SQL(
     select_summaries("books.authors", f"{FOUNDER} AS founder_id", with_sample=True)
     + " WHERE books.entry_id = ANY($entry_ids::bigint[])"
 )
-_MAPPED = f"""
-    SELECT books.id, books.title, books.authors, books.language, vector.data AS vector
-    FROM books
-    JOIN LATERAL (
-        SELECT data FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR} LIMIT 1
-    ) AS vector ON true
-    WHERE books.id > $after
-"""
-_LIST_MAPPED = SQL(f"{_MAPPED} ORDER BY books.id LIMIT $limit")
-_LIST_MAPPED_WITH_IDS = SQL(f"{_MAPPED} AND books.id = ANY($ids::uuid[]) ORDER BY books.id LIMIT $limit")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,17 +87,6 @@ class QueryVector:
     book: ShownBook
     vector: Vector | None  # None: it has none
     has_text: bool  # it is kept, so that a vector could be computed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MappedBook:
-    """A book on the map."""
-
-    book_id: UUID
-    title: str | None
-    authors: tuple[str, ...]
-    language: str | None
-    vector: Vector
 
 
 class VectorQueries:
@@ -152,16 +131,6 @@ class VectorQueries:
         found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids), **suite_recipes(suite))
         return {row["entry_id"]: _described(row, suite) for row in found}
 
-    async def list_mapped(
-        self, ids: Sequence[UUID] | None, after: UUID | None, limit: int
-    ) -> list[MappedBook]:
-        """Up to `limit` books with a vector behind `after`, oldest first; of these ids, or of all."""
-        statement = _LIST_MAPPED if ids is None else _LIST_MAPPED_WITH_IDS
-        found = await self._database.rows(
-            statement, ids=ids and list(ids), after=after or UUID(int=0), limit=limit
-        )
-        return [_mapped(row) for row in found]
-
 
 async def _read_part(connection: Connection, is_all: bool, since: int, entry_id: int) -> Row:
     place = {"since": since, "entry_id": entry_id}
@@ -179,9 +148,3 @@ def _vectors(data: bytes) -> NDArray[np.uint8]:
 
 def _described(row: Row, suite: Suite) -> ShownBook:
     return ShownBook(to_summary(row, suite), tuple(row["authors"]), row["founder_id"])
-
-
-def _mapped(row: Row) -> MappedBook:
-    return MappedBook(
-        row["id"], row["title"], tuple(row["authors"]), row["language"], _vectors(row["vector"])[0]
-    )

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -17,7 +16,7 @@ from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from app.core.vectors import Vector, book_vector, map_places
+from app.core.vectors import Vector, book_vector
 from app.services.signing import read_vector_weights
 from app.settings import Settings
 from tests.api.conftest import asking, started
@@ -207,16 +206,13 @@ class TestWithoutVector:
 
     async def test_library_without_vectors(self, module_settings: Settings, client: AsyncClient) -> None:
         async with started(module_settings) as app, asking(app) as client:
-            assert (await client.get("/v1/map")).json()["items"] == []
             book = await post(client, text=text_of(1))
             detail = await self.refused(client, f"{book['links']['self']}/similar")
             assert "BOOKPRINT_VECTORS=on" in detail
             assert "reindex --vectors" in detail
-            assert await self.refused(client, "/v1/map")
             await app.state.services.missing_vectors.compute(lambda done, total: None)
             read = (await client.get(book["links"]["self"])).json()
             assert pairs(await similar(client, read)) == []
-            assert [item["id"] for item in (await client.get("/v1/map")).json()["items"]] == [book["id"]]
 
     async def test_unknown_book(self, client: AsyncClient) -> None:
         for book_id in (str(uuid4()), "emma"):
@@ -229,60 +225,8 @@ async def test_wrong_parameters_are_refused(client: AsyncClient) -> None:
         f"/v1/books/{uuid4()}/similar?{query}"
         for query in ("k=0", "k=1001", "k=x", "copies=maybe", "d=7", "limit=3", "cursor=x")
     ]
-    of_map = [f"/v1/map?{query}" for query in ("ids=x", "limit=0", "limit=1001", "cursor=x", "by=language")]
-    for path in (*of_books, *of_map):
+    for path in of_books:
         answer = await client.get(path)
         assert answer.status_code == 422, path
         named = path.partition("?")[2].partition("=")[0]
         assert answer.json()["errors"][0]["field"].startswith(named)
-    ids = [str(uuid4()) for _ in range(101)]
-    assert (await client.get("/v1/map", params={"ids": ids[:100]})).status_code == 200
-    assert (await client.get("/v1/map", params={"ids": ids})).status_code == 422
-
-
-class TestMap:
-    """The map of books."""
-
-    async def everything(self, client: AsyncClient, **parameters: Any) -> list[Json]:
-        items: list[Json] = []
-        cursor: dict[str, str] = {}
-        while True:
-            answer = await client.get("/v1/map", params=parameters | cursor)
-            assert answer.status_code == 200, answer.text
-            page = answer.json()
-            items += page["items"]
-            if page["next_cursor"] is None:
-                return items
-            cursor = {"cursor": page["next_cursor"]}
-
-    def places(self, texts: Sequence[str]) -> list[list[float]]:
-        places = map_places(np.stack([vector_of(text) for text in texts]), read_vector_weights())
-        return [[round(x, 4) for x in place] for place in places.tolist()]
-
-    async def test_books_keep_their_places_while_others_come_and_go(self, client: AsyncClient) -> None:
-        texts = [text_of(seed) for seed in range(5)]
-        books = [
-            await post(client, text=text, title=f"Book {seed}", language="en")
-            for seed, text in enumerate(texts)
-        ]
-        await post(client, text="too short for a vector")
-        items = await self.everything(client, limit=2)
-        assert [item["id"] for item in items] == [book["id"] for book in books]
-        assert [[item["x"], item["y"]] for item in items] == self.places(texts)
-        assert (items[3]["title"], items[3]["language"]) == ("Book 3", "en")
-        await client.delete(books[0]["links"]["self"])
-        new = await post(client, text=text_of(9))
-        assert await self.everything(client, limit=1000) == [
-            *items[1:],
-            *(await self.everything(client, ids=new["id"])),
-        ]
-
-    async def test_chosen_books(self, client: AsyncClient) -> None:
-        books = [await post(client, text=text_of(seed)) for seed in range(4)]
-        short = await post(client, text="too short for a vector")
-        ids = [books[2]["id"], books[0]["id"], short["id"], str(uuid4())]
-        found = await self.everything(client, ids=ids, limit=1)
-        assert [item["id"] for item in found] == [books[0]["id"], books[2]["id"]]
-        first = (await client.get("/v1/map", params={"ids": ids, "limit": 1})).json()["next_cursor"]
-        other = await client.get("/v1/map", params={"ids": ids[1:], "cursor": first})
-        assert (other.status_code, other.json()["errors"][0]["field"]) == (422, "cursor")

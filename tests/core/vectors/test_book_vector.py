@@ -12,13 +12,11 @@ from app.core.vectors import (
     BYTES,
     LEAST_WORDS,
     RAREST,
-    SIGNS,
     Vector,
     VectorWeights,
     book_vector,
     cosine,
     cosines,
-    map_places,
     pack_weights,
     unpack_weights,
     word_counts,
@@ -74,7 +72,6 @@ def test_weights_are_those_of_the_name() -> None:
     data = weights.hashes.astype("<u4").tobytes() + weights.rarity.tobytes()
     assert sha256(data).hexdigest() == LEARNT
     assert np.all(np.diff(weights.hashes.astype(np.int64)) > 0)
-    assert np.allclose(weights.map_axes @ weights.map_axes.T, np.eye(2), atol=1e-5)
 
 
 def test_text_in_capitals_has_the_vector_of_lower_case() -> None:
@@ -110,9 +107,7 @@ def test_unknown_word_weighs_only_where_it_bursts() -> None:
     bunched[5_000:5_010] = ["quillfeather"] * 10
     for place in range(0, 20_000, 2_000):
         spread[place] = "quillfeather"
-    nothing = VectorWeights(
-        np.zeros(1, np.uint32), np.zeros(1, np.uint8), np.zeros(0, np.float32), np.zeros((2, 0), np.float32)
-    )
+    nothing = VectorWeights(np.zeros(1, np.uint32), np.zeros(1, np.uint8))
     for words, expected in ((bunched, int(10**0.5 * 64) * RAREST), (spread, 0)):
         counted = word_counts(normalise(content_from_text(" ".join(words))))
         assert word_weights(counted, nothing)[counted.counts == 10].tolist() == [expected]
@@ -120,9 +115,7 @@ def test_unknown_word_weighs_only_where_it_bursts() -> None:
 
 def test_known_word_weighs_the_root_of_its_count_times_its_rarity() -> None:
     counted = word_counts(normalise(content_from_text("sea " * 9)))
-    weights = VectorWeights(
-        counted.hashes, np.array([100], np.uint8), np.zeros(0, np.float32), np.zeros((2, 0), np.float32)
-    )
+    weights = VectorWeights(counted.hashes, np.array([100], np.uint8))
     assert word_weights(counted, weights).tolist() == [3 * 64 * 100]
 
 
@@ -136,23 +129,12 @@ def test_cosine_is_that_of_the_share_of_equal_signs() -> None:
     assert cosines(zeros, others[:0]).shape == (0,)
 
 
-def test_map_turns_signs_to_the_two_axes() -> None:
-    axes = np.zeros((2, SIGNS), np.float32)
-    axes[0, 0] = axes[1, 1] = 1
-    centre = np.zeros(SIGNS, np.float32)
-    centre[1] = 1
-    weights = VectorWeights(np.zeros(0, np.uint32), np.zeros(0, np.uint8), centre, axes)
-    vectors = np.zeros((1, BYTES), np.uint8)
-    vectors[0, 0] = 0b10000000
-    assert map_places(vectors, weights) == pytest.approx(np.array([[1 / 32, -1 / 32 - 1]]))
-
-
 def test_weights_come_back_from_their_bytes() -> None:
     weights = read_vector_weights()
     data = pack_weights(weights)
     again = unpack_weights(data)
     assert np.array_equal(again.rarity, weights.rarity)
-    assert np.array_equal(again.map_axes, weights.map_axes)
+    assert np.array_equal(again.hashes, weights.hashes)
     for broken in (b"", data[:-1], b"XXXX" + data[4:]):
         with pytest.raises(InvalidInput):
             unpack_weights(broken)

@@ -91,5 +91,3 @@ async def test_books_get_the_vectors_that_they_lack(services: Services) -> None:
     stored = await services.books.search(BookFilter(), None, 100)
     assert [book.has_vector for book in stored] == [True] * with_vector + [False]
     assert await compute(lambda done, total: None) == 0
-    places = await services.book_map.list_places(None, None, 100)
-    assert [place.book_id for place in places] == [book.id for book in stored[:-1]]
