@@ -1,4 +1,4 @@
-"""Evidence that travels: the matching pages of two books as W3C Web Annotations, as TEI and as CSV.
+"""Evidence that travels: the matching pages of two books as W3C Web Annotations and as CSV.
 
 A page is named by its IIIF canvas where an identifier of its book says how canvases are called: `canvas:` and
 an address in which {page} stands for the number of the page, from 1, as {page:4} with zeros before it. Else
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any, Literal
 from uuid import UUID, uuid5
-from xml.etree import ElementTree
 
 from app.core.csv_tables import CsvWriter
 from app.core.errors import EvidenceTooLong
@@ -22,20 +21,18 @@ from app.core.relations.related import PageMatches, RelationSummary
 
 _ANNOTATION = "http://www.w3.org/ns/anno.jsonld"
 _IIIF = "http://iiif.io/api/presentation/3/context.json"
-_TEI = "http://www.tei-c.org/ns/1.0"
 _PDF_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
 """The one specification that W3C lists by which a fragment names a page."""
 
 MOST_PAIRS = 10_000
 """Pairs of pages that are written one by one."""
 
-Form = Literal["annotations", "tei", "csv"]
+Form = Literal["annotations", "csv"]
 
 _NAMES = UUID("6f1d3a52-2c0b-5b0e-9a52-5d0d2f3e8c41")
 """The name space of the ids of annotations."""
 
 _PLACE = re.compile(r"\{page(?::(\d))?\}")
-_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 _COLUMNS = (
     *("run", "this_start", "this_end", "other_start", "other_end"),
@@ -112,7 +109,7 @@ def written(evidence: PairEvidence, form: Form) -> bytes:
         raise EvidenceTooLong(
             f"{pairs:,} pairs of pages match, more than the {MOST_PAIRS:,} that are written one by one."
         )
-    return tei(evidence) if form == "tei" else json.dumps(annotations(evidence), ensure_ascii=False).encode()
+    return json.dumps(annotations(evidence), ensure_ascii=False).encode()
 
 
 def annotations(evidence: PairEvidence) -> dict[str, Any]:
@@ -157,42 +154,6 @@ def annotations(evidence: PairEvidence) -> dict[str, Any]:
     }
 
 
-def tei(evidence: PairEvidence) -> bytes:
-    """A TEI document: both books, and a linkGrp of each run with a link of each pair of pages that match.
-
-    `cert` is the confidence of a relation, and of a link how alike its pages are.
-    """
-    root, relation = ElementTree.Element("TEI", xmlns=_TEI), evidence.relation
-    header = _below(_below(root, "teiHeader"), "fileDesc")
-    _below(_below(header, "titleStmt"), "title", _title(evidence))
-    _below(_below(header, "publicationStmt"), "p", "Computed by Bookprint.")
-    _below(_below(header, "sourceDesc"), "p", "The texts of both books, page by page.")
-    stand_off = _below(root, "standOff", type=relation.kind, cert=f"{relation.confidence:.4f}")
-    books = _below(stand_off, "listBibl")
-    for name, book in (("this", evidence.this), ("other", evidence.other)):
-        known = book.metadata
-        described = _below(books, "bibl")
-        described.set("xml:id", name)
-        for author in known.authors:
-            _below(described, "author", author)
-        _below(described, "title", known.title or "untitled")
-        if known.volume:
-            _below(described, "biblScope", known.volume, unit="volume")
-        if known.year is not None:
-            _below(described, "date", str(known.year))
-        for identifier in (f"uuid:{book.book_id}", *known.identifiers):
-            scheme, _, value = identifier.partition(":")
-            _below(described, "idno", value, type=re.sub(r"^(?![A-Za-z])", "x-", scheme))
-    for number, run in enumerate(evidence.matches.by_run(), start=1):
-        group = _below(stand_off, "linkGrp", type="run", subtype=evidence.unit, n=str(number))
-        for (i, j), similarity in zip(run.pairs, run.similarities, strict=True):
-            target = f"{evidence.this.page(evidence.unit, i)} {evidence.other.page(evidence.unit, j)}"
-            _below(group, "link", target=target, cert=f"{similarity:.4f}")
-    ElementTree.indent(root)
-    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return document
-
-
 def run_table(evidence: PairEvidence) -> str:
     """CSV of the runs; pages are counted from 0, the end exclusive."""
     file, matches = StringIO(newline=""), evidence.matches
@@ -212,16 +173,3 @@ def _ends(labels: Sequence[str | None] | None, pages: tuple[int, int]) -> tuple[
 def _title(evidence: PairEvidence) -> str:
     titles = (evidence.this.metadata.title or "untitled", evidence.other.metadata.title or "untitled")
     return "Pages of “{}” that match pages of “{}”".format(*titles)
-
-
-def _below(
-    parent: ElementTree.Element, name: str, text: str | None = None, **attributes: str
-) -> ElementTree.Element:
-    plain = {key: _plain(value) for key, value in attributes.items()}
-    child = ElementTree.SubElement(parent, name, plain)
-    child.text = None if text is None else _plain(text)
-    return child
-
-
-def _plain(text: str) -> str:
-    return _NO_XML.sub("\ufffd", text)

@@ -174,8 +174,8 @@ def relation(
     this: _BookName,
     other: _BookName,
     form: Annotated[
-        Literal["json", "annotations", "tei", "csv"],
-        typer.Option("--format", help="JSON; W3C Web Annotations; a TEI standOff; or a row for each run."),
+        Literal["json", "annotations", "csv"],
+        typer.Option("--format", help="JSON; W3C Web Annotations; or a row for each run."),
     ] = "json",
     url: Url = DEFAULT_URL,
     key: KeyOption = None,

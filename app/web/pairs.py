@@ -39,10 +39,9 @@ _STANDING: frozenset[OpinionOutcome] = frozenset({"waits", "disagrees", "unsure"
 _TYPES: dict[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "jsonld": "application/ld+json",
-    "tei": "application/tei+xml",
     "svg": "image/svg+xml",
 }
-_FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations", "tei": "tei"}
+_FORMS: dict[str, EvidenceForm] = {"csv": "csv", "jsonld": "annotations"}
 
 _KINDS: frozenset[str] = frozenset(get_args(Kind))
 _Said = Literal["confirmed", "rejected", "undone", "unsure"] | Kind
@@ -62,7 +61,7 @@ class _Place:
 
 @router.get("/pairs/{book_id}/{other_id}.{form}", scope="read")
 async def export_pair(
-    book_id: BookId, other_id: OtherId, form: Literal["csv", "jsonld", "tei", "svg"], services: ServicesDep
+    book_id: BookId, other_id: OtherId, form: Literal["csv", "jsonld", "svg"], services: ServicesDep
 ) -> Response:
     """The evidence of a pair as a file for other tools."""
     if form == "svg":

@@ -162,9 +162,9 @@ def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[ans
     return Call("GET", path, _query(exact="true" if exact else None))
 
 
-def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "tei", "csv"]) -> Call[str]:
-    """The matching pages of two books as Web Annotations, as TEI, or as a table of runs."""
-    types = {"annotations": "application/ld+json", "tei": "application/tei+xml", "csv": "text/csv"}
+def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "csv"]) -> Call[str]:
+    """The matching pages of two books as Web Annotations or as a table of runs."""
+    types = {"annotations": "application/ld+json", "csv": "text/csv"}
     return Call("GET", _path("books", book_id, "relations", other_id), accept=types[form])
 
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from lxml import etree
 
 from app.catalog.evidence import MOST_PAIRS, NamedBook, PairEvidence, annotations, written
 from app.core.errors import EvidenceTooLong
@@ -16,7 +15,6 @@ from app.core.model import Metadata
 from app.core.relations.alignment import Unit
 from app.core.relations.related import PageMatches, RelationSummary
 
-TEI = "{http://www.tei-c.org/ns/1.0}"
 THIS = UUID("0193508e-7a3c-7c19-9b54-2f1d6a0e4c11")
 OTHER = UUID("01935090-11c2-7e0a-8d3f-b5c0a1e27f46")
 MANIFEST = "https://iiif.example.org/book/manifest"
@@ -96,26 +94,6 @@ def test_windows_of_words_are_never_called_pages() -> None:
     assert target["selector"] == {"type": "FragmentSelector", "value": "window=3"}
 
 
-def test_tei_has_both_books_and_a_group_of_links_for_each_run() -> None:
-    root = etree.fromstring(
-        written(evidence("isbn:9780141439600", "9x:1", title="A <b> & \ufffe"), "tei"),
-        etree.XMLParser(resolve_entities=False),
-    )
-    stand_off = root.find(f"{TEI}standOff")
-    assert stand_off is not None
-    assert (stand_off.get("type"), stand_off.get("cert")) == ("OVERLAPPING_TEXT", "0.7500")
-    this, _ = stand_off.iterfind(f"{TEI}listBibl/{TEI}bibl")
-    assert this.findtext(f"{TEI}title") == "A <b> & \ufffd"
-    assert [(each.get("type"), each.text) for each in this.iterfind(f"{TEI}idno")] == [
-        ("uuid", str(THIS)),
-        ("isbn", "9780141439600"),
-        ("x-9x", "1"),
-    ]
-    groups = stand_off.findall(f"{TEI}linkGrp")
-    assert [len(group) for group in groups] == [1, 3]
-    assert groups[1][0].get("target") == f"urn:uuid:{THIS}#page=3 urn:uuid:{OTHER}#page=5"
-
-
 def test_labels_of_pages_are_no_formulas_in_a_table() -> None:
     labelled = evidence()
     labelled = replace(labelled, matches=replace(labelled.matches, this_labels=["=1+1", *"abcd"]))
@@ -137,9 +115,8 @@ def test_table_has_a_row_for_each_run_with_what_is_printed_on_its_ends() -> None
 
 def test_too_many_pairs_are_refused_but_for_the_table() -> None:
     long = evidence(pages=MOST_PAIRS + 2)
-    for form in ("annotations", "tei"):
-        with pytest.raises(EvidenceTooLong, match="10,001 pairs"):
-            written(long, form)
+    with pytest.raises(EvidenceTooLong, match="10,001 pairs"):
+        written(long, "annotations")
     assert written(long, "csv").count(b"\n") == 3
 
 
@@ -147,5 +124,4 @@ def test_books_without_matching_pages_have_empty_documents() -> None:
     nothing = PageMatches(None, [], np.zeros((0, 2), np.int32), np.zeros(0), None, None)
     empty = replace(evidence(), matches=nothing)
     assert annotations(empty)["total"] == 0
-    assert etree.fromstring(written(empty, "tei")).find(f".//{TEI}linkGrp") is None
     assert written(empty, "csv").count(b"\n") == 1

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import httpx
-from lxml import etree
 
 from tests.cli.command_line import Service, bookprint
 
@@ -32,13 +31,11 @@ def test_a_relation_is_printed_in_each_form_and_its_cluster_is_listed(
     ][:2]
     printed = {
         form: bookprint("relation", *ids, "--url", service.url, "--format", form).stdout
-        for form in ("json", "annotations", "tei", "csv")
+        for form in ("json", "annotations", "csv")
     }
     relation = json.loads(printed["json"])
     annotations = json.loads(printed["annotations"])
     assert annotations["total"] == len(relation["page_map"]) > 0
-    links = etree.fromstring(printed["tei"].encode()).iter("{http://www.tei-c.org/ns/1.0}link")
-    assert len(list(links)) == annotations["total"]
     assert len(printed["csv"].splitlines()) == 1 + len(relation["runs"])
     wrong = bookprint("relation", ids[0], "no-such-book", "--url", service.url)
     assert wrong.returncode == 2

@@ -94,7 +94,7 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
     links = [parse_qs(urlsplit(link).query) for link in document.xpath("//form//a[@data-key]/@href")]
     assert links == [{"page": ["16"]}, {"page": ["18"]}, {"run": ["1"]}]
 
-    for kind in ("csv", "jsonld", "tei", "svg"):
+    for kind in ("csv", "jsonld", "svg"):
         file = await browser.get(f"{path}.{kind}")
         assert file.status_code == 200
         assert "attachment" in file.headers["content-disposition"]

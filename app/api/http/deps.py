@@ -139,7 +139,6 @@ MARC = "application/marc"
 MARC_JSON = "application/marc-in-json"
 JSON_LD = "application/ld+json"
 TEXT = "text/plain"
-TEI = "application/tei+xml"
 CSV = "text/csv"
 
 OFFERED = (JSON, MARCXML, MARC, MARC_JSON, JSON_LD)
@@ -148,7 +147,7 @@ OFFERED = (JSON, MARCXML, MARC, MARC_JSON, JSON_LD)
 OFFERED_TEXTS = (JSON, TEXT)
 """The types of a text."""
 
-OFFERED_EVIDENCE = (JSON, JSON_LD, TEI, CSV)
+OFFERED_EVIDENCE = (JSON, JSON_LD, CSV)
 """The types of the relation of two books."""
 
 _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")

@@ -1,7 +1,7 @@
 """The relation of two books and its evidence: page by page as JSON, or in a form that other tools read."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,10 +28,11 @@ router = SubjectRouter("/v1/books/{book_id}/relations/{other_id}", tag="relation
 
 AcceptedEvidenceType = Annotated[str, Depends(deps.chosen_evidence)]
 
-_FORMS: dict[str, Form] = {deps.JSON_LD: "annotations", deps.TEI: "tei", deps.CSV: "csv"}
-_TEXT: dict[str, Any] = {"schema": {"type": "string"}}
+_FORMS: dict[str, Form] = {deps.JSON_LD: "annotations", deps.CSV: "csv"}
 _READ = with_headers(200, Vary="Accept.")
-_READ[200] |= {"content": {deps.JSON_LD: {"schema": {"type": "object"}}, deps.TEI: _TEXT, deps.CSV: _TEXT}}
+_READ[200] |= {
+    "content": {deps.JSON_LD: {"schema": {"type": "object"}}, deps.CSV: {"schema": {"type": "string"}}}
+}
 
 
 @router.get(
@@ -52,8 +53,8 @@ async def read_relation(
     """Answers how two books are related, with the pages that match, as seen from the first one.
 
     With `exact` the two texts are compared once more, shingle by shingle; both must be kept. As
-    application/ld+json come W3C Web Annotations from page to page, as application/tei+xml a standOff with
-    their links, and as text/csv a row for each run (docs/howto/evidence.md).
+    application/ld+json come W3C Web Annotations from page to page, and as text/csv a row for each run
+    (docs/howto/evidence.md).
     """
     if media_type != deps.JSON:
         evidence = await services.evidence.read(book_id, other_id)

@@ -4,7 +4,6 @@ import csv
 from io import StringIO
 
 from httpx import AsyncClient
-from lxml import etree
 
 from app.catalog.evidence import Form
 from app.wiring import Services
@@ -16,7 +15,6 @@ from tests.paged_books import pages_of, run_jobs
 PAGES = pages_of(prose(1, 3000))
 TYPES: dict[Form, str] = {
     "annotations": "application/ld+json",
-    "tei": "application/tei+xml",
     "csv": "text/csv",
 }
 
@@ -48,9 +46,6 @@ async def test_each_form_says_what_the_json_says(client: AsyncClient, services: 
         str(i + 1) for i, _ in pages
     ]
     assert [item["body"][0]["selector"]["value"] for item in items] == [f"page={j + 1}" for _, j in pages]
-    tei = etree.fromstring(answers["tei"].content)
-    links = tei.findall(".//{http://www.tei-c.org/ns/1.0}link")
-    assert [link.get("target", "").rpartition("=")[2] for link in links] == [str(j + 1) for _, j in pages]
     rows = list(csv.DictReader(StringIO(answers["csv"].text)))
     assert [int(row["this_start"]) for row in rows] == [run["left"][0] for run in relation["runs"]]
 

@@ -31,7 +31,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         ),
     ],
     "/pairs/{book_id}/{other_id}.{form}": [
-        f"/pairs/{{original}}/{{hostile}}.{form}" for form in ("csv", "jsonld", "tei", "svg")
+        f"/pairs/{{original}}/{{hostile}}.{form}" for form in ("csv", "jsonld", "svg")
     ],
     "/review": ["/review", "/review?blind=1", "/review?kind=UNRELATED&year=1203"],
 }
