@@ -319,6 +319,7 @@ FaultAnswer = TypedDict(
         "in": "list[PagesOfCopyAnswer]",
         "confidence": "float",
         "because": "str",
+        "source": "PagesOfCopyAnswer | None",
     },
 )
 """A fault of a scan. Pages are counted from 0, the end exclusive."""
