@@ -133,3 +133,14 @@ def test_the_separator_is_that_of_the_second_row_where_columns_do_not_tell() -> 
 )
 def test_a_heading_is_known_as_people_write_it(name: str) -> None:
     assert find_columns([name, "Jahr", "Author(s)"], {}).schemes == ((name, "isbn"),)
+
+
+@pytest.mark.parametrize(
+    "text", ["0378-5955", "97801414396OO", "9.78014E+12", "Emma 9780141439600", "1914-1918"]
+)
+def test_a_pasted_line_names_a_number_or_a_title(text: str) -> None:
+    [line] = lists.pasted_lines(text)
+    metadata = line.read().metadata
+    assert (metadata.title, metadata.identifiers) == (
+        (text, ()) if text == "1914-1918" else (None, (f"isbn:{text}",))
+    )

@@ -93,7 +93,7 @@ def is_bare(text: str) -> bool:
     (True, False)
     """
     left = _LABEL.sub("", _QUALIFIER.sub("", folded(text)))
-    is_short = len(_NOT_DIGITS.sub("", left)) <= _LEAST_DIGITS
+    is_short = len(_NOT_DIGITS.sub("", left)) < 9  # "1914-1918" is a title
     return _EXPONENT.fullmatch(left) is not None or not (is_short or _LETTER.search(left))
 
 

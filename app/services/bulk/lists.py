@@ -21,7 +21,7 @@ from app.core.errors import BrokenFile, InvalidInput, NoText
 from app.core.json_limits import exceeds_json_limits
 from app.core.model import CatalogRecord, Metadata, Submission
 from app.core.signatures.identifier import decode, is_identifier, known_by
-from app.core.text.catalogue_values import as_written, is_bare, isbn, isbns_alone
+from app.core.text.catalogue_values import is_bare, isbn, isbns_alone, issn
 from app.core.text.content import content_from_text
 from app.readers import jsonl, parquet
 from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
@@ -117,8 +117,8 @@ class ListedLine(Unread):
             return known_by(decode(self.text), Metadata())
         if (scheme := _SCHEMES.fullmatch(self.text)) is not None:
             return Submission(Metadata(identifiers=(f"{scheme[1].lower()}:{scheme[2]}",)))
-        is_number = is_bare(self.text) or (" " not in self.text and as_written("isbn", self.text))
-        if is_number or isbn(self.text):
+        is_damaged = " " not in self.text and sum(map(str.isdecimal, self.text)) > 8
+        if is_damaged or is_bare(self.text) or isbn(self.text) or issn(self.text):
             return Submission(Metadata(identifiers=(f"isbn:{self.text}",)))
         return Submission(Metadata(title=self.text))
 
