@@ -39,8 +39,8 @@ REFUSALS: dict[type[UnusableFile], str] = {
     BrokenFile: "broken-file",
     SeveralBooks: "several-books",
 }
-HEADS = 0.005
-"""The share of words that may be missing from a row's least: running heads, which the core leaves out."""
+HEADS = 0.006
+"""The share of words that may be missing from a row's least: page furniture, marked as such or found."""
 
 CAPITALS = 1
 """Words more in front: the rows join words that a line divides before a capital, the normal form does not."""
@@ -50,6 +50,9 @@ APART = {"hocr/broken-entities.html"}
 
 HEADED = {"page/simple.xml": 3}
 """Words more in front, of a heading whose text stands in its region alone, which the rows leave out."""
+
+REFERRED = {"tei/dta-lessing-fabeln-1759.xml": 60}
+"""Words more at the end, of numbers in an index that the rows join to the word before."""
 
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
@@ -114,7 +117,7 @@ def test_the_file_is_read_or_refused_as_expected(path: str) -> None:
         last = words_of(row["last_words"])
         place = position(words[::-1], last[::-1])
         assert place is not None, words[-30:]
-        assert place <= int(row["after"] or 0), words[-30:]
+        assert place <= int(row["after"] or 0) + REFERRED.get(path, 0), words[-30:]
     if row["title"]:
         found = re.sub(r"\W+", " ", (extraction.metadata.title or "").casefold()).strip()
         wanted = re.sub(r"\W+", " ", row["title"].casefold()).strip()
