@@ -266,7 +266,7 @@ async def test_relations_are_the_same_as_without_the_fault(
             # Jobs pile up first, so that some are met.
             scene.workers.send(signal.SIGSTOP)
             await post_all(client, BOOKS[start : start + part // 2])
-            async with asyncio.timeout(100):
+            async with asyncio.timeout(600):
                 await asyncio.gather(
                     post_all(client, BOOKS[start + part // 2 : start + part]), fault(scene, queue)
                 )
