@@ -593,6 +593,15 @@ CASE
 END) STORED NOT NULL
 );
 
+CREATE TABLE public.completeness (
+    book_id uuid NOT NULL,
+    written_by bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL,
+    looked boolean DEFAULT false NOT NULL,
+    compared_with uuid[],
+    findings jsonb DEFAULT '[]'::jsonb NOT NULL,
+    rank double precision
+);
+
 CREATE TABLE public.decisions (
     left_id uuid NOT NULL,
     right_id uuid NOT NULL,
@@ -864,6 +873,9 @@ ALTER TABLE ONLY public.cluster_members
 ALTER TABLE ONLY public.clusters
     ADD CONSTRAINT pk_clusters PRIMARY KEY (by, founder_id);
 
+ALTER TABLE ONLY public.completeness
+    ADD CONSTRAINT pk_completeness PRIMARY KEY (book_id);
+
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT pk_decisions PRIMARY KEY (left_id, right_id);
 
@@ -981,6 +993,10 @@ CREATE INDEX ix_clusters_by_agreement_rank_founder_id ON public.clusters USING b
 CREATE INDEX ix_clusters_by_size_rank_founder_id ON public.clusters USING btree (by, size_rank, founder_id);
 
 CREATE INDEX ix_clusters_unmeasured ON public.clusters USING btree (by, founder_id) WHERE (NOT measured);
+
+CREATE INDEX ix_completeness_rank_book_id ON public.completeness USING btree (rank, book_id) WHERE (rank IS NOT NULL);
+
+CREATE INDEX ix_completeness_stale ON public.completeness USING btree (written_by, book_id) WHERE (NOT looked);
 
 CREATE INDEX ix_decisions_never ON public.decisions USING btree (left_id, right_id) WHERE ((verdict = 'rejected'::text) OR (kind = 'UNRELATED'::text));
 
