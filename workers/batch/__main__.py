@@ -142,7 +142,8 @@ def dedupe(
         corpus = Corpus(absolute(out), started, Options())
         result = command.dedupe(corpus, source, command.Choice(same, keep, mark), _tell)
     kept = result.books - result.left_out
-    _tell(f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out")
+    counted = f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out"
+    _tell(counted if result.books else "No book could be read.")
     for problem in result.problems:
         sys.stderr.write(f"not copied: {problem}\n")
     _exit_after_refusals(corpus, failed=bool(result.problems))
