@@ -118,12 +118,15 @@ def _alto_lines(
     named: dict[str, list[Element]] = {name: [] for name in order}
     rest: list[Element] = []
     furniture: list[Element] = []
+    marked: dict[Element, bool] = {}
     for line in page.iter("{*}TextLine"):
         around = [line, *line.iterancestors()]
-        if any(
-            local_name(part) in _ALTO_MARGINS or any(tag in tags for tag in part.get("TAGREFS", "").split())
-            for part in around
-        ):
+        for part in around:
+            if part not in marked:
+                marked[part] = local_name(part) in _ALTO_MARGINS or any(
+                    tag in tags for tag in part.get("TAGREFS", "").split()
+                )
+        if any(map(marked.__getitem__, around)):
             furniture.append(line)
         else:
             name = next((name for part in around if (name := part.get("ID", "")) in named), "")

@@ -3,6 +3,7 @@
 import re
 
 from app.core.book_rules import known_labels
+from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
 from app.readers.extraction import Extraction, description, identifier
 from app.readers.source import Source
@@ -12,9 +13,8 @@ NAME = "openiti"
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*#{4,6} ?OpenITI#")
 _HEADER_END = re.compile(r"^#META#Header#End#.*$", re.MULTILINE)
-_FIELD = re.compile(r"^#META#\s*(?:\d+[.#])?([\w# ]+?)#*\s*::?\s*(.+)$", re.MULTILINE)
 _EMPTY = re.compile(r"NODATA|NOTGIVEN|NOCODE|[-\s]*", re.IGNORECASE)
-_PAGE_END = re.compile(r"[#~ \t]*PageV(\d+)P(\d+[AB]?)")
+_PAGE_END = re.compile(r"PageV(\d+)P(\d+[AB]?)")
 """The tag at a page's end; V00P000 where the number is not known."""
 
 _MARKS = re.compile(
@@ -34,9 +34,10 @@ def recognises(head: bytes) -> bool:
 
 
 def read(source: Source) -> Extraction:
-    """The pages without tags; text behind the last page's tag is a page of its own."""
+    """The pages without tags; text behind the last tag is a page, too. Raises UnsupportedFormat."""
     found = decoded(source.read_text())
-    assert found is not None  # the mark is ASCII, so what is guessed can be read
+    if found is None:
+        raise UnsupportedFormat(f"{source.name} starts as OpenITI mARkdown does, but its bytes are no text.")
     header, *body = _HEADER_END.split(found.text.replace("\r\n", "\n"), maxsplit=1)
     text = body[0] if body else header.partition("\n")[2]
     first, *rest = _PAGE_END.split(text)
@@ -69,9 +70,11 @@ def read(source: Source) -> Extraction:
 
 def _metadata(header: str) -> Metadata:
     fields: dict[str, str] = {}
-    for name, value in _FIELD.findall(header):
+    for line in header.split("\n"):
+        name, _, value = line.removeprefix("#META#").partition(":")
+        value = value.strip(": \t")
         if not _EMPTY.fullmatch(value):
-            fields.setdefault(name.casefold().strip("#"), value.strip())
+            fields.setdefault("".join(filter(str.isalpha, name.casefold())), value)
     years = _YEAR.findall(" ".join(fields.get(name, "") for name in ("edyear", "ednumber", "edall")))
     return description(
         title=fields.get("booktitle") or fields.get("title"),

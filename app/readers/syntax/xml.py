@@ -35,6 +35,10 @@ _PREDEFINED = ("amp;", "lt;", "gt;", "quot;", "apos;")
 _ENTITY = re.compile(r"<!ENTITY\s+([\w.-]+)")
 _START = re.compile(r"<((?:[A-Za-z_][\w.-]*:)?[A-Za-z_][\w.-]*)(?=[\s/>])[^<>]*>")
 _PREFIX = re.compile(r"(?:<|\s)([A-Za-z_][\w.-]{0,30}):[A-Za-z_][\w.-]*(?=[\s=/>])")
+_DECLARATION = re.compile(r"xmlns:([\w.-]+)")
+_MOST_PREFIXES, _LONGEST_ROOT = 100, 1 << 14
+"""Prefixes that are declared, and characters of a start tag that each page is parsed in."""
+
 _NAMESPACES = {"xlink": "http://www.w3.org/1999/xlink"}
 MENDED = "It was mended and read."
 _MOST_NAMED = 5
@@ -105,7 +109,12 @@ def _mended_elements(
     of_names = rf"(?:[\w.-]+:)?({'|'.join(names)})"
     one = re.compile(rf"<{of_names}(?:\s[^<>]*)?(?:/>|>.*</{of_names}\s*>)", re.DOTALL)
     starts = list(re.finditer(rf"<{of_names}(?=[\s/>])", text))
-    if root is None or not starts or f"</{root[1]}" not in text[starts[-1].start() :]:
+    if (
+        root is None
+        or len(root[0]) > _LONGEST_ROOT
+        or not starts
+        or f"</{root[1]}" not in text[starts[-1].start() :]
+    ):
         raise damage
     opening, closing = ("", "") if root.start() == starts[0].start() else (root[0], f"</{root[1]}>")
     found: list[tuple[str, Element | None]] = []
@@ -186,12 +195,10 @@ def mended(source: Source) -> str:
     root = _START.search(text)
     if root is None:
         return text
-    prefixes = {prefix for prefix in _PREFIX.findall(text) if f"xmlns:{prefix}" not in text} - {
-        "xml",
-        "xmlns",
-    }
+    prefixes = {*_PREFIX.findall(text)} - {"xml", "xmlns", *_DECLARATION.findall(text)}
     namespaces = (
-        f' xmlns:{prefix}="{_NAMESPACES.get(prefix, f"urn:{prefix}")}"' for prefix in sorted(prefixes)
+        f' xmlns:{prefix}="{_NAMESPACES.get(prefix, f"urn:{prefix}")}"'
+        for prefix in sorted(prefixes)[:_MOST_PREFIXES]
     )
     return text[: root.end(1)] + "".join(namespaces) + text[root.end(1) :]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.core.errors import UnsupportedFormat
 from app.readers.extraction import Extraction
 from app.readers.recognition import read_book
 from app.readers.source import Source
@@ -75,6 +76,11 @@ def test_the_header_describes_the_book() -> None:
     assert found.identifiers == ("openiti:0700.Mallah.Nahr",)
     other = read("# a\n", "######OpenITI#\r\n#META# Title: A River\r\n#META#Header#End#\r\n").metadata
     assert (other.title, other.year) == ("A River", None)
+
+
+def test_what_is_no_text_behind_the_mark_is_refused() -> None:
+    with pytest.raises(UnsupportedFormat):
+        read_book(Source.of_bytes(b"######OpenITI#\n" + b"\xff" * 2_000, "book"))
 
 
 def test_a_text_without_tags_of_pages_has_none() -> None:
