@@ -17,15 +17,7 @@ from lxml import etree
 from app.core.book_rules import known_labels
 from app.core.errors import BrokenFile, NoText, SeveralBooks
 from app.core.model import Metadata
-from app.readers.extraction import (
-    Extraction,
-    clean,
-    description,
-    identifier,
-    is_furniture,
-    plain_kind,
-    printed_label,
-)
+from app.readers.extraction import Extraction, clean, description, identifier, is_furniture, printed_label
 from app.readers.source import Source
 from app.readers.syntax.tags import NOTE_NUMBER
 from app.readers.syntax.xml import MENDED, Element, broken_named, local_name, mended
@@ -175,9 +167,9 @@ class _Text:
 
     def read(self, element: Element) -> None:
         name = _name(element)
-        kind = plain_kind(element.get("type", ""))
+        kind = element.get("type", "").casefold()
         if name in _LEFT_OUT or name == "fw" or (name == "zone" and is_furniture(kind)):
-            if kind in {"pagenum", "pagenumber"} and self._labels and self._labels[-1] is None:
+            if kind.startswith("page") and self._labels and self._labels[-1] is None:
                 self._labels[-1] = printed_label(_text(element) or "")
             for inner in element.iter("*"):
                 if _name(inner) == "pb":
