@@ -27,8 +27,14 @@ _COUNT = SQL("""
 """)
 _COUNT_COPIES = SQL("SELECT sum(size)::bigint AS books FROM clusters WHERE by = 'same_text' AND size > 1")
 _READ_COPIES = SQL("""
-    SELECT m.book_id, c.size FROM cluster_members m JOIN clusters c USING (by, founder_id)
-    WHERE by = 'same_text' AND size > 1 AND m.book_id = ANY($books::uuid[])
+    WITH members AS MATERIALIZED (
+        SELECT book_id, founder_id FROM cluster_members
+        WHERE by = 'same_text' AND book_id = ANY($books::uuid[])
+    )
+    SELECT book_id, size FROM members CROSS JOIN LATERAL (
+        SELECT size FROM clusters WHERE by = 'same_text' AND founder_id = members.founder_id LIMIT 1
+    ) AS cluster
+    WHERE size > 1
 """)
 _LANGUAGE, _COLLECTION, _YEAR, _ALL = 0b011, 0b101, 0b110, 0b111
 

@@ -27,6 +27,7 @@ OF_ALL = {
     "entries._READ_QUERY_BOOK (False, True)",
     "entries._READ_QUERY_BOOK (True, True)",
     "entries._READ_PARTS",
+    "library._COUNT_COPIES",
     "relation_queries._COUNT",
 }
 """Statements that concern all rows of a table, or a range of them."""
