@@ -17,7 +17,6 @@ from app.services.access.audit import ACTIONS, Action, AuditFilter
 from app.services.access.keys import SCOPES, Scope
 from app.services.changes import ChangeType
 from app.web.filters import Filters
-from app.web.languages import N_
 from app.web.library import CHANGES, STATES, TASKS
 from app.web.rendering import page, redirect
 from app.web.routes import PageRouter
@@ -29,14 +28,10 @@ MOST_LISTED = 200
 _AT_ONCE = 50
 
 ASKED = {
-    ("keys", "revoke"): N_(
-        "Revoke this key? Whoever uses it is shut out, and signed out, at once and for good."
-    ),
-    ("keys", "rotate"): N_("Make a new text for this key? The present one ends at once."),
-    ("webhooks", "delete"): N_("Delete this webhook? Nothing more is delivered to it."),
-    ("webhooks", "rotate"): N_(
-        "Make a new secret for this webhook? For a day the present one signs as well."
-    ),
+    ("keys", "revoke"): "Revoke this key? Whoever uses it is shut out, and signed out, at once and for good.",
+    ("keys", "rotate"): "Make a new text for this key? The present one ends at once.",
+    ("webhooks", "delete"): "Delete this webhook? Nothing more is delivered to it.",
+    ("webhooks", "rotate"): "Make a new secret for this webhook? For a day the present one signs as well.",
 }
 """What is asked once more."""
 

@@ -26,7 +26,6 @@ from app.services.finding import BookQuestion
 from app.services.lookups import Answer, Position, Verified
 from app.services.pairs.relations import effective_of
 from app.web.filters import Filters
-from app.web.languages import N_
 from app.web.pair import KINDS
 from app.web.rendering import HEADERS, page, redirect
 from app.web.routes import PageRouter
@@ -43,9 +42,9 @@ _DOWNLOADS: dict[str, tuple[DescriptionForm, str]] = {
     "jsonld": ("json-ld", "application/ld+json"),
 }
 _ACTIONS: Mapping[Action, str] = {
-    "book.created": N_("Added"),
-    "book.changed": N_("Record changed"),
-    "book.content_replaced": N_("Text replaced"),
+    "book.created": "Added",
+    "book.changed": "Record changed",
+    "book.content_replaced": "Text replaced",
 }
 
 
@@ -149,18 +148,18 @@ async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
 
 def _identifiers(book: Book) -> Iterator[tuple[str, str]]:
     """The identifiers to copy, each with the name of what it is."""
-    yield N_("Id of the book here"), str(book.id)
+    yield "Id of the book here", str(book.id)
     if book.metadata.external_id:
-        yield N_("Own number"), book.metadata.external_id
+        yield "Own number", book.metadata.external_id
     for each in book.metadata.identifiers:
-        yield N_("In catalogues"), each
+        yield "In catalogues", each
     written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
     told = {
-        N_("Of the text"): written.short,
-        N_("Of the text, longer: tells more"): written.long,
-        N_("Of the text, with the ISBN"): written.composite,
+        "Of the text": written.short,
+        "Of the text, longer: tells more": written.long,
+        "Of the text, with the ISBN": written.composite,
         "ISCC": book.iscc,
     }
     yield from ((name, text) for name, text in told.items() if text)
     for digest in book.digests:
-        yield N_("Digest of the text"), str(digest)
+        yield "Digest of the text", str(digest)

@@ -25,7 +25,6 @@ from app.core.csv_tables import csv_line
 from app.core.errors import FileTooLarge, InvalidInput
 from app.services.checks import VERDICTS, row_of
 from app.services.lookups import Verified
-from app.web.languages import N_
 from app.web.rendering import HEADERS, page, rendered
 from app.web.routes import PageRouter
 
@@ -39,18 +38,18 @@ MOST_BOOKS_SHOWN = 5  # of a row
 MOST_SHOWN = 10_000  # rows on a page; a table has all
 
 WORDS = {
-    "have": N_("Yes"),
-    "other_edition": N_("Another edition"),
-    "part_of": N_("Part of a book here"),
-    "contains": N_("Contains a book here"),
-    "perhaps": N_("Perhaps"),
-    "no": N_("No"),
-    "unanswered": N_("Not answered"),
+    "have": "Yes",
+    "other_edition": "Another edition",
+    "part_of": "Part of a book here",
+    "contains": "Contains a book here",
+    "perhaps": "Perhaps",
+    "no": "No",
+    "unanswered": "Not answered",
 }
 EVIDENCE = {
-    "text": N_("by its text"),
-    "identifier": N_("by its number"),
-    "name": N_("by title and author alone"),
+    "text": "by its text",
+    "identifier": "by its number",
+    "name": "by title and author alone",
 }
 
 _HEAD_BYTES = 1 << 14

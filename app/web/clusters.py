@@ -19,7 +19,6 @@ from app.core.relations.related import PairRelation
 from app.core.relations.word_differences import DIFFERENCES, word_differences
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
 from app.web.filters import Filters
-from app.web.languages import N_
 from app.web.pair import CLASSES, KINDS
 from app.web.rendering import page, redirect
 from app.web.routes import PageRouter
@@ -32,13 +31,13 @@ _PAGES_AT_ONCE = 5
 _LONGEST_SHOWN = 100  # characters
 
 WORDS: Mapping[Kind, str] = {
-    "SAME_PAGINATION": N_("pages"),
-    "DIFFERENT_PAGINATION": N_("text"),
-    "SAME_TEXT": N_("text"),
-    "CONTIGUOUS_SUBSET": N_("part"),
-    "OVERLAPPING_TEXT": N_("some"),
-    "UNRELATED": N_("apart"),
-    "INSUFFICIENT_TEXT": N_("little"),
+    "SAME_PAGINATION": "pages",
+    "DIFFERENT_PAGINATION": "text",
+    "SAME_TEXT": "text",
+    "CONTIGUOUS_SUBSET": "part",
+    "OVERLAPPING_TEXT": "some",
+    "UNRELATED": "apart",
+    "INSUFFICIENT_TEXT": "little",
 }
 """What the matrix says for each kind: the same pages, the same text, a part, and so on."""
 
@@ -163,7 +162,7 @@ def _cell(
         return None
     summary = relation.summary
     direction = summary.direction if pair[0] == this.book_id else opposite(summary.direction)
-    word = N_("whole") if direction == "contains" else WORDS[summary.kind]
+    word = "whole" if direction == "contains" else WORDS[summary.kind]
     return summary.kind, word, relation.decided
 
 

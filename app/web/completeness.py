@@ -10,7 +10,6 @@ from app.api.http.deps import BookId, ServicesDep
 from app.core.errors import CompletenessUnknown, TextNotKept
 from app.services.completeness import CompletenessRead, FaultKind
 from app.web.filters import Filters
-from app.web.languages import N_
 from app.web.pair import KINDS
 from app.web.rendering import page
 from app.web.routes import PageRouter
@@ -18,10 +17,10 @@ from app.web.routes import PageRouter
 router = PageRouter()
 
 FAULTS: dict[FaultKind, str] = {
-    "missing": N_("missing"),
-    "doubled": N_("there twice"),
-    "misplaced": N_("out of order"),
-    "foreign": N_("of another book"),
+    "missing": "missing",
+    "doubled": "there twice",
+    "misplaced": "out of order",
+    "foreign": "of another book",
 }
 
 

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from app.api.http.deps import ServicesDep
 from app.core.matching.conflicts import Aspect, ConflictBy, ConflictPlace
 from app.web.filters import Filters
-from app.web.languages import N_
 from app.web.pair import KINDS
 from app.web.rendering import page
 from app.web.routes import PageRouter
@@ -21,12 +20,12 @@ router = PageRouter()
 _AT_ONCE = 25
 
 ASPECTS: Mapping[Aspect, str] = {
-    "text": N_("text"),
+    "text": "text",
     "isbn": "ISBN",
-    "title": N_("title"),
-    "authors": N_("authors"),
-    "year": N_("year"),
-    "volume": N_("volume"),
+    "title": "title",
+    "authors": "authors",
+    "year": "year",
+    "volume": "volume",
 }
 
 

@@ -20,48 +20,47 @@ from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
 from app.services.pairs.decisions import Opined, OpinionOutcome
 from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, PairedBook, ShownPair
-from app.web.languages import N_, gettext
 from app.web.rendering import templates
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""
 
 KINDS: dict[Kind, str] = {
-    "SAME_PAGINATION": N_("same text, same pages"),
-    "DIFFERENT_PAGINATION": N_("same text, other page breaks"),
-    "SAME_TEXT": N_("same text, pages not known"),
-    "CONTIGUOUS_SUBSET": N_("one is a part of the other"),
-    "OVERLAPPING_TEXT": N_("some text in common"),
-    "UNRELATED": N_("unrelated"),
-    "INSUFFICIENT_TEXT": N_("too little text to say"),
+    "SAME_PAGINATION": "same text, same pages",
+    "DIFFERENT_PAGINATION": "same text, other page breaks",
+    "SAME_TEXT": "same text, pages not known",
+    "CONTIGUOUS_SUBSET": "one is a part of the other",
+    "OVERLAPPING_TEXT": "some text in common",
+    "UNRELATED": "unrelated",
+    "INSUFFICIENT_TEXT": "too little text to say",
 }
 CLASSES = {
-    "spelling": N_("Spelling, long s, accents, capitals"),
-    "hyphen": N_("Hyphens and blanks"),
-    "ocr": N_("Likely misread (OCR)"),
-    "punctuation": N_("Punctuation"),
-    "other": N_("Other words"),
+    "spelling": "Spelling, long s, accents, capitals",
+    "hyphen": "Hyphens and blanks",
+    "ocr": "Likely misread (OCR)",
+    "punctuation": "Punctuation",
+    "other": "Other words",
 }
 ANSWERS: dict[Opined, str] = {
-    "confirmed": N_("the machine is right"),
-    "rejected": N_("not related"),
-    "kind": N_("another kind"),
-    "withdrawn": N_("taken back"),
-    "undone": N_("undone"),
-    "unsure": N_("not sure"),
+    "confirmed": "the machine is right",
+    "rejected": "not related",
+    "kind": "another kind",
+    "withdrawn": "taken back",
+    "undone": "undone",
+    "unsure": "not sure",
 }
 OUTCOMES: dict[OpinionOutcome, str] = {
-    "counts": N_("It counts."),
-    "waits": N_("It counts once another person says the same."),
-    "disagrees": N_("Others say otherwise, so nothing counts until one more person agrees with either."),
-    "replaced": N_("It was replaced."),
-    "withdrawn": N_("It no longer counts."),
-    "undone": N_("What counted before counts again."),
-    "unsure": N_("It is not shown to you again; others still find it."),
+    "counts": "It counts.",
+    "waits": "It counts once another person says the same.",
+    "disagrees": "Others say otherwise, so nothing counts until one more person agrees with either.",
+    "replaced": "It was replaced.",
+    "withdrawn": "It no longer counts.",
+    "undone": "What counted before counts again.",
+    "unsure": "It is not shown to you again; others still find it.",
 }
 _DIRECTIONS = {
-    "contains": N_("This book contains the other one."),
-    "contained_in": N_("This book is a part of the other one."),
+    "contains": "This book contains the other one.",
+    "contained_in": "This book is a part of the other one.",
 }
 
 _WIDTH, _HEIGHT = 560.0, 420.0
@@ -223,21 +222,21 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
     if ends == ["–", "–"]:
         return told
     printed = ends[0] if first == last else "–".join(ends)
-    return gettext("%(pages)s (printed %(labels)s)") % {"pages": told, "labels": printed}
+    return f"{told} (printed {printed})"
 
 
 def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
     """What is known of both books, by the name of the field."""
     told: dict[str, Callable[[PairedBook], str | None]] = {
-        N_("Title"): lambda book: book.metadata.title,
-        N_("Authors"): lambda book: "; ".join(book.metadata.authors),
-        N_("Year"): lambda book: str(book.metadata.year or ""),
-        N_("Volume"): lambda book: book.metadata.volume,
-        N_("Language"): lambda book: book.metadata.language,
-        N_("Collection"): lambda book: book.metadata.collection,
-        N_("Identifiers"): lambda book: " ".join(book.metadata.identifiers),
-        N_("Pages"): lambda book: "" if book.page_count is None else f"{book.page_count:,}",
-        N_("Words"): lambda book: f"{book.word_count:,}",
+        "Title": lambda book: book.metadata.title,
+        "Authors": lambda book: "; ".join(book.metadata.authors),
+        "Year": lambda book: str(book.metadata.year or ""),
+        "Volume": lambda book: book.metadata.volume,
+        "Language": lambda book: book.metadata.language,
+        "Collection": lambda book: book.metadata.collection,
+        "Identifiers": lambda book: " ".join(book.metadata.identifiers),
+        "Pages": lambda book: "" if book.page_count is None else f"{book.page_count:,}",
+        "Words": lambda book: f"{book.word_count:,}",
     }
     for name, of in told.items():
         values = of(pair.this) or "", of(pair.other) or ""
@@ -251,28 +250,28 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
         return
     text, pages, span = signals.text_shared, signals.pages_matched, signals.span_matched
     shares = [text.left, text.right]
-    line = N_("%(share)s of either: related")
-    yield _Figure(N_("Text that the other book has"), shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
-    line = N_("%(share)s of both: the same text")
-    yield _Figure(N_("The same"), shares, line, MOST, text.least >= MOST)
+    line = "%(share)s of either: related"
+    yield _Figure("Text that the other book has", shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
+    line = "%(share)s of both: the same text"
+    yield _Figure("The same", shares, line, MOST, text.least >= MOST)
     if signals.unit == "page":
-        name, line = N_("Pages that match one to one"), N_("%(share)s of both: the same pages")
+        name, line = "Pages that match one to one", "%(share)s of both: the same pages"
         yield _Figure(name, [pages.left, pages.right], line, MOST, pages.least >= MOST)
-        name = N_("The same within the longest stretch")
-        line = N_("%(share)s of either: a part of the other")
+        name = "The same within the longest stretch"
+        line = "%(share)s of either: a part of the other"
         yield _Figure(name, [span.left, span.right], line, PART, span.most >= PART)
-        name, line = N_("Pages found across page breaks"), N_("%(share)s: other pages")
+        name, line = "Pages found across page breaks", "%(share)s: other pages"
         yield _Figure(name, [signals.other_breaks], line, OTHER_BREAKS, signals.other_breaks >= OTHER_BREAKS)
     if (revised := pair.finding.revised) is not None:
-        name, line = N_("Lines with other words or numbers"), N_("%(share)s: another issue, no copy")
+        name, line = "Lines with other words or numbers", "%(share)s: another issue, no copy"
         yield _Figure(name, [revised], line, REVISED_LINES, revised >= REVISED_LINES)
-    yield _Figure(N_("Similarity of all words in fives (Jaccard)"), [signals.book_similarity])
-    yield _Figure(N_("Mean similarity of matching pages"), [signals.page_similarity])
+    yield _Figure("Similarity of all words in fives (Jaccard)", [signals.book_similarity])
+    yield _Figure("Mean similarity of matching pages", [signals.page_similarity])
 
 
 def _marked(passages: Sequence[Passage], side: str) -> Markup:
     """The words of one side, with those that differ marked with their class."""
-    names = {kind: escape(gettext(name)) for kind, name in CLASSES.items()}
+    names = {kind: escape(name) for kind, name in CLASSES.items()}
     told: list[str] = []
     for passage in passages:
         text: str = getattr(passage, side)

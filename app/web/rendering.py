@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from babel.dates import format_datetime
-from babel.numbers import format_decimal, format_percent
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,23 +13,17 @@ from starlette.responses import Response
 from app.api.http.problems import Problem
 from app.core.errors import Unavailable
 from app.services.access.keys import ANYONE, Caller
-from app.web.languages import N_, answer_in, asked_language, current_language, gettext, languages, ngettext
-from app.web.reasons import reason
 from app.web.routes import PageRoute, session_of
 
-LANGUAGE_COOKIE = "language"
-
 _FIELDS = {
-    "metadata": N_("MARC record"),
-    "title": N_("Title"),
-    "authors": N_("Authors"),
-    "year": N_("Year"),
-    "volume": N_("Volume"),
-    "identifiers": N_("Identifiers"),
+    "metadata": "MARC record",
+    "title": "Title",
+    "authors": "Authors",
+    "year": "Year",
+    "volume": "Volume",
+    "identifiers": "Identifiers",
 }
 """The fields of forms by the names that errors give them."""
-
-_UNSIGNED = N_("anyone")  # `ANYONE.name`, for the translations
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -47,13 +39,11 @@ templates = Environment(
     lstrip_blocks=True,
     undefined=StrictUndefined,
     auto_reload=False,
-    extensions=["jinja2.ext.i18n"],
 )
-templates.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """The page of a template in the language of the request; `values` are what the template shows.
+    """The page of a template; `values` are what the template shows.
 
     Each template can use `caller` (None: nobody has signed in), `url(path)` for addresses of this service,
     and the filters `number`, `share` and `moment`.
@@ -63,18 +53,12 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
 
 def rendered(request: Request, template: str, **values: Any) -> str:
     """The text of a template, as `page` has it."""
-    answer_in(language_of(request))
     return templates.get_template(template).render(values | _frame(request))
 
 
 def redirect(request: Request, path: str) -> RedirectResponse:
     """Send the browser on to a page of this service after a form has been acted on."""
     return RedirectResponse(_root(request) + path, 303, HEADERS)
-
-
-def language_of(request: Request) -> str:
-    """The language that was chosen, else the one that the browser asks for."""
-    return asked_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", ""))
 
 
 async def page_of_problem(request: Request, problem: Problem) -> Response | None:
@@ -111,10 +95,7 @@ def _frame(request: Request) -> dict[str, Any]:
         "caller": caller,
         "asks_for_keys": request.app.state.asks_for_keys and caller != ANYONE,
         "queued": state.get("queued"),
-        "language": current_language(),
-        "languages": languages(),
         "path": request.scope["path"],
-        "address": request.scope["path"] + (f"?{request.url.query}" if request.url.query else ""),
         "url": lambda path: root + path,
     }
 
@@ -124,25 +105,20 @@ def _root(request: Request) -> str:
 
 
 def _number(value: float) -> str:
-    return format_decimal(value, locale=current_language())
+    return f"{value:,}"
 
 
 def _share(value: float, digits: int = 0) -> str:
     """A share from 0 to 1 as a percentage."""
-    return format_percent(round(value, digits + 2), locale=current_language(), decimal_quantization=False)
+    return f"{value:.{digits}%}"
 
 
 def _moment(value: datetime) -> str:
-    return format_datetime(value, "medium", locale=current_language()) + " UTC"
-
-
-def _person(name: str | None) -> str:
-    """The name of who has written; those who have none are named in the language of the page."""
-    return name if name and name != ANYONE.name else gettext(name or N_("unknown"))
+    return f"{value:%-d %B %Y, %H:%M} UTC"
 
 
 def _begun(text: str) -> str:
-    """The text as the beginning of a sentence; other capitals stay, which German nouns need."""
+    """The text as the beginning of a sentence."""
     return text[:1].upper() + text[1:]
 
 
@@ -151,6 +127,5 @@ templates.filters |= {
     "number": _number,
     "share": _share,
     "moment": _moment,
-    "person": _person,
-    "reason": reason,
+    "person": lambda name: name or "unknown",
 }

@@ -10,15 +10,13 @@ from app.api.http.deps import ServicesDep
 from app.api.http.usage import count_attempt, count_request
 from app.services.access.keys import NoValidKey
 from app.services.access.sessions import LASTING
-from app.web.languages import languages
-from app.web.rendering import LANGUAGE_COOKIE, page, redirect
+from app.web.rendering import page, redirect
 from app.web.routes import PageRouter, cookie_name, session_of
 
 router = PageRouter()
 
 _OWN_PATH = re.compile(r"/(?![/\\])[^\x00-\x20]*")
 _LONGEST_PATH = 2_000  # characters
-_YEAR = 365 * 86_400  # seconds
 
 
 @router.get("/sign-in", scope=None)
@@ -65,18 +63,6 @@ async def sign_out(request: Request, services: ServicesDep) -> Response:
         await services.sessions.end(session.id)
     answer = redirect(request, "/sign-in")
     answer.delete_cookie(cookie_name(request.scope), secure=request.scope["scheme"] == "https", httponly=True)
-    return answer
-
-
-@router.post("/language", scope=None)
-async def choose_language(
-    request: Request, language: Annotated[str, Form()], to: Annotated[str, Form()] = "/"
-) -> Response:
-    """Have this browser's pages in a language from now on."""
-    answer = redirect(request, _own_path(to))
-    if language in languages():
-        secure = request.scope["scheme"] == "https"
-        answer.set_cookie(LANGUAGE_COOKIE, language, max_age=_YEAR, secure=secure, samesite="lax")
     return answer
 
 

@@ -221,15 +221,6 @@ async def test_copies_are_told_apart_wherever_one_chooses(
     assert " ".join(heading.split()) == f"Middlemarch ({NUMBER}) and Middlemarch (shelf-2)"
 
 
-async def test_reasons_are_read_in_the_language_of_the_page(
-    reader: AsyncClient, library: dict[str, Json]
-) -> None:
-    good, scan = library["good"]["id"], library["scan"]["id"]
-    for path in (f"/pairs/{good}/{scan}", f"/clusters/same_text-{good}", "/review"):
-        page = read_back(await reader.get(path, headers={"Accept-Language": "de"}))
-        assert page.xpath("//main//p[@lang='en'] | //main//span[@lang='en']") == [], path
-
-
 async def test_a_book_is_taken_out_and_put_back(reader: AsyncClient, library: dict[str, Json]) -> None:
     good, scan, lacking = (library[name]["id"] for name in ("good", "scan", "lacking"))
     before = await cluster_of(reader, good)
