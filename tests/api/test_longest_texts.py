@@ -235,6 +235,7 @@ def of_files(request: Request, schema: Json, size: int, known: set[str]) -> Iter
     for name, record in records(1 << 20, kinds):
         data = written(record)
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc-in-json"))
+    for name, record in records(1 << 19, kinds):  # a record of more values is none
         xml = forms.write(forms.of_document(record), "marcxml")
         yield replace(request, name=f"{request.name} {name}", body=part(xml, "application/marcxml+xml"))
     for name, record in records(70_000, ()):

@@ -23,6 +23,7 @@ from tests.guards.recorded import compare
 FOLDER = Path(os.environ.get("BOOKPRINT_FORMATS", "/nonexistent"))
 
 
+@pytest.mark.slow
 def test_what_made_files_yield_is_as_recorded() -> None:
     compare(
         "files", "made_files.txt", _table((name, Source.of_bytes(data, name)) for name, data in made_files())

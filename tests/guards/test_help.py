@@ -22,6 +22,7 @@ _GROUP = re.compile(r"\n(?:Commands|Use)\n")
 _COMMAND = re.compile(r"^([a-z][a-z-]*) ", re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_help_of_every_command_is_as_recorded() -> None:
     compare("help", "help.txt", "\n".join(_pages(())))
 

@@ -20,6 +20,7 @@ from app.core.errors import (
     UnusableFile,
 )
 from app.core.model import Content
+from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.readers.extraction import Extraction, to_content
 from app.readers.recognition import read_book
@@ -109,7 +110,7 @@ def test_the_file_is_read_or_refused_as_expected(path: str) -> None:
         least, _, most = row["words"].partition("-")
         assert int(least) * (1 - HEADS) <= len(words) <= int(most)
     if row["first_words"]:
-        first = words_of(row["first_words"])
+        first = normal_words(content_from_text(row["first_words"]))
         place = position(words, first)
         assert place is not None, words[:30]
         assert place <= int(row["before"] or 0) + HEADED.get(path, CAPITALS), words[:30]

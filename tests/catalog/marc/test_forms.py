@@ -7,7 +7,7 @@ from itertools import chain, islice, repeat
 import psutil
 import pymarc
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from app.catalog.marc import forms
 from app.catalog.marc.record import InvalidRecord, MarcRecord, TooLongForBinary
@@ -24,6 +24,7 @@ SUMMERLAND = record(
 OTHER = record(control("001", "11939876"), data("245", "14", "a The amazing adventures."))
 
 
+@settings(max_examples=20)
 @given(RECORDS)
 def test_record_goes_through_every_form(made: MarcRecord) -> None:
     for form in FORMS:

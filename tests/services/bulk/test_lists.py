@@ -54,6 +54,7 @@ def read(rows: Iterator[Unread]) -> Iterator[str]:
             yield f"refused: {error}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_row_that_is_no_book_is_refused_before_it_fills_the_memory(kind: str) -> None:
     name, data = HOSTILE[kind]

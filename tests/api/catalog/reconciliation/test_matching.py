@@ -230,6 +230,7 @@ async def test_bodies_that_are_no_form_are_refused(client: AsyncClient) -> None:
     assert (twice.status_code, latin.status_code) == (422, 422)
 
 
+@pytest.mark.slow
 async def test_a_thousand_queries_are_answered(client: AsyncClient) -> None:
     ids = await post_novels(client)
     batch = {f"q{row}": {"query": str(NOVELS[row % 7]["title"])} for row in range(1_000)}
