@@ -1,4 +1,4 @@
-"""Signing in and out, and the choice of a language: by mouse, by keyboard alone, with and without scripts."""
+"""Signing in and out: by mouse, by keyboard alone, with and without scripts."""
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -42,14 +42,4 @@ def test_a_wrong_key_is_told(any_browser: Browser) -> None:
     any_browser.leave(any_browser.named("Sign in"))
     assert "not valid" in any_browser.find("[role=alert]").text
     assert any_browser.find("#key").get_attribute("aria-describedby") == "refused"
-    assert any_browser.barriers() == []
-
-
-def test_a_language_is_chosen_by_keyboard(any_browser: Browser) -> None:
-    any_browser.go("/sign-in")
-    any_browser.walk_to("Language", Keys.TAB)
-    any_browser.press("D", Keys.TAB)
-    any_browser.follow(Keys.ENTER)
-    assert any_browser.find("html").get_attribute("lang") == "de"
-    assert any_browser.find("h1").text == "Anmelden"
     assert any_browser.barriers() == []
