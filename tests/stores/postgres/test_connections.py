@@ -112,9 +112,9 @@ async def test_a_statement_that_is_not_answered_ends_as_busy_and_leaves_the_next
 async def test_what_others_keep_locked_is_waited_for_with_a_bound_and_no_lock_is_kept_for_ever(
     module_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {"lock_timeout": "100ms", "idle_in_transaction_session_timeout": "1s"}
-    assert connections._TRANSACTION_SETTINGS.keys() >= settings.keys()
-    monkeypatch.setattr(connections, "_TRANSACTION_SETTINGS", connections._TRANSACTION_SETTINGS | settings)
+    kept_for, settings = "idle_in_transaction_session_timeout", connections._TRANSACTION_SETTINGS
+    assert settings.keys() >= {"lock_timeout", kept_for}
+    monkeypatch.setattr(connections, "_TRANSACTION_SETTINGS", settings | {"lock_timeout": "100ms"})
     lock = SQL("SELECT pg_advisory_xact_lock(71)")
     async with open_database(module_database_url, 2) as database, database.session() as still:
         await still.execute("BEGIN")
@@ -122,6 +122,7 @@ async def test_what_others_keep_locked_is_waited_for_with_a_bound_and_no_lock_is
         with pytest.raises(Busy):
             async with database.transaction() as waiting:
                 await rows(waiting, lock)
+        await still.execute(f"SET {kept_for} = '100ms'")
         # The holder does nothing more, so the server frees the lock.
         async with asyncio.timeout(60), database.connection() as other:
             await rows(other, SQL("SELECT pg_advisory_lock(71)"))
