@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import uvloop
@@ -64,7 +64,12 @@ def main() -> None:
         _work(settings, concurrency, PARTS)
 
 
-def _work(settings: Settings, concurrency: int, parts: "Collection[Part]") -> None:
+def _work(
+    settings: Settings,
+    concurrency: int,
+    parts: "Collection[Part]",
+    at_end: Callable[[], object] = lambda: None,
+) -> None:
     from workers.process import run
 
     # Delivering changes computes nothing, and lookups wait for an index that is lost.
@@ -74,6 +79,7 @@ def _work(settings: Settings, concurrency: int, parts: "Collection[Part]") -> No
 
     async def live() -> None:
         await run(settings, concurrency, parts=parts)
+        at_end()
         # A library's task that has lost its cancellation never ends (asyncio.wait_for, until Python 3.12).
         asyncio.get_running_loop().call_later(_SECONDS_TO_CLOSE, os._exit, 0)
 
@@ -95,14 +101,17 @@ def _work_in_two(settings: Settings, concurrency: int) -> None:
         finally:
             os._exit(status)
     statuses: list[int] = []
+    ending = threading.Lock()  # held for good once this process ends: a signal would then kill it
 
     def wait() -> None:
         statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        os.kill(parent, signal.SIGTERM)
+        if ending.acquire(blocking=False):
+            os.kill(parent, signal.SIGTERM)
+            ending.release()
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
-    _work(settings, concurrency, ["jobs"])
+    _work(settings, concurrency, ["jobs"], at_end=ending.acquire)
     if not statuses:
         os.kill(child, signal.SIGTERM)
         waiting.join(_SECONDS_TO_CLOSE)
