@@ -46,7 +46,7 @@ def is_valid(identifier: str) -> bool:
 
 
 def fault_of(identifier: str) -> str:
-    """What is wrong with an identifier that is not valid, with its value.
+    """The fault of an identifier that is not valid, with its value.
 
     >>> fault_of("isbn:0378-5955"), fault_of("isbn:9.78014E+12")
     ('isbn:0378-5955: it is an ISSN and no ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')

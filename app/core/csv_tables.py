@@ -13,7 +13,7 @@ _FORMULA = re.compile(r"'*(?:[=@\t\r\n＝＠＋－]|[+-](?!\d+(?:\.\d+)?\Z))")
 
 
 class Text(Protocol):
-    """What a table is written to."""
+    """The file or text that a table is written to."""
 
     def write(self, text: str, /) -> object: ...
 

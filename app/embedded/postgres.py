@@ -33,7 +33,7 @@ SETTINGS = {
     "log_timezone": "UTC",
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
-    # What clients send, as it stands in statements and details, is not for the log, and would fill the disk.
+    # Statements and details hold what clients send: it is not for the log, and would fill the disk.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "jit": "off",  # compiling costs more than the short queries here take

@@ -18,7 +18,7 @@ _LONGEST_NAME = 1_000
 """Characters of a name or title that are kept."""
 
 _NOT_READ = re.compile("[\ufffd\ue000-\uf8ff]")
-"""What stands for a character that could not be read, and characters that only one font knows."""
+"""The replacement character, and characters that only one font knows."""
 
 _MOJIBAKE = re.compile("[\u00c2\u00c3\u00d0\u00d1][\u0080-\u00bf\u0152-\u2122]")
 """Letters of UTF-8 that were read in another encoding, as "\u00c3\u00bc" for "\u00fc"."""

@@ -237,7 +237,7 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
         # Where pages begin elsewhere, a neighbour may have a part of the page.
         near = match.partly[max(before, 0) : after + 1].max(axis=0)
-        # What the copy has twice, the scan may have once.
+        # The scan may have once what the copy has twice.
         twice = match.equal[max(before - _NEAR, 0) : after + _NEAR].max(axis=0)
         others = [
             page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken

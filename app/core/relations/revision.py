@@ -190,7 +190,7 @@ def _has_other(
 ) -> bool:
     """Whether one book has a word here that it has elsewhere, too, and the other one nothing like it.
 
-    Of the two `pages` the first has it more often, so it was not merely read in another place.
+    The first of the two `pages` has it more often, so it was not merely read in another place.
     """
     text = "".join(other)
     return any(

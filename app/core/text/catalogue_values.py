@@ -28,7 +28,7 @@ _NUMBER = (
     r"(?<![0-9A-Z])(?<![0-9A-Z]-)(?<!(?<![0-9])97[89][^0-9A-Z])"
     r"([0-9](?:{gap}[0-9])*+(?:{gap}X)?+)([-\xad]*[0-9A-Z]|-\S)?"
 )
-"""What may be a number, and in a second group what shows that it is none."""
+"""A possible number; a second group holds what shows that it is none."""
 
 _SPACED = re.compile(_NUMBER.format(gap=r"[ .\xad-]{0,3}"))
 _CLOSED = re.compile(_NUMBER.format(gap=r"[.\xad-]{0,2}"))
@@ -136,7 +136,7 @@ def fault_in(scheme: str, text: str) -> str:
 def year_in(text: str, coded: int | None = None) -> int | None:
     """The year of publication in a text, from 1000 to 2099: the first, but for those of other calendars.
 
-    Of several years the one counts that the record gives as a code.
+    The year that the record gives as a code decides between several.
 
     >>> year_in("1423 [2002]"), year_in("c1998, 2002", 2002), year_in("1381", 2002), year_in("[1813?]", 1815)
     (2002, 2002, 2002, 1813)

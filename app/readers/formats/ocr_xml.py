@@ -299,7 +299,7 @@ def _word(word: Element) -> str:
 
 
 def _main_text(part: Element) -> str:
-    """Of the readings with a text the one with the lowest index, else that of the highest confidence."""
+    """The reading with a text that has the lowest index, else the highest confidence."""
     readings = [(_reading(reading), reading) for reading in part.iterchildren("{*}TextEquiv")]
     return min(
         (found for found in readings if found[0]),
