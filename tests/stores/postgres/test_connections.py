@@ -116,16 +116,21 @@ async def test_what_others_keep_locked_is_waited_for_with_a_bound_and_no_lock_is
     assert settings.keys() >= {"lock_timeout", kept_for}
     monkeypatch.setattr(connections, "_TRANSACTION_SETTINGS", settings | {"lock_timeout": "100ms"})
     lock = SQL("SELECT pg_advisory_xact_lock(71)")
-    async with open_database(module_database_url, 2) as database, database.session() as still:
-        await still.execute("BEGIN")
-        await rows(still, lock)
-        with pytest.raises(Busy):
-            async with database.transaction() as waiting:
-                await rows(waiting, lock)
-        await still.execute(f"SET {kept_for} = '100ms'")
-        # The holder does nothing more, so the server frees the lock.
-        async with asyncio.timeout(60), database.connection() as other:
-            await rows(other, SQL("SELECT pg_advisory_lock(71)"))
+    # of no pool, because the server ends it
+    still = await asyncpg.connect(module_database_url.replace("+psycopg", ""))
+    try:
+        async with open_database(module_database_url, 1) as database:
+            await still.execute("BEGIN")
+            await still.execute(lock.text)
+            with pytest.raises(Busy):
+                async with database.transaction() as waiting:
+                    await rows(waiting, lock)
+            await still.execute(f"SET {kept_for} = '100ms'")
+            # The holder does nothing more, so the server frees the lock.
+            async with asyncio.timeout(60), database.connection() as other:
+                await rows(other, SQL("SELECT pg_advisory_lock(71)"))
+    finally:
+        still.terminate()
 
 
 async def test_a_server_that_takes_no_connection_is_not_called_busy(
