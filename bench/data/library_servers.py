@@ -21,7 +21,7 @@ class Library:
     """A simulated library."""
 
     books: int
-    texts: bool  # False: fingerprints only
+    texts: bool = True  # False: fingerprints only
 
     @property
     def name(self) -> str:

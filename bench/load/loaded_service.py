@@ -14,7 +14,7 @@ import psutil
 from app.embedded import Servers
 from bench.data.bulk_load import book_id
 from bench.data.library_servers import Library
-from bench.harness.report import CannotMeasure, Cell, Table
+from bench.harness.report import CannotMeasure
 from bench.load.open_loop_driver import Outcome, Stream, drive, get
 from bench.service.service_process import Address, Service, processor_seconds, running
 
@@ -117,23 +117,10 @@ def _lookups(outcome: Outcome, spent: dict[str, float]) -> Lookups:
 
 
 def medians(rounds: Sequence[Lookups]) -> dict[str, Any]:
-    """The median of each figure over the rounds, with the medians of the rounds themselves."""
+    """The median of each figure over the rounds, and all that failed."""
     names = ("median", "p95", "p99", "highest", "rate", "hits", "late")
     figures: dict[str, Any] = {
         name: round(statistics.median(getattr(each, name) for each in rounds), 3) for name in names
     }
-    figures["failed"] = sum(each.failed for each in rounds)
-    figures["count"] = sum(each.count for each in rounds)
-    return figures | {"rounds": [each.median for each in rounds]}
-
-
-def beside_table(what: str, alone: Sequence[Lookups], beside: Sequence[Lookups], caption: str) -> Table:
-    """Rounds of the same lookups alone and beside something else in turn: medians, and how the 99 % grow."""
-    rows: list[list[Cell]] = []
-    for name, rounds in (("alone", alone), (f"beside {what}", beside)):
-        figures = medians(rounds)
-        shown = [round(figures[each], 1) for each in ("median", "p99", "highest")]
-        rows.append([name, *shown, figures["failed"]])
-    growth = statistics.median(other.p99 / one.p99 for one, other in zip(alone, beside, strict=True))
-    headers = ["lookups", "median, ms", "99 %, ms", "highest, ms", "refused or failed"]
-    return Table(headers, rows, f"{caption}; the 99 % grow by {growth:.2f}")
+    figures["processor"] = round(statistics.median(sum(each.processor.values()) for each in rounds), 3)
+    return figures | {"failed": sum(each.failed for each in rounds)}

@@ -88,11 +88,6 @@ def get(path: str) -> Request:
     return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),)
 
 
-def delete(path: str) -> Request:
-    """A DELETE request."""
-    return (f"DELETE {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),)
-
-
 def post(path: str, *body: bytes) -> Request:
     """A POST request of JSON in pieces."""
     length = sum(map(len, body))
@@ -101,12 +96,6 @@ def post(path: str, *body: bytes) -> Request:
         f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     )
     return (head.encode(), *body)
-
-
-def with_key(request: Request, key: str) -> Request:
-    """The same request with an API key."""
-    head, *body = request
-    return (head.replace(b"\r\n", f"\r\nAuthorization: Bearer {key}\r\n".encode(), 1), *body)
 
 
 def drive(

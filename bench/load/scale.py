@@ -1,199 +1,163 @@
-"""Libraries of 75 thousand, a million and ten million books: memory, build rate, latency and throughput.
+"""Growth of time and memory with the library: ten thousand books, ten times as many, and so forth.
 
-    python -m bench scale --books 1000000 --data DIR --only d7 closed
+    python -m bench scale --books 10000000 --data DIR
 
-measures parts of one library, loaded into DIR the first time and found there again; `python -m bench scale`
-measures all. Every part of every library ends up in results/scale-LIBRARY.json, and the report in what lies
-there. Everything shares the machine: API, worker, Postgres, Valkey and the driver of the load.
+Each simulated library lies in DIR and is found there again, even one that was not loaded to its end. A
+library that does not fit into memory or onto the disk, by what a book took in the one before, is made as
+large as fits and is the last one. API, workers, Postgres, Valkey and the driver share the machine.
 """
 
 import argparse
-import json
-import statistics
+import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import orjson
-import redis
+import psutil
+import sqlalchemy as sa
 
-from app.core.signatures.json_codec import encode
-from app.embedded import Servers
-from bench.data.library_servers import Library, client_of, opened, reconcile
-from bench.data.simulated_books import simulate
-from bench.data.strangers import strangers_per_lookup
-from bench.harness.redis_memory import empty_redis, used, weighed
-from bench.harness.report import CannotMeasure, Section, kept_json, machine
-from bench.load import scale_report
+from app.core.errors import Unavailable
+from app.embedded import EmbeddedServers
+from bench.data.bulk_load import load
+from bench.data.library_servers import Library, client_of, reconcile
+from bench.data.simulated_books import BATCH
+from bench.harness.report import Cell, Section, Table
 from bench.load.loaded_service import Meter, lookups, medians, served, server_processes
-from bench.load.open_loop_driver import Stream, delete, drive, get, post
+from bench.load.open_loop_driver import get
 
-LIBRARIES = (
-    Library(75_000, texts=True),
-    Library(1_000_000, texts=True),
-    Library(1_000_000, texts=False),
-    Library(10_000_000, texts=False),
-)
-QUERIES = {"d7": "?d=7", "d15": "?d=15", "d23": "?d=23", "d40": "?d=40", "verified": "", "k10": "?k=10"}
-PARTS = ("strangers", "build", "memory", "nothing", *QUERIES, "closed", "signatures")
-ONLY_WITH_TEXTS = {"verified", "signatures"}
+_FIRST, _USUAL = 10_000, 1_000_000
+_ROOM = 5 * 2**30
+"""Memory beside the index: signatures of a rebuild, buffers of Postgres, processes; bytes."""
+_ROW, _POSTINGS = 4 * 31, 256 * 8
+"""Bytes a book of the flat index in four processes, and of the files in which a rebuild sorts postings."""
+_LOG = 2 * 2**30
+"""Bytes that Postgres's log takes while tables are written."""
+_LEAST = 2**28
+"""Memory that Valkey gets in any case, bytes."""
+_QUERIES = {"d = 7": "?d=7", "d = 15": "?d=15", "d = 23": "?d=23", "k = 10": "?k=10", "verified": ""}
+_CLIENTS = 8
 
-_CONNECTIONS = 8
-_SIGNATURES_A_SECOND = 50.0
-_SEED = 17
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """Times and rounds of the measurements."""
-
-    seconds: float = 12.0
-    warm_up: float = 2.0
-    rounds: int = 3
+_LIBRARY = ["books", "loaded, books/s", "index built, s", "Redis, bytes a book", "Postgres, bytes a book"]
+_LOOKUP = ["books", "lookup", "median, ms", "95 %", "99 %", "highest", "spread of the median"]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that no other benchmark has."""
-    group = parser.add_argument_group("scale")
-    group.add_argument("--fingerprints", action="store_true", help="books with fingerprints only")
-    group.add_argument(
-        "--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS)
-    )
+@dataclass(slots=True)
+class _Measured:
+    """The rows of all libraries so far, and the bytes that a book took in the last one."""
+
+    libraries: list[list[Cell]]
+    lookups: list[list[Cell]]
+    books: int = 0
+    redis: float = 0.0
+    postgres: float = 0.0
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Measure every library, or the one of `--books`; those in `--data` are not loaded again."""
-    usual = Effort()
-    effort = Effort(options.seconds or usual.seconds, rounds=options.rounds or usual.rounds)
-    libraries = [Library(options.books, texts=not options.fingerprints)] if options.books else LIBRARIES
+    """Measure every size up to `--books`, as far as memory and disk go."""
+    most = options.books or _USUAL
+    measured, ended = _Measured([], []), ""
     with tempfile.TemporaryDirectory() as temporary:
-        for library in libraries:
-            measure(library, options.only, options.data or Path(temporary), out_dir, effort)
-    return scale_report.section(out_dir)
+        folder = options.data or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for books in [*(size for n in range(9) if (size := _FIRST * 10**n) < most), most]:
+            memory = psutil.virtual_memory().available
+            own = folder / Library(books).name
+            disk = shutil.disk_usage(folder).free
+            disk += sum(file.stat().st_size for file in own.rglob("*") if file.is_file())
+            size = books
+            if measured.books:
+                size = fitting(
+                    books, redis=measured.redis, postgres=measured.postgres, memory=memory, disk=disk
+                )
+            if size < books:
+                ended = f"{books:,} books do not fit into memory or onto the disk; {size:,} do."
+            if size <= measured.books:
+                break
+            try:
+                _measure(Library(size), folder, memory - _ROOM, options, measured)
+            except Unavailable as exc:
+                ended = f"Ended at {size:,} books: {exc}"
+            print(f"  {measured.libraries[-1:]} {ended}", flush=True)
+            if ended:
+                break
+    return Section(
+        title="Scale: simulated libraries over HTTP",
+        command=f"python -m bench scale --books {most} --data DIR",
+        tables=[
+            Table([*_LIBRARY, "all processes, MB"], measured.libraries, "Libraries with all signatures"),
+            Table(
+                [*_LOOKUP, "processor, ms", "lookups/s", "hits", "failed"],
+                measured.lookups,
+                "Lookups over HTTP, 100 a second in open loop unless said otherwise",
+            ),
+        ],
+        notes=[
+            "Simulated books with all signatures and no texts. One API process and a worker for each core. "
+            "Latency counts from when a lookup fell due. Each figure is the median of the rounds. Processor "
+            "time is that of all processes for one lookup. Memory counts what processes share once. At 100 "
+            "requests a second the processor sleeps between two of them; `/health/live` looks nothing up and "
+            f"shows how much of a latency that is. {ended}"
+        ],
+    )
 
 
-def measure(library: Library, parts: Sequence[str], folder: Path, out_dir: Path, effort: Effort) -> None:
-    """Measure parts of one library and keep the figures beside those measured before."""
-    parts = [part for part in parts if library.texts or part not in ONLY_WITH_TEXTS]
-    kept = scale_report.figures_file(out_dir, library)
-    figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-
-    def keep(part: str, part_figures: dict[str, Any]) -> None:
-        figures[part] = part_figures | {"machine": machine()}
-        shown = {name: value for name, value in part_figures.items() if name not in ("rounds", "families")}
-        print(f"  {library.title}: {part} {shown}", flush=True)
-        kept.write_text(kept_json(figures), encoding="utf-8")
-
-    if "strangers" in parts:
-        keep("strangers", strangers_per_lookup(library.books))
-        parts = [part for part in parts if part != "strangers"]
-    if not parts:
-        return
-    with opened(library, folder) as servers, client_of(servers) as client:
-        if "build" in parts:
-            keep("build", _build(servers, client, library, effort))
-        else:
-            print(f"  index in step after {reconcile(servers):.0f} s", flush=True)
-        if "memory" in parts:
-            keep("memory", weighed(client, library.books))
-        asked = [part for part in parts if part not in ("build", "memory")]
-        if asked:
-            with served(servers, folder / library.name / "service") as service:
-                roots = [service.process, *server_processes()]
-                meter = Meter(service.address, roots, effort.seconds, effort.warm_up)
-                meter.await_idle(lookups(library, QUERIES["d7"]))
-                for part in asked:
-                    keep(part, _PART[part](meter, library, effort))
+def fitting(books: int, *, redis: float, postgres: float, memory: int, disk: int) -> int:
+    """As many of these books as fit, by the bytes that one takes; whole batches if not all."""
+    least = max(0, min((memory - _ROOM) / (redis + _ROW), (disk - _LOG) / (postgres + _POSTINGS)))
+    return books if least >= books else int(least) // BATCH * BATCH
 
 
-def _build(servers: Servers, client: "redis.Redis", library: Library, effort: Effort) -> dict[str, Any]:
-    """Books a second of a rebuild from stored signatures, and what Redis holds afterwards."""
-    seconds = []
-    empty = 0
-    for _ in range(effort.rounds if library.books <= 1_000_000 else 1):
-        empty_redis(client)
-        empty = used(client)
-        seconds.append(reconcile(servers))
-    client.save()
-    return {
-        "books_a_second": round(library.books / statistics.median(seconds)),
-        "seconds": [round(each, 2) for each in seconds],
-        "bytes_per_book": round((used(client) - empty) / library.books, 1),
-    }
+def _measure(
+    library: Library, folder: Path, largest: int, options: argparse.Namespace, measured: _Measured
+) -> None:
+    """Load a library, build its index, ask it, and add its rows."""
+    with EmbeddedServers(folder / library.name) as servers, client_of(servers) as client:
+        loaded = load(servers.database_url, library.books, texts=True)
+        client.config_set("save", "")  # a snapshot copies every page that is written meanwhile
+        client.config_set("maxmemory", max(largest, _LEAST))
+        client.config_set("lazyfree-lazy-user-flush", "no")  # the memory is free when FLUSHALL answers
+        client.flushall()
+        empty = client.info("memory")["used_memory"]
+        built = reconcile(servers)
+        measured.redis = (client.info("memory")["used_memory"] - empty) / library.books
+        roots = server_processes()
+        with served(servers, folder / library.name / "service") as service:
+            roots.append(service.process)
+            meter = Meter(service.address, roots, options.seconds or 8.0, 2.0)
+            measured.lookups += _lookups(meter, library, options.rounds or 3)
+            memory = sum(map(_share, [each for root in roots for each in (root, *root.children(True))]))
+        engine = sa.create_engine(servers.database_url, poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            size: int = connection.scalar(sa.text("SELECT pg_database_size(current_database())"))
+    measured.postgres, measured.books = size / library.books, library.books
+    bytes_a_book = [round(measured.redis, 1), round(measured.postgres, 1)]
+    loading = round(loaded.books / loaded.seconds) if loaded else None
+    measured.libraries.append([library.books, loading, round(built, 1), *bytes_a_book, round(memory / 1e6)])
 
 
-def _streamed(stream_of: Callable[[Library], Stream]) -> "Part":
-    def part(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-        stream = stream_of(library)
-        return medians([meter.measure(stream)[0] for _ in range(effort.rounds)])
-
-    return part
-
-
-def _nothing(library: Library) -> Stream:
-    """Open loop at 100 requests a second that look nothing up: what the machine makes any answer take."""
-    return replace(lookups(library, ""), requests=[get("/health/live")])
-
-
-def _closed(library: Library) -> Stream:
-    """Closed loop over keep-alive connections."""
-    return lookups(library, QUERIES["d7"], rate=None, connections=_CONNECTIONS)
-
-
-def _with_signatures(meter: Meter, library: Library, effort: Effort) -> dict[str, Any]:
-    """Lookups with and without posts of signatures in turn: the ratio of their 99th percentiles matters.
-
-    The books are deleted at the end.
-    """
-    each = int(_SIGNATURES_A_SECOND * (meter.seconds + meter.warm_up)) + 2
-    requests = [
-        post("/v1/books", orjson.dumps({"signatures": encode(batch.sketch(row))}))
-        for batch in simulate(each * effort.rounds, seed=_SEED)
-        for row in range(len(batch))
-    ]
-    asked = lookups(library, QUERIES["d7"])
-    quiet, busy, ids = [], [], []
-    posting: list[float] = []
-    failed = 0
-    for number in range(effort.rounds):
-        meter.await_idle(asked)  # what was posted or deleted before is still being worked off
-        quiet.append(meter.measure(asked)[0])
-        own = requests[number * each : (number + 1) * each]
-        seen, [posted] = meter.measure(asked, Stream("posts", own, rate=_SIGNATURES_A_SECOND, once=True))
-        busy.append(seen)
-        ids += posted.ids
-        # Simulated books can be alike: the second one is found instead of stored.
-        failed += sum(count for status, count in posted.statuses.items() if status not in (200, 201))
-        failed += posted.unanswered
-        posting += posted.latencies
-    _delete(meter, ids)
-    ratio = statistics.median(each.p99 for each in busy) / statistics.median(each.p99 for each in quiet)
-    return medians(busy) | {
-        "p99_without": round(statistics.median(each.p99 for each in quiet), 3),
-        "p99_ratio": round(ratio, 2),
-        "posted": len(ids),
-        "posts_failed": failed,
-        "post_median": round(1000 * statistics.median(posting), 1) if posting else None,
-    }
+def _lookups(meter: Meter, library: Library, rounds: int) -> Iterator[list[Cell]]:
+    """A row for each kind of lookup."""
+    streams = {name: lookups(library, query) for name, query in _QUERIES.items()}
+    meter.await_idle(streams["d = 7"])
+    streams["no lookup, `/health/live`"] = replace(streams["d = 7"], requests=[get("/health/live")])
+    streams[f"d = 7, closed loop of {_CLIENTS}"] = lookups(library, "?d=7", rate=None, connections=_CLIENTS)
+    for name, stream in streams.items():
+        seen = [meter.measure(stream)[0] for _ in range(rounds)]
+        figures = medians(seen)
+        middles = [each.median for each in seen]
+        yield [
+            f"{library.books:,}",
+            name,
+            *(figures[each] for each in ("median", "p95", "p99", "highest")),
+            f"{min(middles):.2f}–{max(middles):.2f}",
+            *(figures[each] for each in ("processor", "rate", "hits", "failed")),
+        ]
 
 
-def _delete(meter: Meter, ids: Sequence[str]) -> None:
-    """Delete these books, a few at a time."""
-    requests = [delete(f"/v1/books/{identifier}") for identifier in ids]
-    stream = Stream("once", requests, connections=4, once=True)
-    [outcome] = drive(meter.address, [stream], seconds=600, warm_up=0)
-    if any(status >= 300 for status in outcome.statuses):
-        raise CannotMeasure(f"The service refused requests: {dict(outcome.statuses)}")
-
-
-Part = Callable[[Meter, Library, Effort], dict[str, Any]]
-
-_PART: dict[str, Part] = {
-    "nothing": _streamed(_nothing),
-    **{name: _streamed(partial(lookups, query=query)) for name, query in QUERIES.items()},
-    "closed": _streamed(_closed),
-    "signatures": _with_signatures,
-}
+def _share(process: psutil.Process) -> int:
+    """The memory of a process in bytes; what it shares with others counts in part for each."""
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:
+        return 0

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bench.load.open_loop_driver import Stream, drive, get, post, with_key
+from bench.load.open_loop_driver import Stream, drive, get, post
 
 
 class _Service(BaseHTTPRequestHandler):
@@ -86,7 +86,7 @@ def test_a_connection_that_was_closed_idle_is_opened_again(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Service, "timeout", 0.2)
-    requests = [with_key(get("/"), "bp_key")]
+    requests = [get("/")]
     [seen] = drive(address, [Stream("lookups", requests, connections=2, rate=2)], seconds=2, warm_up=0)
     assert seen.statuses == {200: len(seen.latencies)}
 
