@@ -1,4 +1,4 @@
-"""Labelled pairs of books as lists of pages: made from the corpus's paginated books, and real ones.
+"""Labelled pairs of books as lists of pages, made from the corpus's paginated books.
 
 A made pair is scanned twice, each side with OCR noise of its own. Leaves are lost, scanned again, blank or
 plates, and running heads differ. Pairs are made one by one as they are asked for.
@@ -6,19 +6,21 @@ plates, and running heads differ. Pairs are made one by one as they are asked fo
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.model import Metadata
+from app.core.relations.relation import ComparedBook
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages
 from app.synthesis.noise import corrupt, corrupt_pages
 from bench.data.paginated_books import Shelf, Source, halves
-from bench.data.pair_layouts import RECIPES, Draft
+from bench.data.pair_layouts import RECIPES, Draft, Layouts
 from bench.data.pair_truth import Kind, Leaf, Truth, truth
-from bench.harness.corpus import CorpusBook, Pair
+from bench.harness.corpus import CorpusBook
 
 ERROR_RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 """OCR errors per character on each side."""
@@ -62,17 +64,13 @@ class MadePair:
     error_rate: float  # OCR errors per character on each side, 0 to 1
     metadata: tuple[Metadata, Metadata]
 
-
-@dataclass(frozen=True, slots=True)
-class RealPair:
-    """Two books of the corpus."""
-
-    left: CorpusBook
-    right: CorpusBook
-    expected: frozenset[str] | None  # the kinds that are right; None: unknown
-    source: str  # the collection: "cis", "oiti", "kr", "tcp", "eltec"
-    label: str  # the corpus's relation, or "same scans"
-    containment: float | None  # share of the smaller book's shingles found in the other, 0 to 1
+    def compared(self) -> tuple[ComparedBook, ComparedBook]:
+        """Return both books, signed."""
+        left, right = (sketch(content_from_pages(pages)) for pages in (self.left, self.right))
+        return (
+            ComparedBook(left.pages, left.minhash, self.metadata[0]),
+            ComparedBook(right.pages, right.minhash, self.metadata[1]),
+        )
 
 
 def made_pairs(
@@ -82,85 +80,40 @@ def made_pairs(
     seed: int,
     error_rates: Sequence[float] = ERROR_RATES,
 ) -> Iterator[MadePair]:
-    """At least `per_kind` pairs of each class from one half of the works, as many at each error rate.
+    """Return at least `per_kind` pairs of each class from one half of the works, as many at each error rate.
 
     The same arguments give the same pairs; the books of one work are all in one half.
     """
     side = ("tuning", "report").index(half)
     shelf = halves(books, seed)[side]
+    quota = -(-per_kind // len(error_rates))
     for place, rate in enumerate(error_rates):
-        quota = -(-per_kind // len(error_rates))
         scanner = _Scanner(shelf, rate, seed)
-        yield from _pairs_at(shelf, scanner, quota, (seed, side, place))
-
-
-def _pairs_at(shelf: Shelf, scanner: "_Scanner", quota: int, seed: tuple[int, ...]) -> Iterator[MadePair]:
-    """Exactly `quota` pairs of each class; a recipe is passed over once the class it aims at is full."""
-    counts: Counter[str] = Counter()
-    number = 0
-    while any(counts[kind] < quota for kind in RECIPES):
-        for kind, recipes in RECIPES.items():
-            if counts[kind] >= quota:
-                continue
-            rng = np.random.default_rng([*seed, number])
-            recipe = recipes[int(rng.integers(len(recipes)))]
-            number += 1
-            draft = _worn(recipe(shelf, rng), rng)
-            fact = truth(draft.left, draft.right, shelf.letters)
-            if counts[fact.kind] < quota:
-                counts[fact.kind] += 1
-                yield scanner.scan(draft, fact, recipe.__name__, rng)
-
-
-def real_pairs(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> Iterator[RealPair]:
-    """The real pairs.
-
-    Several engines' readings of one scan have the same pagination; editions are not labelled. Other works,
-    volumes of a series among them, are unrelated, or overlap where they quote each other. Editions count
-    where both have pages.
-    """
-    known = {book.id: book for book in books}
-    scans: dict[str, list[CorpusBook]] = {}
-    for book in books:
-        if book.pages and book.id.startswith("cis-"):
-            scans.setdefault(book.work, []).append(book)
-    for readings in scans.values():
-        for left, right in combinations(readings, 2):
-            yield RealPair(left, right, frozenset({"SAME_PAGINATION"}), "cis", "same scans", None)
-    for pair in pairs:
-        left, right = known[pair.a], known[pair.b]
-        expected = _EXPECTED.get(pair.relation)
-        if left.work not in scans and (expected or (left.pages and right.pages)):
-            yield RealPair(
-                left=left,
-                right=right,
-                expected=expected,
-                source=_collection(pair.a),
-                label=pair.relation,
-                containment=pair.containment,
-            )
-
-
-def _collection(book_id: str) -> str:
-    """The first part of the id; Project Gutenberg's ids have a number there."""
-    return "pg" if book_id.startswith("pg") else book_id.split("-")[0]
-
-
-_UNRELATED = frozenset({"UNRELATED", "OVERLAPPING_TEXT"})
-_EXPECTED = {"series": _UNRELATED, "different": _UNRELATED, "translation": _UNRELATED}
+        counts: Counter[str] = Counter()
+        number = 0
+        while any(counts[kind] < quota for kind in RECIPES):
+            for kind in [kind for kind in RECIPES if counts[kind] < quota]:
+                if counts[kind] >= quota:
+                    continue  # filled by a recipe that aimed at another class
+                rng = np.random.default_rng([seed, side, place, number])
+                recipe = RECIPES[kind][int(rng.integers(len(RECIPES[kind])))]
+                number += 1
+                draft = _worn(recipe(Layouts(shelf, rng)), rng)
+                fact = truth(draft.left, draft.right, shelf.letters)
+                if counts[fact.kind] < quota:
+                    counts[fact.kind] += 1
+                    yield scanner.scan(draft, fact, recipe.__name__, rng)
 
 
 class _Scanner:
     """Prints and reads leaves at one error rate; each book is read once for each side and kept."""
 
     def __init__(self, shelf: Shelf, rate: float, seed: int) -> None:
-        self._shelf = shelf
-        self._rate = rate
-        self._seed = seed
+        self._shelf, self._rate, self._seed = shelf, rate, seed
         self._read: dict[tuple[int, int], tuple[str, NDArray[np.intp]]] = {}
 
     def scan(self, draft: Draft, fact: Truth, recipe: str, rng: np.random.Generator) -> MadePair:
-        """The pair; which book is left and which is right follows from the truth."""
+        """Return the pair; which book is left and which is right follows from the truth."""
         return MadePair(
             left=self._pages(draft.left, draft.main[0], 0, rng),
             right=self._pages(draft.right, draft.main[1], 1, rng),
@@ -172,22 +125,27 @@ class _Scanner:
         )
 
     def _pages(self, book: Sequence[Leaf], main: Source, side: int, rng: np.random.Generator) -> list[str]:
-        heads = self._heads(main, rng)
-        return [
-            self._page(leaf, f"{heads[number % len(heads)]} {number + 1}" if heads else "", side, rng)
-            for number, leaf in enumerate(book)
-        ]
+        """Running heads are for even and odd pages, each read in a few ways; one book of three has none."""
+        heads = []
+        if rng.random() >= 1 / 3:
+            both = rng.random() < 0.5
+            names = (main.title, main.author or main.title) if both else (main.title.upper(),)
+            heads = [corrupt(name[:60], self._rate, rng) for _ in range(4) for name in names]
+        pages = []
+        for number, leaf in enumerate(book):
+            text = self._page(leaf, side, rng)
+            with_head = heads and leaf.pieces
+            pages.append(f"{heads[number % len(heads)]} {number + 1}\n{text}" if with_head else text)
+        return pages
 
-    def _page(self, leaf: Leaf, head: str, side: int, rng: np.random.Generator) -> str:
+    def _page(self, leaf: Leaf, side: int, rng: np.random.Generator) -> str:
         if not leaf.pieces:
             return leaf.caption
         if leaf.rescan:
             sources = self._shelf.sources
             printed = "".join(sources[of].text[start:end] for of, start, end in leaf.pieces)
-            text = corrupt(printed, self._rate, rng)
-        else:
-            text = "".join(self._text(side, *piece) for piece in leaf.pieces)
-        return f"{head}\n{text}" if head else text
+            return corrupt(printed, self._rate, rng)
+        return "".join(self._text(side, *piece) for piece in leaf.pieces)
 
     def _text(self, side: int, of: int, start: int, end: int) -> str:
         """A span of a source as read; page breaks are where they were, others within a few characters."""
@@ -200,19 +158,12 @@ class _Scanner:
         first, last = (round(float(np.interp(place, source.starts, starts))) for place in (start, end))
         return text[first:last]
 
-    def _heads(self, main: Source, rng: np.random.Generator) -> list[str]:
-        """Running heads for even and odd pages, each read in a few ways; none in one book of three."""
-        if rng.random() < 1 / 3:
-            return []
-        names = (main.title, main.author or main.title) if rng.random() < 0.5 else (main.title.upper(),)
-        return [corrupt(name[:60], self._rate, rng) for _ in range(4) for name in names]
-
 
 def _worn(draft: Draft, rng: np.random.Generator) -> Draft:
     """The pair as libraries have it: damaged and bound differently, and in either order."""
     left, right = (_bound(book, rng) for book in (draft.left, draft.right))
     if rng.random() < 0.5:
-        return Draft(left, right, draft.main, draft.years, draft.volumes)
+        return replace(draft, left=left, right=right)
     return Draft(right, left, draft.main[::-1], draft.years[::-1], draft.volumes[::-1])
 
 

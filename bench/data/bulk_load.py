@@ -1,30 +1,37 @@
-"""Simulated libraries in Postgres, written by COPY as the product's own rows, by a process for each core.
+"""Simulated libraries in embedded servers, written by COPY as the product's own rows.
 
-A library that was loaded into a folder is found there again, so that measurements can be repeated without
-loading, and so are the batches of one that was not loaded to its end. It is whole once the sequence of entry
-ids stands at its size.
+A library that was loaded into a folder is found there again, and so are the batches of one that was not
+loaded to its end. It is whole once the sequence of entry ids stands at its size.
 """
 
+import asyncio
 import hashlib
 import multiprocessing
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import psycopg
+import redis
 import sqlalchemy as sa
 
+from app.embedded import EmbeddedServers, Servers
+from app.settings import Settings
 from app.stores.postgres.connections import upgrade
 from app.stores.postgres.rows import signature_values, title_words
 from app.stores.postgres.schema import books, entry_ids, signatures
+from app.wiring import open_services
 from bench.data.simulated_books import BATCH, Books, simulate
+from bench.harness.report import CannotMeasure
 
 _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_title_words", "ix_books_pending")
-"""Built after the rows are there, which takes a third of the time."""
+"""Indexes built after the rows are there, which takes a third of the time."""
 
 _FIRST_MILLISECOND = 1_700_000_000_000
 
@@ -42,6 +49,18 @@ _SIGNATURE_COLUMNS = {"entry_id": "int8", "recipe": "text", "data": "bytea", "sh
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """A simulated library."""
+
+    books: int
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return f"{self.books}-all"
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What was loaded in addition to what was there."""
 
@@ -49,11 +68,36 @@ class Loaded:
     seconds: float
 
 
-def load(database_url: str, n: int, *, texts: bool) -> Loaded | None:
-    """Bring n simulated books into the database; None where they are there already.
+@contextmanager
+def opened(library: Library, folder: Path) -> Iterator[Servers]:
+    """Run embedded servers with this library in Postgres; loaded first where it is not there."""
+    with EmbeddedServers(folder / library.name) as servers:
+        if loaded := load(servers.database_url, library.books):
+            print(f"  loaded {loaded.books:,} books in {loaded.seconds:.0f} s", flush=True)
+        yield servers
 
-    With `texts` false the books have fingerprints only. Whole batches that are there stay.
-    """
+
+def client_of(servers: Servers) -> "redis.Redis":
+    """Return a plain connection to the library's Redis."""
+    return redis.Redis.from_url(servers.redis_url, socket_timeout=600)
+
+
+def reconcile(servers: Servers) -> float:
+    """Bring the index in step with the catalogue as the product does, or build it if lost; the seconds."""
+
+    async def run() -> float:
+        settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
+        async with open_services(settings) as services:
+            started = time.perf_counter()
+            if await services.upkeep.catch_up() is None:
+                raise CannotMeasure("Another process is reconciling the index of this library.")
+            return time.perf_counter() - started
+
+    return asyncio.run(run())
+
+
+def load(database_url: str, n: int) -> Loaded | None:
+    """Bring n simulated books into the database; None where they are there. Whole batches there stay."""
     upgrade(database_url)
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
     started = time.perf_counter()
@@ -74,7 +118,7 @@ def load(database_url: str, n: int, *, texts: bool) -> Loaded | None:
         connection.commit()
         missing = [number for number in range(-(-n // BATCH)) if number not in batches]
         with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-            for _ in pool.map(partial(_load_batch, database_url, n, texts), missing):
+            for _ in pool.map(partial(_load_batch, database_url, n), missing):
                 pass
         for index in indexes:
             index.create(connection)
@@ -87,66 +131,48 @@ def load(database_url: str, n: int, *, texts: bool) -> Loaded | None:
     return Loaded(n - BATCH * len(batches), time.perf_counter() - started)
 
 
-def _load_batch(database_url: str, n: int, texts: bool, number: int) -> None:
+def _load_batch(database_url: str, n: int, number: int) -> None:
     """Write one batch of n books, all or nothing."""
     url = sa.make_url(database_url).set(drivername="postgresql")
     with psycopg.connect(url.render_as_string(hide_password=False)) as connection:
         # The rows fit together; checking each against the other table takes longer than writing it.
         connection.execute("SET session_replication_role = replica")
-        [batch] = simulate(n, texts=texts, numbers=[number])
-        copy_books(connection, batch, 1 + number * BATCH)
+        [batch] = simulate(n, numbers=[number])
+        first = 1 + number * BATCH
+        _copy(connection, books.name, _BOOK_COLUMNS, _book_rows(batch, first))
+        _copy(
+            connection,
+            signatures.name,
+            _SIGNATURE_COLUMNS,
+            (
+                [({"entry_id": first + row} | values)[column] for column in _SIGNATURE_COLUMNS]
+                for row in range(len(batch))
+                for values in signature_values(batch.sketch(row))
+            ),
+        )
 
 
 def book_id(entry_id: int) -> UUID:
-    """The id of the simulated book with this entry: UUIDs of version 7 that lie a millisecond apart."""
+    """Return the id of the simulated book with this entry: UUIDs of version 7, a millisecond apart."""
     noise = int.from_bytes(hashlib.blake2b(entry_id.to_bytes(8, "big"), digest_size=10).digest(), "big")
     value = (_FIRST_MILLISECOND + entry_id) << 80 | noise
     value = value & ~(0xF << 76) | 0x7 << 76
     return UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
 
 
-def copy_books(connection: psycopg.Connection, batch: Books, first_entry: int) -> None:
-    """Write a batch into `books` and `signatures`, as books that the index holds."""
+def _book_rows(batch: Books, first: int) -> Iterator[Sequence[object]]:
     now = datetime.now(UTC)
-    _copy(
-        connection,
-        books.name,
-        _BOOK_COLUMNS,
-        (
-            (
-                book_id(entry),
-                entry,
-                hashlib.sha256(entry.to_bytes(8, "big")).digest(),
-                f"Book {entry}",
-                title_words(f"Book {entry}"),
-                words,
-                characters,
-                now,
-            )
-            for entry, (words, characters) in enumerate(
-                zip(batch.word_counts.tolist(), batch.character_counts.tolist(), strict=True), first_entry
-            )
-        ),
-    )
-    _copy(
-        connection,
-        signatures.name,
-        _SIGNATURE_COLUMNS,
-        (
-            [({"entry_id": first_entry + row} | values)[column] for column in _SIGNATURE_COLUMNS]
-            for row in range(len(batch))
-            for values in signature_values(batch.sketch(row))
-        ),
-    )
+    counts = zip(batch.word_counts.tolist(), batch.character_counts.tolist(), strict=True)
+    for entry, (words, characters) in enumerate(counts, first):
+        title, key = f"Book {entry}", hashlib.sha256(entry.to_bytes(8, "big")).digest()
+        yield book_id(entry), entry, key, title, title_words(title), words, characters, now
 
 
 def _copy(
     connection: psycopg.Connection, table: str, columns: dict[str, str], rows: Iterable[Sequence[object]]
 ) -> None:
-    with (
-        connection.cursor() as cursor,
-        cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN BINARY") as copy,
-    ):
+    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN BINARY"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.set_types(list(columns.values()))
         for row in rows:
             copy.write_row(row)

@@ -19,6 +19,9 @@ FaultKind = Literal["missing", "doubled", "misplaced", "foreign", "reversed", "s
 Numbering = Literal["none", "printed", "labels"]
 """Where page numbers are: nowhere, in the first line of each page, or beside the text."""
 
+TURNS: tuple[FaultKind, ...] = ("reversed", "swapped")
+"""Faults of a whole scan."""
+
 _AT_MOST_ERRORS = 0.05
 
 
@@ -47,20 +50,14 @@ class MadeScan:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page of a scan in the making."""
+    """A page of a scan in the making, or the place of missing pages, which is no page."""
 
     origin: int
     text: str
     fault: int = -1
     label: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Gap(_Page):
-    """The place of missing pages, which is no page."""
-
-    end: int = -1
-    foreign: int = -1  # the fault of the pages that stand in their place
+    gap_end: int | None = None  # of a place of missing pages: the page of the source behind them
+    foreign: int = -1  # of such a place: the fault of the pages that stand there
 
 
 def made_scan(
@@ -71,28 +68,25 @@ def made_scan(
     seed: int,
     numbering: Numbering = "none",
 ) -> MadeScan:
-    """A scan with these faults, 1 to 20 leaves each, at 0 to 5 % character errors."""
+    """Return a scan with these faults, 1 to 20 leaves each, at 0 to 5 % character errors."""
     rng = np.random.default_rng(seed)
     other, advertised = shelf.others(2, [source], rng)
-    whole = _pages(source, range(source.page_count), numbering)
-    pages = whole
+    pages = whole = _pages(source, numbering)
     faults: list[FaultKind] = []
     for kind in kinds:
-        if kind not in ("reversed", "swapped"):
-            foreign = _pages(other, range(other.page_count), numbering)
-            pages = _with_fault(pages, kind, len(faults), foreign, rng)
+        if kind not in TURNS:
+            pages = _with_fault(pages, kind, len(faults), _pages(other, numbering), rng)
             faults += ["foreign", "missing"] if kind == "foreign" else [kind]
     rates = tuple(float(rng.uniform(0, _AT_MOST_ERRORS)) for _ in range(copies + 1))
     pages = _with_decoys(pages, advertised, rng)
     copied = [_with_decoys(whole, advertised, rng) for _ in range(copies)]
     located = [_located(number, kind, pages) for number, kind in enumerate(faults)]
-    scanned = [page for page in pages if not isinstance(page, _Gap)]
-    for turn in [kind for kind in kinds if kind in ("reversed", "swapped")]:
+    scanned = [page for page in pages if page.gap_end is None]
+    for turn in [kind for kind in kinds if kind in TURNS]:
         scanned = _turned(scanned, turn, rng)
-        located = [
-            fault if fault.kind == "missing" else replace(fault, pages=_span(number, scanned))
-            for number, fault in enumerate(located)
-        ]
+        for number, fault in enumerate(located):
+            if fault.kind != "missing" and number < len(faults):
+                located[number] = replace(fault, pages=_span(number, scanned))
         located.append(Fault(turn, (0, len(scanned)), (0, source.page_count)))
     books = [scanned, *copied]
     texts = [
@@ -103,13 +97,12 @@ def made_scan(
     return MadeScan(source, texts[0], origins[0], located, texts[1:], origins[1:], rates, labels)
 
 
-def _pages(source: Source, numbers: range, numbering: Numbering) -> list[_Page]:
+def _pages(source: Source, numbering: Numbering) -> list[_Page]:
     pages = []
-    for number in numbers:
+    for number in range(source.page_count):
+        head = f"{number + 1} {source.title[:30].upper()}\n" if numbering == "printed" else ""
         text = source.page(number).replace(PAGE_BREAK, "\n")
-        if numbering == "printed":
-            text = f"{number + 1} {source.title[:30].upper()}\n{text}"
-        pages.append(_Page(number, text, label=str(number + 1)))
+        pages.append(_Page(number, head + text, label=str(number + 1)))
     return pages
 
 
@@ -122,14 +115,10 @@ def _turned(pages: list[_Page], kind: FaultKind, rng: np.random.Generator) -> li
     return [*pages[:first], *(page for spread in spreads for page in spread[::-1])]
 
 
-def _is_text(page: _Page) -> bool:
-    return sum(map(str.isalnum, page.text)) >= 4 * TEXT_PAGE
-
-
 def _with_fault(
     pages: list[_Page], kind: FaultKind, number: int, other: list[_Page], rng: np.random.Generator
 ) -> list[_Page]:
-    """The pages with one fault more, away from those that are there."""
+    """The pages with one fault more, away from those that are there; raises ValueError without a place."""
     for _ in range(200):
         leaves = int(rng.choice([1, 1, 1, 2, 3, 5, 8, 13, 20]))
         if kind == "foreign":
@@ -140,49 +129,48 @@ def _with_fault(
         if len(pages) < 6 * size:
             continue
         start = 2 * int(rng.integers(1, (len(pages) - size) // 2 - 1))
-        chosen = pages[start : start + size]
-        around = pages[max(0, start - 12) : start + size + 12]
+        end = start + size
+        chosen = pages[start:end]
+        around = pages[max(0, start - 12) : end + 12]
         if any(page.fault >= 0 for page in around) or not all(map(_is_text, chosen)):
             continue
-        end = start + size
-        new: list[_Page]
+        marked = [replace(page, fault=number) for page in chosen]
+        gap = _Page(chosen[0].origin, "", number, None, chosen[-1].origin + 1)
         if kind == "missing":
-            new = [_Gap(chosen[0].origin, "", number, None, chosen[-1].origin + 1)]
+            new = [gap]
         elif kind == "doubled":
-            new = chosen + _marked(chosen, number)
+            new = chosen + marked
         elif kind == "foreign":
             length = size if rng.random() < 0.75 else 2 * int(rng.integers(3, 6))
             first = int(rng.integers(10, len(other) - length - 10))
             new = [replace(page, origin=-2, fault=number) for page in other[first : first + length]]
-            new.append(_Gap(chosen[0].origin, "", number + 1, None, chosen[-1].origin + 1, number))
+            new.append(replace(gap, fault=number + 1, foreign=number))
         elif rng.random() < 0.5:  # swapped with what follows
             after = pages[end : end + size]
             if not all(map(_is_text, after)):
                 continue
             end += size
-            new = _marked([*after, *chosen], number)
+            new = [*(replace(page, fault=number) for page in after), *marked]
         else:  # the texts of single pages shuffled
             order = rng.permutation(size)
             if (order == np.arange(size)).any():
                 continue
-            new = [_marked(chosen, number)[place] for place in order]
+            new = [marked[place] for place in order]
         return pages[:start] + new + pages[end:]
     raise ValueError(f"{kind}: no place found")
 
 
-def _marked(pages: Sequence[_Page], number: int) -> list[_Page]:
-    """The pages as those of a fault."""
-    return [replace(page, fault=number) for page in pages]
+def _is_text(page: _Page) -> bool:
+    return sum(map(str.isalnum, page.text)) >= 4 * TEXT_PAGE
 
 
 def _located(number: int, kind: FaultKind, pages: list[_Page]) -> Fault:
-    scanned = [page for page in pages if not isinstance(page, _Gap)]
+    scanned = [page for page in pages if page.gap_end is None]
     for place, page in enumerate(pages):
-        if isinstance(page, _Gap) and kind == "missing" and page.fault == number:
-            before = sum(not isinstance(each, _Gap) for each in pages[:place])
-            return Fault(kind, (before, before), (page.origin, page.end))
-        if isinstance(page, _Gap) and kind == "foreign" and page.foreign == number:
-            return Fault(kind, _span(number, scanned), (page.origin, page.end))
+        if page.gap_end is not None and number in (page.fault, page.foreign):
+            before = sum(each.gap_end is None for each in pages[:place])
+            where = (before, before) if kind == "missing" else _span(number, scanned)
+            return Fault(kind, where, (page.origin, page.gap_end))
     origins = [page.origin for page in scanned if page.fault == number]
     return Fault(kind, _span(number, scanned), (min(origins), max(origins) + 1))
 

@@ -1,4 +1,4 @@
-"""Texts with known versions, made from real books: the hard set.
+"""Texts with known versions, made from real books: the hard set; signed under the recipes that are studied.
 
 It takes chunks of novels as books, so that two of them share author, names and style but no text. A query
 must find its own versions and nothing else, not even the next chunk of its own novel. As in Vladimir et al.
@@ -7,13 +7,18 @@ derivatives with 0 to 5 % OCR errors. 0 to 8 % of the sentences are removed or i
 paper says "a certain amount".
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES, FingerprintRecipe
+from app.core.signatures.simhash import simhash
+from app.core.text.content import content_from_text
+from app.core.text.normal_form import normalise
 from app.synthesis.noise import corrupt, edit_sentences
 from bench.harness.corpus import CorpusBook
+from bench.harness.f1_curves import Numbers, Words
 
 CHUNK = 80_000
 """Characters."""
@@ -45,21 +50,17 @@ def one_per_work(books: Sequence[CorpusBook], at_least: int = CHUNK) -> list[Cor
 def hard_set(books: Sequence[CorpusBook], chunks_per_work: int, seed: int) -> Iterator[Version]:
     """Chunks of these books, one book of each work; a chunk is followed by its derivatives."""
     number = 0
-    for work in range(len(books)):
+    for work, book in enumerate(books):
         for chunk in chunks_of(books, work, chunks_per_work, seed):
             for version in chunk:
-                yield Version(work, number, books[work].language, version)
+                yield Version(work, number, book.language, version)
             number += 1
 
 
-def chunks_of(
-    books: Sequence[CorpusBook], work: int, chunks_per_work: int, seed: int
-) -> Iterator[Iterator[str]]:
-    """The texts of each chunk of one book of the hard set; each is read to its end before the next."""
-    rng = np.random.default_rng([seed, work])
-    text = books[work].text
-    chunks = rng.permutation(len(text) // CHUNK)[:chunks_per_work]
-    for chunk in sorted(int(each) for each in chunks):
+def chunks_of(books: Sequence[CorpusBook], work: int, count: int, seed: int) -> Iterator[Iterator[str]]:
+    """Return the texts of each chunk of one book; each is read to its end before the next."""
+    rng, text = np.random.default_rng([seed, work]), books[work].text
+    for chunk in np.sort(rng.permutation(len(text) // CHUNK)[:count]).tolist():
         yield versions(text[chunk * CHUNK : (chunk + 1) * CHUNK], books, work, rng)
 
 
@@ -67,12 +68,57 @@ def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.G
     """The text and its derivatives; the other books, of over 40,000 characters, lend sentences."""
     yield text
     for _ in range(int(rng.integers(COPIES[0], COPIES[1] + 1))):
-        edited = edit_sentences(text, rng.uniform(0, EDITED), _span(books, work, rng), rng)
+        share = rng.uniform(0, EDITED)
+        other = books[(work + int(rng.integers(1, len(books)))) % len(books)].text
+        start = int(rng.integers(0, len(other) - CHUNK // 2))
+        edited = edit_sentences(text, share, other[start : start + CHUNK // 2], rng)
         yield corrupt(edited, rng.uniform(0, ERROR_RATE), rng)
 
 
-def _span(books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> str:
-    """A span of another work, to take foreign sentences from."""
-    other = books[(work + int(rng.integers(1, len(books)))) % len(books)].text
-    start = int(rng.integers(0, len(other) - CHUNK // 2))
-    return other[start : start + CHUNK // 2]
+WIDEST = 256
+SIZES = (64, 128, 256)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedTexts:
+    """A set of texts, signed; a shorter fingerprint is the beginning of the longest."""
+
+    words: Mapping[str, Words]  # by weighting; (texts, bits / 64)
+    works: Numbers
+    books: Numbers
+
+    def fingerprints(self, weighting: str, bits: int) -> Words:
+        """The fingerprints of this many bits, (texts, bits / 64)."""
+        return np.ascontiguousarray(self.words[weighting][:, : bits // 64])
+
+
+def studied_recipes(bits: int = WIDEST) -> dict[str, FingerprintRecipe]:
+    """Plain term frequency and the default's weighting, at this size."""
+    return {
+        "tf": replace(FINGERPRINT_RECIPES["tf-simhash128-v1"], bits=bits),
+        "gap": replace(FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT], bits=bits),
+    }
+
+
+def sign(text: str, *recipes: FingerprintRecipe) -> Words:
+    """The fingerprint under each recipe as 64-bit words, one after the other; zeros where there is none."""
+    normal = normalise(content_from_text(text))
+    fingerprints = [simhash(normal, recipe) for recipe in recipes]
+    bits = [
+        bytes(recipe.bits // 8) if fingerprint is None else fingerprint.bits
+        for fingerprint, recipe in zip(fingerprints, recipes, strict=True)
+    ]
+    return np.frombuffer(b"".join(bits), dtype=np.uint64)
+
+
+def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> SignedTexts:
+    """Every text under every studied recipe."""
+    recipes = studied_recipes(bits)
+    signed: list[Words] = []
+    numbers: list[tuple[int, int]] = []
+    for version in versions:
+        numbers.append((version.work, version.book))
+        signed.append(sign(version.text, *recipes.values()))
+    works, books = np.array(numbers, dtype=np.int64).T
+    words = map(np.ascontiguousarray, np.split(np.stack(signed), len(recipes), axis=1))
+    return SignedTexts(dict(zip(recipes, words, strict=True)), works, books)

@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
+from app.core.model import Metadata
 from app.core.relations.classification import Direction, Kind
+from app.core.relations.relation import ComparedBook
+from app.core.signatures.sketch import sketch
 from bench.harness.corpus import CorpusBook
 
 LABELS = Path(__file__).with_name("real_relations.csv")
@@ -25,16 +28,10 @@ class BookSpan:
     """A book of the corpus, or the pages of it from the first to the last, counted from 1."""
 
     book_id: str
-    first: int | None  # None: the whole book
-    last: int | None
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of the book."""
-        return self.first is None
+    pages: tuple[int, int] | None = None  # None: the whole book
 
     def __str__(self) -> str:
-        return self.book_id if self.whole else f"{self.book_id}, pages {self.first} to {self.last}"
+        return f"{self.book_id}, pages {self.pages[0]} to {self.pages[1]}" if self.pages else self.book_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +48,49 @@ class LabelledPair:
 
 
 def labelled_pairs(path: Path = LABELS) -> list[LabelledPair]:
-    """The pairs in the order of the file.
-
-    Raises `ValueError` for a page range that is not two numbers.
-    """
+    """Return the pairs in the order of the file; raises `ValueError` for pages that are not two numbers."""
     with path.open(encoding="utf-8", newline="") as lines:
-        return [_pair(row) for row in csv.DictReader(lines)]
-
-
-def book_span(span: BookSpan, books: Mapping[str, CorpusBook]) -> CorpusBook:
-    """The book, with the pages of the part alone; raises `ValueError` where it has no such pages."""
-    book = books[span.book_id]
-    if span.first is None or span.last is None:
-        return book
-    if book.pages is None or not 1 <= span.first <= span.last <= len(book.pages):
-        raise ValueError(f"{span} are not pages of the book. Correct {LABELS.name}.")
-    pages = list(book.pages[span.first - 1 : span.last])
-    return replace(book, pages=pages, text="\n".join(pages))
-
-
-def _pair(row: Mapping[str, str]) -> LabelledPair:
-    return LabelledPair(
-        left=_span(row["left"], row["left_pages"]),
-        right=_span(row["right"], row["right_pages"]),
-        kind=cast(Kind, row["kind"]),
-        direction=cast(Direction, row["direction"]) if row["direction"] else None,
-        clear=row["clear"] == "yes",
-        second_kind=cast(Kind, row["second_kind"]) if row["second_kind"] else None,
-        evidence=row["evidence"],
-    )
+        return [
+            LabelledPair(
+                left=_span(row["left"], row["left_pages"]),
+                right=_span(row["right"], row["right_pages"]),
+                kind=cast(Kind, row["kind"]),
+                direction=cast(Direction, row["direction"]) if row["direction"] else None,
+                clear=row["clear"] == "yes",
+                second_kind=cast(Kind, row["second_kind"]) if row["second_kind"] else None,
+                evidence=row["evidence"],
+            )
+            for row in csv.DictReader(lines)
+        ]
 
 
 def _span(book_id: str, pages: str) -> BookSpan:
-    if not pages:
-        return BookSpan(book_id, None, None)
-    first, last = map(int, pages.split("-"))
-    return BookSpan(book_id, first, last)
+    first, last = map(int, pages.split("-")) if pages else (0, 0)
+    return BookSpan(book_id, (first, last) if pages else None)
+
+
+def book_span(span: BookSpan, books: Mapping[str, CorpusBook]) -> CorpusBook:
+    """Return the book, with the pages of the part alone; raises `ValueError` where it has no such pages."""
+    book = books[span.book_id]
+    if span.pages is None:
+        return book
+    first, last = span.pages
+    if book.pages is None or not 1 <= first <= last <= len(book.pages):
+        raise ValueError(f"{span} are not pages of the book. Correct {LABELS.name}.")
+    pages = list(book.pages[first - 1 : last])
+    return replace(book, pages=pages, text="\n".join(pages))
+
+
+class ComparedCorpus:
+    """Books of the corpus, or parts of them, as sides of comparisons; each is signed once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, ComparedBook] = {}
+
+    def __call__(self, book: CorpusBook, name: str | None = None) -> ComparedBook:
+        """Return the book, signed; parts of a book need a name of their own."""
+        key = name or book.id
+        if key not in self._kept:
+            made, metadata = sketch(book.content), Metadata(title=book.title, year=book.year)
+            self._kept[key] = ComparedBook(made.pages, made.minhash, metadata)
+        return self._kept[key]

@@ -36,7 +36,6 @@ class Source:
     """A book with real pages."""
 
     number: int
-    id: str
     work: str
     title: str
     author: str
@@ -50,6 +49,11 @@ class Source:
     def page_count(self) -> int:
         """The number of pages, blank ones too."""
         return self.starts.size - 1
+
+    @property
+    def mean_page(self) -> float:
+        """The mean length of a page in characters."""
+        return len(self.text) / self.page_count
 
     def page(self, number: int) -> str:
         """The text of one page."""
@@ -162,30 +166,15 @@ def _source(number: int, book: CorpusBook) -> Source | None:
     pages = [page.replace(PAGE_BREAK, "\n") + "\n" for page in (book.pages or ())[:LONGEST]]
     text = "".join(pages)
     starts = np.cumsum([0, *map(len, pages)])
-    letters = _letters(text)
-    counted = np.append(0, np.cumsum(letters))
-    if np.count_nonzero(np.diff(counted[starts]) >= TEXT_PAGE) < TEXT_PAGES:
-        return None
-    return Source(
-        number=number,
-        id=book.id,
-        work=book.work,
-        title=book.title,
-        author=book.author,
-        language=book.language,
-        year=book.year or 1850,
-        text=text,
-        starts=starts,
-        letters=letters,
-    )
-
-
-def _letters(text: str) -> NDArray[np.bool_]:
-    """Whether each character is a letter or digit."""
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     known = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
     known[[ord(each) for each in set(text) if each.isalnum()]] = True
-    return known[codes]
+    letters = known[codes]
+    counted = np.append(0, np.cumsum(letters))
+    if np.count_nonzero(np.diff(counted[starts]) >= TEXT_PAGE) < TEXT_PAGES:
+        return None
+    named = (book.work, book.title, book.author, book.language, book.year or 1850)
+    return Source(number, *named, text, starts, letters)
 
 
 def _one(choices: Sequence[T], rng: np.random.Generator) -> T:

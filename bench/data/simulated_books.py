@@ -50,45 +50,33 @@ class Books:
     shingle_counts: NDArray[np.int64]  # (n,)
     word_counts: NDArray[np.int64]
     character_counts: NDArray[np.int64]
-    minhash: NDArray[np.uint32] | None  # (n, 128); None: fingerprints only
-    grams: NDArray[np.uint64] | None  # (n, 352), ascending: the least hashes of each book's grams
+    minhash: NDArray[np.uint32]  # (n, 128)
+    grams: NDArray[np.uint64]  # (n, 352), ascending: the least hashes of each book's grams
 
     def __len__(self) -> int:
         return len(self.works)
 
     def sketch(self, row: int) -> Sketch:
         """One of the books as the product knows it."""
-        minhash = None
-        if self.minhash is not None:
-            minhash = MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row]))
-        sample = None
-        if self.grams is not None:
-            sample = fracminhash(self.grams[row], sample_recipe(DEFAULT_SAMPLE))
         return Sketch(
             fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
-            minhash=minhash,
+            minhash=MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row])),
             pages=None,
             word_count=int(self.word_counts[row]),
             character_count=int(self.character_counts[row]),
             page_count=None,
-            sample=sample,
+            sample=fracminhash(self.grams[row], sample_recipe(DEFAULT_SAMPLE)),
         )
 
 
-def simulate(
-    n: int,
-    *,
-    seed: int = _SEED,
-    texts: bool = True,
-    numbers: Iterable[int] | None = None,
-) -> Iterator[Books]:
-    """n books in batches, or those batches of them; with `texts` false only fingerprints are drawn."""
+def simulate(n: int, *, seed: int = _SEED, numbers: Iterable[int] | None = None) -> Iterator[Books]:
+    """Return n books in batches, or those batches of them."""
     model = LibraryModel.load()
     notice = _Notice.draw(np.random.default_rng([seed, 0]), _NOTICE_SHINGLES)
     for number in range(-(-n // BATCH)) if numbers is None else numbers:
         rng = np.random.Generator(np.random.SFC64([seed, 1, number]))
         start = number * BATCH
-        yield _batch(model, notice, rng, start, min(BATCH, n - start), texts)
+        yield _batch(model, notice, rng, start, min(BATCH, n - start))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,14 +92,7 @@ class _Notice:
         return cls(rng.standard_exponential(VALUES) * 2.0**32 / shingles, grams)
 
 
-def _batch(
-    model: LibraryModel,
-    notice: _Notice,
-    rng: np.random.Generator,
-    start: int,
-    n: int,
-    texts: bool,
-) -> Books:
+def _batch(model: LibraryModel, notice: _Notice, rng: np.random.Generator, start: int, n: int) -> Books:
     books_of = np.minimum(rng.zipf(_TAIL, n), _MOST_BOOKS)
     work = np.repeat(np.arange(n), books_of)[:n]
     first = np.concatenate([[True], work[1:] != work[:-1]])
@@ -136,13 +117,10 @@ def _batch(
     flips[odd] = rng.integers(10, 50, odd.sum())
     flips[first] = 0
     fingerprints = drawn.fingerprints[work] ^ _flips(rng, flips)
-    minhash = grams = None
-    if texts:
-        has_notice = rng.random(n) < _NOTICE_SHARE
-        minhash = _minhash(
-            rng, work, whole, kept[0], added[0], np.where(has_notice[:, None], notice.minima, np.inf)
-        )
-        grams = _grams(rng, work, _GRAMS_PER_SHINGLE * whole, kept[1], added[1], has_notice, notice)
+    has_notice = rng.random(n) < _NOTICE_SHARE
+    carried = np.where(has_notice[:, None], notice.minima, np.inf)
+    minhash = _minhash(rng, work, whole, kept[0], added[0], carried)
+    grams = _grams(rng, work, _GRAMS_PER_SHINGLE * whole, kept[1], added[1], has_notice, notice)
     return Books(
         works=start + work,
         fingerprints=fingerprints,

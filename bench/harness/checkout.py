@@ -1,17 +1,21 @@
 """Checkouts of this repository: this one, and another commit beside it with an environment of its own.
 
-Every process started here belongs to a session of its own and dies with this one, even when that is killed.
+Every process started here ends with this one, even when that is killed.
 """
 
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal
 
 from app.embedded.processes import end, spawn
 from bench.harness.report import CannotMeasure
@@ -24,8 +28,23 @@ _NOT_PASSED_ON = {
 }
 _SECONDS_TO_END = 30.0
 _LOCK = "requirements-run.lock"
+_PR_SET_PDEATHSIG = 1
 _WHOLE_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
-"""Passes SIGTERM on to all that the command has started."""
+"""A shell script that passes SIGTERM on to all that the command has started."""
+
+
+def processes(count: int | None = None, *, start: Literal["fork", "spawn"] = "fork") -> ProcessPoolExecutor:
+    """Return a pool of processes, one for each core by default; to be made in the main thread."""
+    context = get_context(start)
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
+
+
+def _end_with(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +55,18 @@ class Checkout:
     folder: Path
     python: Path
 
-    def environment(self) -> dict[str, str]:
-        """The environment of its processes: its own sources first, and no servers of others."""
-        kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
-        return kept | {"PYTHONPATH": os.pathsep.join(map(str, (self.folder, self.folder / "client")))}
-
     @contextmanager
     def started(
         self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """A process of this checkout, ended on the way out; what it writes is added to the log."""
+        """Start a process with its own sources first and no servers of others; its output goes to the log."""
+        kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
+        kept["PYTHONPATH"] = os.pathsep.join(map(str, (self.folder, self.folder / "client")))
         with log.open("ab") as output:
             process = spawn(
                 command,
                 folder=self.folder,
-                environment=self.environment() | dict(environment or {}),
+                environment=kept | dict(environment or {}),
                 death_signal=signal.SIGTERM,
                 output=output,
             )
@@ -74,21 +90,23 @@ class Checkout:
             except subprocess.TimeoutExpired:
                 raise CannotMeasure(f"{command[-1]} of {self.commit} took over {seconds:.0f} s.") from None
         if status:
-            written = log.read_text(encoding="utf-8", errors="replace")
-            raise CannotMeasure(
-                f"{self.commit} did not run {' '.join(map(str, command))}:\n{written[-4000:]}"
-            )
+            raise CannotMeasure(f"{self.commit} did not run {' '.join(map(str, command))}:\n{tail(log)}")
+
+
+def tail(log: Path) -> str:
+    """Return the end of what was written to a log."""
+    return log.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
 def this_checkout() -> Checkout:
-    """The sources that this process runs, changes that are not committed included."""
+    """Return the sources that this process runs, changes that are not committed included."""
     commit = _git("rev-parse", "--short", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return Checkout(f"{commit} with changes" if changed else commit, ROOT, Path(sys.executable))
 
 
 def other_checkout(commit: str, folder: Path) -> Checkout:
-    """The sources of a commit, unpacked into this folder, with what its lock names installed there.
+    """Unpack the sources of a commit into this folder, and install there what its lock names.
 
     Where its lock equals ours, our environment serves it as well.
     """
@@ -97,18 +115,14 @@ def other_checkout(commit: str, folder: Path) -> Checkout:
     _git("archive", f"--output={archive}", name)
     shutil.unpack_archive(archive, folder)
     archive.unlink()
-    own_lock, other_lock = ((root / _LOCK).read_bytes() for root in (ROOT, folder))
-    if own_lock == other_lock:
+    if (ROOT / _LOCK).read_bytes() == (folder / _LOCK).read_bytes():
         return Checkout(name, folder, Path(sys.executable))
     checkout = Checkout(name, folder, folder / ".venv" / "bin" / "python")
     make = ["/bin/sh", "-c", _WHOLE_GROUP, "sh", "/bin/sh", "tools/make-venv", ".venv"]
-    checkout.run(make, folder / "make-venv.log", seconds=900, environment={"PYTHON": _base_python()})
+    # the interpreter under our environment, so that both sides run the same Python
+    python = {"PYTHON": getattr(sys, "_base_executable", sys.executable)}
+    checkout.run(make, folder / "make-venv.log", seconds=900, environment=python)
     return checkout
-
-
-def _base_python() -> str:
-    """The interpreter under our environment, so that both sides run the same Python."""
-    return getattr(sys, "_base_executable", sys.executable)
 
 
 def _git(*arguments: str) -> str:

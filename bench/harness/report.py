@@ -24,6 +24,14 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
 
+    def to_markdown(self) -> str:
+        """Return the table without its caption; columns of figures stand right."""
+        columns = range(len(self.headers))
+        right = [all(not isinstance(row[column], str) for row in self.rows) for column in columns]
+        lines = [self.headers, ["---:" if each else "---" for each in right]]
+        lines += [[_cell(value) for value in row] for row in self.rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -36,26 +44,25 @@ class Section:
     machine: str = field(default_factory=lambda: machine())
 
     def to_json(self) -> dict[str, Any]:
-        """The section as plain values for `json.dumps`."""
+        """Return the section as plain values for `json.dumps`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Section":
-        """The section that `to_json` was called on."""
+        """Return the section that `to_json` was called on."""
         return cls(**{**value, "tables": [Table(**table) for table in value["tables"]]})
 
     def to_markdown(self) -> str:
-        """The section as it stands in the report."""
+        """Return the section as it stands in the report."""
         parts = [f"## {self.title}", f"{self.machine}. Again with `{self.command}`."]
         for table in self.tables:
-            if table.caption:
-                parts.append(f"**{table.caption}**")
-            parts.append(markdown_table(table))
+            parts += [f"**{table.caption}**"] if table.caption else []
+            parts.append(table.to_markdown())
         return "\n\n".join([*parts, *self.notes])
 
 
 def kept_json(value: dict[str, Any]) -> str:
-    """The text of a result file: indented, but each row of a table on one line."""
+    """Return the text of a result file: indented, but each row of a table on one line."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
     # Strings hold no line breaks in JSON, so what is joined here is layout alone.
     rows = re.compile(r"\[\n +([^\[\]{}]+?)\n *\]")
@@ -63,39 +70,16 @@ def kept_json(value: dict[str, Any]) -> str:
 
 
 def machine() -> str:
-    """Processor, cores at hand, memory, system and Python: what a figure means nothing without."""
+    """Return processor, cores at hand, memory, system and Python."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cpuinfo = Path("/proc/cpuinfo")
+    named = re.search(r"(?m)^model name\s*: *(.+)$", cpuinfo.read_text() if cpuinfo.exists() else "")
+    processor = named[1] if named else platform.processor() or platform.machine()
     return (
-        f"{_processor()}, {cores} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, "
+        f"{processor}, {cores} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}"
     )
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def markdown_table(table: Table) -> str:
-    """The table in Markdown, without its caption; columns of figures stand right."""
-    numeric = [
-        all(not isinstance(row[column], str) for row in table.rows) for column in range(len(table.headers))
-    ]
-    lines = [
-        _markdown_row(table.headers),
-        _markdown_row(["---:" if right else "---" for right in numeric]),
-        *(_markdown_row([_cell(value) for value in row]) for row in table.rows),
-    ]
-    return "\n".join(lines)
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cell(value: Cell) -> str:

@@ -2,8 +2,8 @@
 
 A benchmark is a module of either package with a function `run(out_dir) -> Section`, or with the options of
 the command as a second argument; `add_options(parser)` beside it adds options of its own. Its result is kept
-as results/NAME.json of the package. REPORT.md is then made of all results that lie there, so that one
-benchmark can be repeated without the others.
+as results/NAME.json of the package. REPORT.md is then made of all results that lie there, so one benchmark
+can be repeated without the others.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 
 from app.kernel_cache import keep_kernels
 from bench.harness.report import CannotMeasure, Section, kept_json
@@ -27,7 +27,7 @@ Benchmark = Callable[[Path], Section]
 
 
 def modules(package: ModuleType) -> dict[str, ModuleType]:
-    """The modules of all benchmarks by their own names, in alphabetical order; no name may occur twice."""
+    """Return the modules of all benchmarks by their own names, in alphabetical order."""
     by_name: dict[str, ModuleType] = {}
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         name = info.name.rpartition(".")[2]
@@ -59,16 +59,11 @@ def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
 
 def write_report(title: str, names: list[str], out_dir: Path, report: Path) -> None:
     """Make the report of the results of the benchmarks named, as far as they lie in `out_dir`."""
-    results = [out_dir / f"{name}.json" for name in names]
-    sections = [
-        Section.from_json(json.loads(result.read_text(encoding="utf-8")))
-        for result in results
-        if result.exists()
-    ]
-    head = f"# {title}\n\nEvery section names the command that repeats it alone."
-    report.write_text(
-        "\n\n".join([head, *(section.to_markdown() for section in sections)]) + "\n", encoding="utf-8"
-    )
+    parts = [f"# {title}\n\nEvery section names the command that repeats it alone."]
+    for name in names:
+        if (result := out_dir / f"{name}.json").exists():
+            parts.append(Section.from_json(json.loads(result.read_text(encoding="utf-8"))).to_markdown())
+    report.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def main(package: ModuleType, title: str, description: str, arguments: list[str]) -> int:
@@ -90,13 +85,13 @@ def main(package: ModuleType, title: str, description: str, arguments: list[str]
         if hasattr(module, "add_options"):
             module.add_options(parser)
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.names if name not in known]
-    if unknown:
+    if unknown := [name for name in options.names if name not in known]:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
     options.out.mkdir(parents=True, exist_ok=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _leave)
+            # as after an error, so that processes and folders are cleared away
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     names = [] if options.report_only else options.names or list(known)
     succeeded = [measure(name, _with(known[name], options), options.out) for name in names]
     write_report(title, list(known), options.out, options.report)
@@ -107,8 +102,3 @@ def main(package: ModuleType, title: str, description: str, arguments: list[str]
 def _with(module: ModuleType, options: argparse.Namespace) -> Benchmark:
     run: Callable[..., Section] = module.run
     return partial(run, options=options) if "options" in signature(run).parameters else run
-
-
-def _leave(number: int, _: FrameType | None) -> None:
-    """End as after an error, so that processes and folders are cleared away."""
-    sys.exit(128 + number)

@@ -23,21 +23,20 @@ import httpx
 import orjson
 
 from app.synthesis.library import synthetic_library
-from bench.data.library_servers import Library
+from bench.data.bulk_load import Library
 from bench.harness.checkout import Checkout, other_checkout, this_checkout
 from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.load.loaded_service import Lookups, Meter, lookups
-from bench.service.service_process import Service, await_jobs, post, processor_seconds, running
+from bench.harness.service import Service, await_jobs, post, processor_seconds, running
+from bench.load.lookups import Lookups, Meter, lookups
 
 _QUERIES = {"d = 7": "?d=7", "d = 23": "?d=23", "verified": ""}
-_CONNECTIONS = 8
-_CHARACTERS = 600_000
-_RELATIVES = 5
-_CLIENTS = 4
-_SIGNED = 12
-_SEED = 19
+_CONNECTIONS, _CLIENTS = 8, 4
+_CHARACTERS = (600_000, 600_000)
+_RELATIVES, _SIGNED, _SEED = 5, 12, 19
 _LOAD_SECONDS, _SIGN_SECONDS = 7200.0, 600.0
 _SCRIPT = Path(__file__).with_name("either_checkout.py")
+
+Sides = tuple["Side", "Side"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,39 +66,35 @@ class Side:
         """The settings of its processes."""
         return {"NUMBA_CACHE_DIR": str(self.kernels)}
 
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One figure of both commits, of one round."""
-
-    this: float
-    other: float
-
-    @property
-    def ratio(self) -> float:
-        """This commit's figure over the other's."""
-        return self.this / self.other
-
-    def __str__(self) -> str:
-        return f"{self.this:.4g} / {self.other:.4g}"
+    def run(self, folder: Path, *arguments: str | Path, seconds: float) -> None:
+        """Run what needs a commit's own code in its environment."""
+        command = [self.checkout.python, "-P", _SCRIPT, *arguments]
+        self.checkout.run(command, folder / f"{self.name}.log", seconds=seconds, environment=self.environment)
 
 
 class Figures:
-    """Figures of both commits by name, round by round; and what their lookups answered."""
+    """Figures of this commit and the other by name, round by round; and what their lookups answered."""
 
     def __init__(self) -> None:
-        self.rounds: defaultdict[str, list[Pair]] = defaultdict(list)
+        self.rounds: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         self.answers: defaultdict[str, list[list[Lookups]]] = defaultdict(list)
 
     def add(self, name: str, this: float, other: float) -> None:
         """Note the figures of one round."""
-        pair = Pair(this, other)
-        self.rounds[name].append(pair)
-        print(f"  {name}: {pair}, ratio {pair.ratio:.2f}", flush=True)
+        self.rounds[name].append((this, other))
+        print(f"  {name}: {this:.4g} / {other:.4g}, ratio {this / other:.2f}", flush=True)
+
+    def look_up(self, name: str, meters: Sequence[Meter], library: Library, query: str) -> None:
+        """Ask both at a constant rate."""
+        pair = [meter.measure(lookups(library, query)) for meter in meters]
+        self.answers[name].append(pair)
+        self.add(f"lookup, {name}, median, ms", *(each.median for each in pair))
+        self.add(f"lookup, {name}, 99th percentile, ms", *(each.p99 for each in pair))
+        self.add(f"processor time of a lookup, {name}, all processes, ms", *(each.processor for each in pair))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that no other benchmark has."""
+    """Add the options that no other benchmark has."""
     parser.add_argument("--other", metavar="COMMIT", help="ab: the commit to measure beside this one")
 
 
@@ -107,39 +102,31 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure this commit and the one that `--other` names in turn; about a quarter of an hour."""
     if not options.other:
         raise CannotMeasure("Name the commit to measure beside this one with --other COMMIT.")
-    usual = Options(options.other)
-    return compare(
-        replace(
-            usual,
-            books=options.books or usual.books,
-            rounds=options.rounds or usual.rounds,
-            seconds=options.seconds or usual.seconds,
-        )
-    )
-
-
-def compare(options: Options) -> Section:
-    """Build the other commit, measure both, and leave nothing behind."""
+    given = {
+        name: getattr(options, name) for name in ("books", "rounds", "seconds") if getattr(options, name)
+    }
+    chosen = replace(Options(options.other), **given)
     with tempfile.TemporaryDirectory(prefix="bookprint-ab-") as temporary:
         folder = Path(temporary)
-        this = Side("this", this_checkout(), folder / "this-kernels")
-        other = Side(
-            "other", other_checkout(options.other, folder / "other-checkout"), folder / "other-kernels"
+        checkout = other_checkout(chosen.other, folder / "other-checkout")
+        sides = (
+            Side("this", this_checkout(), folder / "this-kernels"),
+            Side("other", checkout, folder / "other-kernels"),
         )
-        print(f"  this is {this.checkout.commit}, the other {other.checkout.commit}", flush=True)
         figures = Figures()
-        over_http((this, other), folder, options, figures)
-        same_signatures = signing((this, other), folder, options.rounds, figures)
-        starting((this, other), folder, options.rounds, figures)
-    return section((this, other), options, figures, same_signatures)
+        over_http(sides, folder, chosen, figures)
+        same_signatures = signing(sides, folder, chosen.rounds, figures)
+        starting(sides, folder, chosen.rounds, figures)
+    return section(sides, chosen, figures, same_signatures)
 
 
-def over_http(sides: Sequence[Side], folder: Path, options: Options, figures: Figures) -> None:
+def over_http(sides: Sides, folder: Path, options: Options, figures: Figures) -> None:
     """Load a library on each side, start both services, and ask them round by round."""
     for side in sides:
         (folder / side.name).mkdir()
-        _run(side, folder, "load", folder / side.name, str(options.books), seconds=_LOAD_SECONDS)
-    library = Library(options.books, texts=True)
+        side.run(folder, "load", folder / side.name, str(options.books), seconds=_LOAD_SECONDS)
+    library = Library(options.books)
+    closed = lookups(library, _QUERIES["d = 7"], rate=None, connections=_CONNECTIONS)
     with ExitStack() as stack:
         services = [
             stack.enter_context(
@@ -152,44 +139,20 @@ def over_http(sides: Sequence[Side], folder: Path, options: Options, figures: Fi
             _relating(service, -1, options)  # every process loads its kernels and caches
             meter.await_idle(lookups(library, _QUERIES["verified"]))
         for number in range(options.rounds):
-            _look_up(meters, library, figures)
-            posts = [_posting(service, number, options) for service in services]
-            figures.add("POST of a 600 KB text, median, ms", *(each.median for each in posts))
-            figures.add("processor time of that POST, all processes, ms", *(each.processor for each in posts))
+            for name, query in _QUERIES.items():
+                figures.look_up(name, meters, library, query)
+            rates = [meter.measure(closed).rate for meter in meters]
+            figures.add(f"closed loop of {_CONNECTIONS}, d = 7, lookups/s", *rates)
+            (this, spent), (other, other_spent) = (_posting(each, number, options) for each in services)
+            figures.add("POST of a 600 KB text, median, ms", this, other)
+            figures.add("processor time of that POST, all processes, ms", spent, other_spent)
             related = [_relating(service, number, options) for service in services]
             figures.add("processor time of a book with five relatives, related, ms", *related)
 
 
-def _run(side: Side, folder: Path, *arguments: str | Path, seconds: float) -> None:
-    """Run what needs a commit's own code in its environment."""
-    log = folder / f"{side.name}.log"
-    command = [side.checkout.python, "-P", _SCRIPT, *arguments]
-    side.checkout.run(command, log, seconds=seconds, environment=side.environment)
-
-
-def _look_up(meters: Sequence[Meter], library: Library, figures: Figures) -> None:
-    for name, query in _QUERIES.items():
-        pair = [meter.measure(lookups(library, query))[0] for meter in meters]
-        figures.answers[name].append(pair)
-        figures.add(f"lookup, {name}, median, ms", *(each.median for each in pair))
-        figures.add(f"lookup, {name}, 99th percentile, ms", *(each.p99 for each in pair))
-        processor = [sum(each.processor.values()) for each in pair]
-        figures.add(f"processor time of a lookup, {name}, all processes, ms", *processor)
-    stream = lookups(library, _QUERIES["d = 7"], rate=None, connections=_CONNECTIONS)
-    pair = [meter.measure(stream)[0] for meter in meters]
-    figures.answers["closed loop"].append(pair)
-    figures.add(f"closed loop of {_CONNECTIONS}, d = 7, lookups/s", *(each.rate for each in pair))
-
-
-@dataclass(frozen=True, slots=True)
-class _Posts:
-    median: float  # milliseconds of a post
-    processor: float  # milliseconds of all processes for a post, its background work included
-
-
-def _posting(service: Service, number: int, options: Options) -> _Posts:
-    size = (_CHARACTERS, _CHARACTERS)
-    books = synthetic_library(_SEED + number, works=options.posts, copies=(0, 0), characters=size)
+def _posting(service: Service, number: int, options: Options) -> tuple[float, float]:
+    """Milliseconds of a post, and of all processes for one, its background work included."""
+    books = synthetic_library(_SEED + number, works=options.posts, copies=(0, 0), characters=_CHARACTERS)
     bodies = [orjson.dumps({"text": book.text}) for book in books]
     seconds: list[float] = []
 
@@ -197,22 +160,21 @@ def _posting(service: Service, number: int, options: Options) -> _Posts:
         ids = []
         for body in bodies:
             began = time.perf_counter()
-            ids.append(post(client, body)["id"])
+            ids.append(post(client, body))
             seconds.append(time.perf_counter() - began)
         return ids
 
     spent = _spent(service, send, options.idle)
-    return _Posts(1000 * statistics.median(seconds), 1000 * spent / len(bodies))
+    return 1000 * statistics.median(seconds), 1000 * spent / len(bodies)
 
 
 def _relating(service: Service, number: int, options: Options) -> float:
     """Milliseconds of all processes for a book with five relatives: sign, store, index, relate."""
-    size = (_CHARACTERS, _CHARACTERS)
     books = synthetic_library(
         1000 + _SEED + number,
         works=options.works,
         copies=(_RELATIVES, _RELATIVES),
-        characters=size,
+        characters=_CHARACTERS,
         edited=0.02,
         sharing=0.0,
     )
@@ -220,7 +182,7 @@ def _relating(service: Service, number: int, options: Options) -> float:
 
     def send(client: httpx.Client) -> list[str]:
         with ThreadPoolExecutor(_CLIENTS) as clients:
-            return [posted["id"] for posted in clients.map(lambda body: post(client, body), bodies)]
+            return list(clients.map(lambda body: post(client, body), bodies))
 
     return 1000 * _spent(service, send, options.idle) / len(bodies)
 
@@ -231,30 +193,28 @@ def _spent(service: Service, send: Callable[[httpx.Client], list[str]], idle: fl
     The books are deleted again.
     """
     with service.client() as client:
-        before = sum(processor_seconds(service.process).values())
+        before = processor_seconds(service.process)
         time.sleep(idle)
-        started, rested = time.perf_counter(), sum(processor_seconds(service.process).values())
+        started, rested = time.perf_counter(), processor_seconds(service.process)
         ids = send(client)
         await_jobs(client)
-        lasted = time.perf_counter() - started
-        spent = sum(processor_seconds(service.process).values()) - rested
+        lasted, spent = time.perf_counter() - started, processor_seconds(service.process) - rested
         for book_id in ids:
             client.delete(f"/v1/books/{book_id}").raise_for_status()
         await_jobs(client)
     return spent - (rested - before) / idle * lasted
 
 
-def signing(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) -> bool:
+def signing(sides: Sides, folder: Path, rounds: int, figures: Figures) -> bool:
     """Time all signatures of a text in either environment; whether they are the same to the bit."""
-    size = (_CHARACTERS, _CHARACTERS)
-    books = synthetic_library(_SEED, works=_SIGNED, copies=(0, 0), characters=size)
+    books = synthetic_library(_SEED, works=_SIGNED, copies=(0, 0), characters=_CHARACTERS)
     texts, out = folder / "texts.json", folder / "signed.json"
     texts.write_text(json.dumps([book.text for book in books]), encoding="utf-8")
     digests: set[str] = set()
     for _ in range(rounds):
         medians = []
         for side in sides:
-            _run(side, folder, "sign", texts, out, seconds=_SIGN_SECONDS)
+            side.run(folder, "sign", texts, out, seconds=_SIGN_SECONDS)
             signed = json.loads(out.read_text(encoding="utf-8"))
             medians.append(statistics.median(signed["milliseconds"]))
             digests.add(signed["digest"])
@@ -262,42 +222,34 @@ def signing(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) 
     return len(digests) == 1
 
 
-def starting(sides: Sequence[Side], folder: Path, rounds: int, figures: Figures) -> None:
+def starting(sides: Sides, folder: Path, rounds: int, figures: Figures) -> None:
     """Start each with a new data folder and a new folder of caches, so without kernels, and once again."""
     for _ in range(rounds):
-        first: list[float] = []
-        second: list[float] = []
+        seconds: list[list[float]] = []
         for side in sides:
             with tempfile.TemporaryDirectory(dir=folder, prefix=f"start-{side.name}-") as data_dir:
-                caches = {"XDG_CACHE_HOME": f"{data_dir}/caches"}
-                for seconds in (first, second):
+                caches, starts = {"XDG_CACHE_HOME": f"{data_dir}/caches"}, []
+                for _ in range(2):
                     with running(Path(data_dir), checkout=side.checkout, environment=caches) as service:
-                        seconds.append(service.start_seconds)
-        figures.add("start to ready, first, s", *first)
-        figures.add("start to ready, second, s", *second)
+                        starts.append(service.start_seconds)
+                seconds.append(starts)
+        for name, (this, other) in zip(("first", "second"), zip(*seconds, strict=True), strict=True):
+            figures.add(f"start to ready, {name}, s", this, other)
 
 
-def section(sides: tuple[Side, Side], options: Options, figures: Figures, same_signatures: bool) -> Section:
-    """The figures of both, their ratios, and every round."""
+def section(sides: Sides, options: Options, figures: Figures, same_signatures: bool) -> Section:
+    """Return the figures of both, their ratios, and every round."""
     this, other = (side.checkout.commit for side in sides)
-    medians: list[list[Cell]] = [
-        [
-            name,
-            statistics.median(pair.this for pair in pairs),
-            statistics.median(pair.other for pair in pairs),
-            statistics.median(pair.ratio for pair in pairs),
-            f"{min(pair.ratio for pair in pairs):.2f}–{max(pair.ratio for pair in pairs):.2f}",
-        ]
-        for name, pairs in figures.rounds.items()
-    ]
-    answers: list[list[Cell]] = [
-        [
-            name,
-            *(statistics.fmean(each.hits for each in side) for side in zip(*pairs, strict=True)),
-            *(sum(each.failed for each in side) for side in zip(*pairs, strict=True)),
-        ]
-        for name, pairs in figures.answers.items()
-    ]
+    medians: list[list[Cell]] = []
+    for name, pairs in figures.rounds.items():
+        ratios = [one / two for one, two in pairs]
+        middles = [statistics.median(side) for side in (*zip(*pairs, strict=True), ratios)]
+        medians.append([name, *middles, f"{min(ratios):.2f}–{max(ratios):.2f}"])
+    answers: list[list[Cell]] = []
+    for name, rounds in figures.answers.items():
+        seen = list(zip(*rounds, strict=True))
+        hits = (statistics.fmean(each.hits for each in side) for side in seen)
+        answers.append([name, *hits, *(sum(each.failed for each in side) for side in seen)])
     return Section(
         title="This commit beside another",
         command=f"python -m bench ab --other {other} --books {options.books} --rounds {options.rounds}",
@@ -309,7 +261,10 @@ def section(sides: tuple[Side, Side], options: Options, figures: Figures, same_s
             ),
             Table(
                 ["", *(f"round {number + 1}" for number in range(options.rounds))],
-                [[name, *map(str, pairs)] for name, pairs in figures.rounds.items()],
+                [
+                    [name, *(f"{one:.4g} / {two:.4g}" for one, two in pairs)]
+                    for name, pairs in figures.rounds.items()
+                ],
                 "Every round: this / other",
             ),
             Table(

@@ -11,6 +11,7 @@ import sys
 import time
 from hashlib import sha256
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
@@ -36,7 +37,12 @@ def load(data_dir: str, books: str) -> None:
     """Load a library into the embedded servers of a data folder."""
     servers_of = import_module("app.embedded").EmbeddedServers
     with servers_of(Path(data_dir)) as servers:
-        first_of(*_LOADING).load(servers.database_url, int(books), texts=True)
+        loading = first_of(*_LOADING).load
+        loading(
+            servers.database_url,
+            int(books),
+            **({"texts": True} if "texts" in str(signature(loading)) else {}),
+        )
 
 
 def sign(texts: str, out: str) -> None:

@@ -22,11 +22,11 @@ import orjson
 import psutil
 
 from app.synthesis.library import synthetic_library
-from bench.data.library_servers import Library, opened, reconcile
+from bench.data.bulk_load import Library, opened, reconcile
+from bench.harness.driver import Outcome, Request, Stream, drive, post
 from bench.harness.report import Cell, Section, Table
-from bench.load.loaded_service import lookups, served, server_processes
-from bench.load.open_loop_driver import Outcome, Request, Stream, drive, post
-from bench.service.service_process import Service, await_jobs, processor_seconds
+from bench.harness.service import Service, await_jobs, processor_seconds
+from bench.load.lookups import lookups, quantile, served, server_processes
 
 _BOOKS, _ROUNDS, _SECONDS = 4_000, 5, 3.0
 _PROCESSES = (1, 2)
@@ -37,8 +37,9 @@ _POSTING = 2  # clients that find the load of posts, of which half comes beside 
 _CONNECTIONS, _FOR_POSTS = 6_000, 500  # of a flood: more than requests wait, as each has one under way
 _WARM_UP, _FLOOD_WARM_UP = 1.0, 6.0  # seconds; a flood is measured once as many wait as ever will
 _REST_SECONDS = 5.0
-_TEXTS, _CHARACTERS = 240, 120_000
-_SEED = 23
+_TEXTS, _CHARACTERS, _SEED = 240, 120_000, 23
+_ANSWERS = ["requests", "answered a second", "to that of 8 clients", "refused", "failed", "median, ms"]
+_TIMES = ["99 %, ms", "slowest, ms", "99 % until refused, ms", "processor, ms"]
 
 
 @dataclass(slots=True)
@@ -48,26 +49,22 @@ class _Answers:
     rounds: list[Outcome] = field(default_factory=list)
     spent: list[float] = field(default_factory=list)  # milliseconds of the service's processors an answer
 
-    def row(self, name: str, beside: "_Answers | None" = None) -> list[Cell]:
+    def row(self, name: str, beside: Sequence[Outcome]) -> list[Cell]:
         """Each figure as median and spread of the rounds; rates also to those of the rounds `beside`."""
         statuses = sum((outcome.statuses for outcome in self.rounds), Counter())
         refused = statuses[429] + statuses[503]
         failed = statuses.total() - statuses[200] - statuses[201] - refused
         failed += sum(outcome.unanswered for outcome in self.rounds)
-        rates = [each.rate for each in self.rounds]
-        eight = beside.rounds if beside else []
-        ratios = [rate / other.rate for rate, other in zip(rates, eight, strict=bool(beside))]
+        ratios = [each.rate / other.rate for each, other in zip(self.rounds, beside, strict=False)]
+        times = [[1000 * quantile(each.latencies, n) for each in self.rounds] for n in (0.5, 0.99, 1.0)]
+        times.append([1000 * quantile(each.refusals, 0.99) for each in self.rounds if each.refusals])
+        answered = _spread([each.rate for each in self.rounds], 0), _spread(ratios, 2)
         return [
             name,
-            _spread(rates, 0),
-            _spread(ratios, 2),
+            *answered,
             refused,
             failed,
-            *(
-                _spread([1000 * _quantile(each.latencies, share) for each in self.rounds], 1)
-                for share in (0.5, 0.99, 1.0)
-            ),
-            _spread([1000 * _quantile(each.refusals, 0.99) for each in self.rounds if each.refusals], 1),
+            *(_spread(each, 1) for each in times),
             _spread(self.spent, 2),
         ]
 
@@ -80,9 +77,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure a library of `--books` in `--rounds`; each load lasts `--seconds`."""
-    library = Library(options.books or _BOOKS, texts=True)
+    library = Library(options.books or _BOOKS)
     rounds, seconds = options.rounds or _ROUNDS, options.seconds or _SECONDS
-    query = "" if options.verified else "?d=7"
     tables, missing, acknowledged = [], 0, 0
     with ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -91,11 +87,18 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         for processes in options.api_processes or _PROCESSES:
             environment = {"BOOKPRINT_PROCESSES": str(processes)}
             with served(servers, folder / library.name / "service", environment) as service:
+                query = "" if options.verified else "?d=7"
                 loads = _Loads(service, [service.process, *server_processes()], library, query, seconds)
                 loads.run(rounds)
                 acknowledged += len(loads.acknowledged)
                 missing += lost(service.url, loads.acknowledged)
-            tables.append(loads.table(f"API processes: {processes}; {rounds} rounds: median (spread)"))
+            eight = loads.answers[f"{_CLIENTS[0]} clients"].rounds
+            rows = [
+                each.row(name, () if name.endswith("posts") else eight)
+                for name, each in loads.answers.items()
+            ]
+            caption = f"API processes: {processes}; {rounds} rounds: median (spread)"
+            tables.append(Table(_ANSWERS + _TIMES, rows, caption))
     return Section(
         title="More than the service can answer",
         command=f"python -m bench overload --books {library.books} --rounds {rounds}"
@@ -137,46 +140,30 @@ class _Loads:
             for clients in _CLIENTS:
                 self._measure(f"{clients} clients", self._asked(None, clients))
             load = self.answers[f"{_CLIENTS[0]} clients"].rounds[number].rate
-            for share in _SHARES:
-                self._measure(f"{share:g} of that", self._asked(share * load), warm_up=_warm_up(share))
+            warm_ups = [_FLOOD_WARM_UP if share > 1 else _WARM_UP for share in _SHARES]
+            for share, warm_up in zip(_SHARES, warm_ups, strict=True):
+                self._measure(f"{share:g} of that", self._asked(share * load), warm_up=warm_up)
                 if share > 1:
                     name = f"{_CALM:g}, {_REST_SECONDS:g} s after {share:g}"
                     self._measure(name, self._asked(_CALM * load), warm_up=_REST_SECONDS)
-            for share in _SHARES:
-                warm_up = _warm_up(share)
-                beside = _once(
-                    books, int(posts * (self.seconds + warm_up)), rate=posts, connections=_FOR_POSTS
-                )
+            for share, warm_up in zip(_SHARES, warm_ups, strict=True):
+                count = int(posts * (self.seconds + warm_up))
+                beside = _once(books, count, rate=posts, connections=_FOR_POSTS)
                 name = f"{share:g} beside posts"
                 self._measure(name, self._asked(share * load), beside, warm_up=warm_up)
 
-    def table(self, caption: str) -> Table:
-        """A row for each load."""
-        eight = self.answers[f"{_CLIENTS[0]} clients"]
-        rows = [
-            each.row(name, None if name == "posts" or name.endswith(": posts") else eight)
-            for name, each in self.answers.items()
-        ]
-        headers = ["requests", "answered a second", "to that of 8 clients", "refused", "failed"]
-        headers += ["median, ms", "99 %, ms", "slowest, ms", "99 % until refused, ms", "processor, ms"]
-        return Table(headers, rows, caption)
-
     def _measure(self, name: str, *streams: Stream, warm_up: float = _WARM_UP) -> None:
-        before = sum(processor_seconds(*self.processes).values())
+        before = processor_seconds(*self.processes)
         outcomes = drive(self.service.address, streams, seconds=self.seconds, warm_up=warm_up)
-        spent = sum(processor_seconds(*self.processes).values()) - before
+        spent = processor_seconds(*self.processes) - before
         self.answers[name].spent.append(1000 * spent / max(1, outcomes[0].all_answered))
         for each, outcome in zip((name, f"{name}: posts"), outcomes, strict=False):
             self.answers[each].rounds.append(outcome)
             self.acknowledged.extend(outcome.ids)
-            print(f"  {each}: {self.answers[each].row('')[1:]}", flush=True)
+            print(f"  {self.answers[each].row(each, ())}", flush=True)
 
     def _asked(self, rate: float | None, connections: int = _CONNECTIONS) -> Stream:
         return lookups(self.library, self.query, rate=rate, connections=connections)
-
-
-def _warm_up(share: float) -> float:
-    return _FLOOD_WARM_UP if share > 1 else _WARM_UP
 
 
 def _spread(values: Sequence[float], digits: int) -> str:
@@ -188,8 +175,7 @@ def _spread(values: Sequence[float], digits: int) -> str:
 
 def _posts() -> Iterator[Request]:
     """Posts of books of which few are alike, without end."""
-    size = (_CHARACTERS, _CHARACTERS)
-    written = synthetic_library(_SEED, works=_TEXTS, copies=(0, 0), characters=size)
+    written = synthetic_library(_SEED, works=_TEXTS, copies=(0, 0), characters=(_CHARACTERS, _CHARACTERS))
     endings = [orjson.dumps(book.text)[1:] + b"}" for book in itertools.islice(written, _TEXTS)]
     now = time.time_ns()  # a library that is kept has those of former runs
     for number in itertools.count():
@@ -202,20 +188,14 @@ def _once(books: Iterator[Request], count: int, *, connections: int, rate: float
 
 
 def lost(url: str, ids: Sequence[str]) -> int:
-    """How many of these books cannot be read, or are not found by their own fingerprint."""
+    """Count the books that cannot be read, or are not found by their own fingerprint."""
     missing = 0
     with httpx.Client(base_url=url, timeout=60) as client:
         for book_id in ids:
             read = client.get(f"/v1/books/{book_id}")
-            if read.status_code != 200:
-                missing += 1
-                continue
-            query = {"fingerprint": read.json()["fingerprint"]}
-            found = client.post("/v1/lookups?d=0&limit=1000", json=query).json()["items"]
+            found = []
+            if read.status_code == 200:
+                query = {"fingerprint": read.json()["fingerprint"]}
+                found = client.post("/v1/lookups?d=0&limit=1000", json=query).json()["items"]
             missing += book_id not in {item["id"] for item in found}
     return missing
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    in_order = sorted(values)
-    return in_order[min(len(in_order) - 1, int(share * len(in_order)))] if in_order else float("nan")

@@ -25,13 +25,13 @@ import orjson
 import psutil
 
 from app.synthesis.library import synthetic_library
-from bench.data.library_servers import Library, opened, reconcile
+from bench.data.bulk_load import Library, opened, reconcile
 from bench.harness.checkout import this_checkout
+from bench.harness.driver import Loss, Outcome, Stream, drive, post
 from bench.harness.report import CannotMeasure, Cell, Section, Table
-from bench.load.loaded_service import lookups, served
-from bench.load.open_loop_driver import Loss, Outcome, Stream, drive, post
+from bench.harness.service import Service
+from bench.load.lookups import lookups, served
 from bench.load.overload import lost
-from bench.service.service_process import Service
 
 _BOOKS, _REPLACED, _SECONDS = 1_000, 1_000, 3_600.0
 _PROCESSES = 8
@@ -84,7 +84,7 @@ class _Seen:
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Replace and kill processes of a service with `--books`, and add a row to the result."""
-    library = Library(options.books or _BOOKS, texts=True)
+    library = Library(options.books or _BOOKS)
     with ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = stack.enter_context(opened(library, folder))

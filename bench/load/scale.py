@@ -9,9 +9,10 @@ large as fits and is the last one. API, workers, Postgres, Valkey and the driver
 
 import argparse
 import shutil
+import statistics
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -19,12 +20,11 @@ import sqlalchemy as sa
 
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers
-from bench.data.bulk_load import load
-from bench.data.library_servers import Library, client_of, reconcile
+from bench.data.bulk_load import Library, client_of, load, reconcile
 from bench.data.simulated_books import BATCH
+from bench.harness.driver import get
 from bench.harness.report import Cell, Section, Table
-from bench.load.loaded_service import Meter, lookups, medians, served, server_processes
-from bench.load.open_loop_driver import get
+from bench.load.lookups import Meter, lookups, served, server_processes
 
 _FIRST, _USUAL = 10_000, 1_000_000
 _ROOM = 5 * 2**30
@@ -113,7 +113,7 @@ def _measure(
 ) -> None:
     """Load a library, build its index, ask it, and add its rows."""
     with EmbeddedServers(folder / library.name) as servers, client_of(servers) as client:
-        loaded = load(servers.database_url, library.books, texts=True)
+        loaded = load(servers.database_url, library.books)
         client.config_set("save", "")  # a snapshot copies every page that is written meanwhile
         client.config_set("maxmemory", max(largest, _LEAST))
         client.config_set("lazyfree-lazy-user-flush", "no")  # the memory is free when FLUSHALL answers
@@ -143,16 +143,12 @@ def _lookups(meter: Meter, library: Library, rounds: int) -> Iterator[list[Cell]
     streams["no lookup, `/health/live`"] = replace(streams["d = 7"], requests=[get("/health/live")])
     streams[f"d = 7, closed loop of {_CLIENTS}"] = lookups(library, "?d=7", rate=None, connections=_CLIENTS)
     for name, stream in streams.items():
-        seen = [meter.measure(stream)[0] for _ in range(rounds)]
-        figures = medians(seen)
-        middles = [each.median for each in seen]
-        yield [
-            f"{library.books:,}",
-            name,
-            *(figures[each] for each in ("median", "p95", "p99", "highest")),
-            f"{min(middles):.2f}–{max(middles):.2f}",
-            *(figures[each] for each in ("processor", "rate", "hits", "failed")),
-        ]
+        rows = [astuple(meter.measure(stream)) for _ in range(rounds)]
+        median, p95, p99, highest, rate, hits, _, processor = map(statistics.median, zip(*rows, strict=True))
+        spread = f"{min(row[0] for row in rows):.2f}–{max(row[0] for row in rows):.2f}"
+        times = [round(each, 3) for each in (median, p95, p99, highest)]
+        counts = [round(each, 3) for each in (processor, rate, hits)]
+        yield [f"{library.books:,}", name, *times, spread, *counts, sum(row[6] for row in rows)]
 
 
 def _share(process: psutil.Process) -> int:

@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import PAGE_BREAK, Metadata
+from app.core.model import Metadata
 from app.core.relations.relation import ComparedBook, relate
 from app.core.signatures.sketch import sketch
 from app.kernel_cache import keep_kernels
-from bench.harness.checkout import ROOT
-from bench.harness.corpus import CorpusBook
-from bench.harness.processes import processes
+from bench.harness.checkout import ROOT, processes
 from bench.public.benchmark_page import STRANGERS, Row, column, page, results
 from bench.public.manifest import Label, PublicBook, labels, public_books
 from research.comparison.institutional_books import institutional_books
@@ -128,24 +126,14 @@ def labelled(books: Sequence[PublicBook], known: Mapping[frozenset[str], Label])
 
 def signed_book(book: PublicBook, out: Path) -> SignedBook:
     """The signatures of a book that was fetched to `out`."""
-    text = book.text_file(out).read_bytes().decode()
-    read = CorpusBook(
-        id=book.id,
-        work=book.work,
-        title=book.title,
-        author=book.author,
-        year=int(book.year) if book.year.isdigit() else None,
-        language=book.language,
-        text=text.replace(PAGE_BREAK, "\n"),
-        pages=text.split(PAGE_BREAK) if PAGE_BREAK in text else None,
-    )
+    read = book.read(out)
     minhash = next(method for method in compared() if isinstance(method, EqualBands)).sign(read)
     made = sketch(read.content)
     return SignedBook(
         # One MinHash serves every threshold; it takes longest to make.
         [minhash if isinstance(method, EqualBands) else method.sign(read) for method in compared()],
         ComparedBook(made.pages, made.minhash, Metadata(title=read.title or None, year=read.year)),
-        sha256(text.encode()).digest(),
+        sha256(book.text_file(out).read_bytes()).digest(),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.harness.report import Cell, Table, markdown_table
+from bench.harness.report import Cell, Table
 from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest
 
 STRANGERS = "strangers"
@@ -84,7 +84,7 @@ def results(rows: Sequence[Row]) -> str:
     """The table in Markdown; the first row holds all pairs."""
     wanted = int(np.isin(rows[0].columns, FOUND).sum())
     headers = ["method", "bytes a book", "found", "false", "precision", "recall", *FOUND, *FALSE]
-    return markdown_table(Table([*headers, "called copies where"], [row.cells(wanted) for row in rows]))
+    return Table([*headers, "called copies where"], [row.cells(wanted) for row in rows]).to_markdown()
 
 
 def page(
@@ -112,10 +112,10 @@ def page(
         results(rows),
         _NOTES,
         f"## Strangers that the lookup calls copies: {len(false):,}",
-        *([markdown_table(Table(["book", "", "another", ""], shown))] if shown else []),
+        *([Table(["book", "", "another", ""], shown).to_markdown()] if shown else []),
         "## Books",
         f"By language: {', '.join(f'{name} {count:,}' for name, count in languages)}.",
-        markdown_table(Table(["repository", "books"], sorted(repositories.items()))),
+        Table(["repository", "books"], sorted(repositories.items())).to_markdown(),
         f"SHA-256, the first sixteen digits: `{BOOKS.name}` `{digest(BOOKS)}`, `{PAIRS.name}` "
         f"`{digest(PAIRS)}`, all texts `{texts}`.",
     ]

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.matching.verification import evidence, is_near_duplicate
-from app.core.model import Content, Metadata, Sketch
+from app.core.model import Metadata, Sketch
 from app.core.relations.relation import ComparedBook, relate
 from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
 from bench.harness.confusion import wilson
-from bench.harness.corpus import corpus_books, corpus_folder
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import CannotMeasure, Cell, Section, Table
 from bench.public.manifest import public_books
 
@@ -52,15 +51,13 @@ def _drawn_pairs(fetched: Path) -> Iterator[DrawnPair]:
         rows = list(csv.DictReader(lines))
     drawn = {row[side] for row in rows for side in "ab"}
     books = {
-        name: _signed(book.content, book.title, book.year)
+        name: _signed(book)
         for book in corpus_books(corpus_folder())
         if (name := f"corpus/{book.id}") in drawn
     }
     for public in public_books():
         if public.id in drawn:
-            text = public.text_file(fetched).read_bytes().decode()
-            year = int(public.year) if public.year.isdigit() else None
-            books[public.id] = _signed(content_from_text(text), public.title, year)
+            books[public.id] = _signed(public.read(fetched))
     for row in rows:
         (one, left), (other, right) = books[row["a"]], books[row["b"]]
         found = relate(left, right).classification
@@ -68,9 +65,9 @@ def _drawn_pairs(fetched: Path) -> Iterator[DrawnPair]:
         yield DrawnPair((row["one"], row["two"]), said, is_near_duplicate(evidence(one, other)))
 
 
-def _signed(content: Content, title: str, year: int | None) -> tuple[Sketch, ComparedBook]:
-    made = sketch(content)
-    return made, ComparedBook(made.pages, made.minhash, Metadata(title=title or None, year=year))
+def _signed(book: CorpusBook) -> tuple[Sketch, ComparedBook]:
+    made = sketch(book.content)
+    return made, ComparedBook(made.pages, made.minhash, Metadata(title=book.title or None, year=book.year))
 
 
 def answers(pairs: Sequence[DrawnPair], reader: int) -> Table:
@@ -86,12 +83,8 @@ def answers(pairs: Sequence[DrawnPair], reader: int) -> Table:
     for name, wanted in {"related, %": CLASSES[:-1], "paratext alone, %": ("PARATEXT_ONLY",)}.items():
         shares = (wilson(sum(c[w] for w in wanted) / max(1, c.total()), c.total()) for c in (near, other))
         rows.append([name, *map(str, shares), *("",) * len(columns)])
-    headers = [
-        "the reader says",
-        "near-duplicates",
-        "related alone",
-        *(f"machine: {each}" for each in columns),
-    ]
+    said_by = (f"machine: {each}" for each in columns)
+    headers = ["the reader says", "near-duplicates", "related alone", *said_by]
     return Table(headers, rows, f"Reader {reader + 1}, {len(pairs)} pairs")
 
 

@@ -8,6 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, cast
 
+from app.core.model import PAGE_BREAK
+from bench.harness.corpus import CorpusBook
+
 BOOKS = Path(__file__).with_name("books.csv.gz")
 PAIRS = Path(__file__).with_name("pairs.csv.gz")
 
@@ -39,8 +42,16 @@ class PublicBook:
         return self.id.partition("/")[0]
 
     def text_file(self, out: Path) -> Path:
-        """Where its text lies in the folder that was fetched to."""
+        """Return where its text lies in the folder that was fetched to."""
         return out / "texts" / f"{self.id}.txt"
+
+    def read(self, out: Path) -> CorpusBook:
+        """Return the book that was fetched to a folder."""
+        text = self.text_file(out).read_bytes().decode()
+        pages = text.split(PAGE_BREAK) if PAGE_BREAK in text else None
+        year = int(self.year) if self.year.isdigit() else None
+        named = (self.id, self.work, self.title, self.author, year, self.language)
+        return CorpusBook(*named, text.replace(PAGE_BREAK, "\n"), pages)
 
 
 @dataclass(frozen=True, slots=True)

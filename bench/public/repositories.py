@@ -11,7 +11,6 @@ from pathlib import Path
 _ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
 """Git asks for no password, and does not look elsewhere for what a repository lacks."""
 
-
 _EPUB = ("content.opf", "text")
 """What is read of a folder: the package document of an EPUB and its texts."""
 
@@ -27,12 +26,12 @@ class Mirror:
     folder: Path
 
     def git_folder(self, repository: str, commit: str) -> Path:
-        """The git directory of a repository; raises NoRepository where there is none with the commit."""
+        """Return the git directory of a repository; raises NoRepository where it lacks the commit."""
         places = (repository.replace("/", "+"), repository, f"{repository}.git")
         for place, inner in product(places, ("", ".git", "repo", "repo/.git")):
             folder = self.folder / place / inner
             if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
-                if _git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode:
+                if not _has(folder, commit):
                     raise NoRepository(f"{repository}: the mirror lacks the commit {commit}.")
                 return folder
         raise NoRepository(f"{repository}: not in the mirror.")
@@ -46,11 +45,11 @@ class Server:
     kept: Path
 
     def git_folder(self, repository: str, commit: str) -> Path:
-        """A git directory with that commit alone, fetched unless it is there; raises NoRepository."""
+        """Return a git directory with that commit alone, fetched unless it is there; raises NoRepository."""
         folder = self.kept / repository.replace("/", "+")
         folder.mkdir(parents=True, exist_ok=True)
         _git(folder, "init", "--quiet", "--bare")
-        if _git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode:
+        if not _has(folder, commit):
             url = f"{self.url.rstrip('/')}/{repository}"
             fetched = _git(folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", url, commit)
             if fetched.returncode:
@@ -60,7 +59,7 @@ class Server:
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """The file at a path of a commit; None where there is none, or its bytes are not there or damaged.
+    """Return the file at a path of a commit; None where there is none, or its bytes are lost or damaged.
 
     Of a folder, that is an archive of the EPUB in it, the same bytes wherever it is made.
     """
@@ -79,15 +78,15 @@ def file_at(folder: Path, commit: str, path: str) -> bytes | None:
     return archive.getvalue()
 
 
+def _has(folder: Path, commit: str) -> bool:
+    return not _git(folder, "cat-file", "-e", f"{commit}^{{commit}}").returncode
+
+
 def _blob(folder: Path, commit: str, path: str) -> bytes | None:
     found = _git(folder, "cat-file", "blob", f"{commit}:{path}")
     return None if found.returncode else found.stdout
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        ["git", f"--git-dir={folder}", *arguments],
-        capture_output=True,
-        check=False,
-        env=os.environ | _ENVIRONMENT,
-    )
+    command, environment = ["git", f"--git-dir={folder}", *arguments], os.environ | _ENVIRONMENT
+    return subprocess.run(command, capture_output=True, check=False, env=environment)

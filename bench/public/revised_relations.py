@@ -20,7 +20,6 @@ from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
 from app.core.warm_up import warm_up
 from app.synthesis.noise import corrupt_pages
-from bench.data.critical_editions import critical_edition, reading
 from bench.data.labelled_pairs import book_span, labelled_pairs
 from bench.harness.confusion import wilson
 from bench.harness.corpus import corpus_books, corpus_folder
@@ -30,8 +29,6 @@ from bench.public.repositories import Mirror, file_at
 LABELS = Path(__file__).parents[1] / "data" / "revised_pairs.csv"
 RATES = (0.0, 0.02, 0.05, 0.1)
 """OCR errors per character on both sides."""
-EDITION_RATES = (0.05, 0.1, 0.15)
-"""Those in the text of a critical edition; its small type has more."""
 
 _FILLED, _PAGE = 70, 50
 """Columns of a line and lines of a page, where a file has no pages of its own."""
@@ -73,27 +70,27 @@ def run(out_dir: Path) -> Section:
             "but a few were chosen because they were called SAME_PAGINATION without their texts. One reader "
             "saw a sample of the places that differ. Works are divided between the halves; the rule was "
             "chosen on one and on the scans. Drafts have pages of their own; others were cut alike on both.",
-            "Made copies are the left book of a pair, read twice with errors. Made editions are the same "
-            "with an apparatus and tables in small type, where errors are twice as many. Scans are the real "
+            "Made copies are the left book of a pair, read twice with errors. Scans are the real "
             "copies of `real_relations` with pages, which are no yearly books. Metadata are left out.",
         ],
     )
 
 
 def _books(pair: Mapping[str, str], mirror: Mirror) -> Books:
-    left, right = (_pages(_file(pair, side, mirror), pair["pages"]) for side in ("left", "right"))
+    left, right = (_pages(_text(pair, side, mirror), pair["pages"]) for side in ("left", "right"))
     return left, right
 
 
-def _file(pair: Mapping[str, str], side: str, mirror: Mirror) -> str:
+def _text(pair: Mapping[str, str], side: str, mirror: Mirror) -> str:
     commit, path = pair[f"{side}_commit"], pair[f"{side}_path"]
     data = file_at(mirror.git_folder(pair[side], commit), commit, path)
     if data is None or sha256(data).hexdigest() != pair[f"{side}_sha256"]:
         raise CannotMeasure(f"{pair[side]}: {path} is not there as it was labelled.")
     try:
-        return data.decode().replace("\r\n", "\n").replace("\0", "")
+        text = data.decode()
     except UnicodeDecodeError:
-        return data.decode("latin-1").replace("\r\n", "\n").replace("\0", "")
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\0", "")
 
 
 def _pages(text: str, paging: str) -> list[str]:
@@ -106,15 +103,8 @@ def _pages(text: str, paging: str) -> list[str]:
         case "sections":
             return _grouped(re.split(r"(?m)^(?=## )", text))
         case "filled lines":
-            paragraphs = re.split(r"\n\s*\n", text)
-            return _cut(
-                [
-                    line
-                    for each in paragraphs
-                    for line in [*textwrap.wrap(" ".join(each.split()), _FILLED), ""]
-                ],
-                _PAGE,
-            )
+            filled = [textwrap.wrap(" ".join(each.split()), _FILLED) for each in re.split(r"\n\s*\n", text)]
+            return _cut([line for lines in filled for line in [*lines, ""]], _PAGE)
         case _:
             return _cut(text.split("\n"), int(paging.split()[0]))
 
@@ -141,11 +131,6 @@ def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[_Outcome]:
             noisy = [corrupt_pages(side, rate, rng) if rate else side for side in sides]
             before, after = _judged(*noisy)
             yield _Outcome(pair["half"], label, clear or label == "made copy", rate, before, after)
-    seed = crc32(f"{pair['left_path']} {pair['right_path']}".encode())
-    edition = critical_edition(left, seed)
-    for rate in EDITION_RATES:
-        readings = [reading(edition, rate, [seed, round(100 * rate), side]) for side in (1, 2)]
-        yield _Outcome(pair["half"], "made edition", True, rate, *_judged(*readings))
 
 
 def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:
@@ -185,12 +170,13 @@ def _counts(outcomes: Sequence[_Outcome]) -> Table:
 def _scores(outcomes: Sequence[_Outcome]) -> Table:
     """Precision and recall of SAME_PAGINATION over pairs without made errors, and with made copies."""
     rows: list[list[Cell]] = []
+    apart = {"apart", "scans"}
     for name, halves, made, only_clear in (
-        ("apart, scans", {"apart", "scans"}, False, False),
-        ("apart, scans, clear labels", {"apart", "scans"}, False, True),
-        ("apart, scans, made copies", {"apart", "scans"}, True, False),
-        ("apart, scans, made copies, clear labels", {"apart", "scans"}, True, True),
-        ("all, made copies", {"apart", "scans", "development"}, True, False),
+        ("apart, scans", apart, False, False),
+        ("apart, scans, clear labels", apart, False, True),
+        ("apart, scans, made copies", apart, True, False),
+        ("apart, scans, made copies, clear labels", apart, True, True),
+        ("all, made copies", {*apart, "development"}, True, False),
     ):
         chosen = [
             each

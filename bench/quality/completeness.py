@@ -13,79 +13,56 @@ from app.core.clusters.completeness import Finding, find_faults
 from app.core.clusters.scanned_book import ScannedBook
 from app.core.signatures.sketch import page_signatures
 from app.core.text.content import content_from_pages
-from bench.data.damaged_scans import Fault, FaultKind, MadeScan, Numbering, made_scan
+from bench.data.damaged_scans import TURNS, Fault, FaultKind, MadeScan, Numbering, made_scan
 from bench.data.paginated_books import Shelf, halves, unseen
 from bench.harness.corpus import corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
 
-SEED = 7
-SCANS = 110
-"""Of each half of the works."""
-
-_MOST_FAULTS = 4
-_MOST_COPIES = 3
-_SHARES: dict[FaultKind, float] = {"missing": 0.5, "doubled": 0.2, "misplaced": 0.2, "foreign": 0.1}
-_UNSEEN_SHARES: dict[FaultKind, float] = {"missing": 0.2, "doubled": 0.25, "misplaced": 0.25, "foreign": 0.3}
+SEED, SCANS = 7, 110  # scans of each half of the works
+_MOST_FAULTS, _MOST_COPIES = 4, 3
+_KINDS: tuple[FaultKind, ...] = ("missing", "doubled", "misplaced", "foreign")
+_SHARES, _UNSEEN_SHARES = (0.5, 0.2, 0.2, 0.1), (0.2, 0.25, 0.25, 0.3)
 _NUMBERINGS: tuple[Numbering, ...] = get_args(Numbering)
-_TURNS: tuple[FaultKind, ...] = ("reversed", "swapped")
 _TURNED = 0.4
-"""Of the scans, from the back or with the halves of their spreads swapped."""
+"""Share of the scans that are from the back or have the halves of their spreads swapped."""
 _HALVES = ("tuned on", "kept apart")
+_COUNTED = ["made", "found", "findings", "false", "copies named right"]
 
 
 @dataclass(slots=True)
 class Score:
-    """What was found in some scans, by kind of fault."""
+    """What was found in some scans: counts by kind of fault, for each column of the table."""
 
     scans: int = 0
-    made: Counter[str] = field(default_factory=Counter)
-    found: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
-    false: Counter[str] = field(default_factory=Counter)
-    named: Counter[str] = field(default_factory=Counter)  # findings of which every copy named has the page
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in _COUNTED})
 
     def add(self, scan: MadeScan, findings: Sequence[Finding]) -> None:
         """Count the findings of a scan."""
         self.scans += 1
-        self.made.update(fault.kind for fault in scan.faults)
+        made, found, findings_of, false, named = self.counts.values()
+        made.update(fault.kind for fault in scan.faults)
         hits: set[int] = set()
         for finding in findings:
-            meant = [number for number, fault in enumerate(scan.faults) if is_meant(scan, finding, fault)]
-            hits.update(each for each in meant if _told_as(scan.faults[each].kind) == finding.kind)
-            whole = next((scan.faults[each].kind for each in meant if scan.faults[each].kind in _TURNS), None)
-            kind = whole or finding.kind
-            self.told[kind] += 1
-            self.false[kind] += not meant
-            self.named[kind] += any(_has_pages(scan, finding, scan.faults[each]) for each in meant)
-        self.found.update(scan.faults[number].kind for number in hits)
+            meant = {n: fault for n, fault in enumerate(scan.faults) if is_meant(scan, finding, fault)}
+            told = {n: "misplaced" if fault.kind in TURNS else fault.kind for n, fault in meant.items()}
+            hits |= {number for number, kind in told.items() if kind == finding.kind}
+            kind = next((fault.kind for fault in meant.values() if fault.kind in TURNS), finding.kind)
+            findings_of[kind] += 1
+            false[kind] += not meant
+            named[kind] += any(_has_pages(scan, finding, fault) for fault in meant.values())
+        found.update(scan.faults[number].kind for number in hits)
 
     def rows(self) -> Iterator[list[Cell]]:
-        """A row for each kind, and one for all."""
-        kinds = list(filter(self.made.__getitem__, (*_SHARES, *_TURNS)))
-        for kind in kinds:
-            yield [kind, *(counts[kind] for counts in self._counts()), *self._shares([kind])]
-        yield ["all", *(counts.total() for counts in self._counts()), *self._shares(kinds)]
-
-    def _counts(self) -> tuple[Counter[str], ...]:
-        return self.made, self.found, self.told, self.false, self.named
-
-    def _shares(self, kinds: Sequence[str]) -> Iterator[float]:
-        made, found, told, false, _ = (sum(counts[kind] for kind in kinds) for counts in self._counts())
-        yield from (found / max(made, 1), false / max(told, 1))
+        """Return a row for each kind, and one for all."""
+        kinds = [kind for kind in (*_KINDS, *TURNS) if self.counts["made"][kind]]
+        for name, of in [*((kind, [kind]) for kind in kinds), ("all", kinds)]:
+            sums = [sum(counts[kind] for kind in of) for counts in self.counts.values()]
+            made, found, findings, false, _ = sums
+            yield [name, *sums, found / max(made, 1), false / max(findings, 1)]
 
 
 def run(out_dir: Path) -> Section:
     """Two halves of the paginated works, and of works of Project Gutenberg, 110 scans each; half an hour."""
-    columns = [
-        "fault",
-        "made",
-        "found",
-        "findings",
-        "false",
-        "copies named right",
-        "share found",
-        "share false",
-    ]
     tables = []
     corpus = list(corpus_books(corpus_folder()))
     sets = (("books", corpus), ("works of Project Gutenberg", unseen(gutenberg_books().values(), corpus)))
@@ -94,6 +71,7 @@ def run(out_dir: Path) -> Section:
             score = Score()
             for scan in made_scans(shelf, SCANS, 200 + half, unseen=number > 0):
                 score.add(scan, found_in(scan))
+            columns = ["fault", *_COUNTED, "share found", "share false"]
             tables.append(Table(columns, list(score.rows()), f"{score.scans} scans of {what} {name}"))
     return Section(
         title="Completeness of scans",
@@ -110,22 +88,17 @@ def run(out_dir: Path) -> Section:
 
 
 def made_scans(shelf: Shelf, count: int, seed: int, *, unseen: bool = False) -> Iterator[MadeScan]:
-    """So many scans of the sources, every work as likely as the next; of unseen works, in any order."""
+    """Return so many scans of the sources, every work as likely; of unseen works, in any order."""
     rng = np.random.default_rng(seed)
-    made, shares = 0, _UNSEEN_SHARES if unseen else _SHARES
+    made = 0
     while made < count:
-        kinds = list(
-            rng.choice(list(shares), int(rng.integers(0, _MOST_FAULTS + 1)), p=list(shares.values()))
-        )
-        source, copies, own = (
-            shelf.any(rng),
-            int(rng.integers(1, _MOST_COPIES + 1)),
-            int(rng.integers(1 << 30)),
-        )
-        numbering: Numbering = "none"
+        faults = int(rng.integers(0, _MOST_FAULTS + 1))
+        kinds = list(rng.choice(_KINDS, faults, p=_UNSEEN_SHARES if unseen else _SHARES))
+        source, copies = shelf.any(rng), int(rng.integers(1, _MOST_COPIES + 1))
+        own, numbering = int(rng.integers(1 << 30)), _NUMBERINGS[0]
         if unseen:
             numbering = _NUMBERINGS[int(rng.integers(len(_NUMBERINGS)))]
-            kinds += [_TURNS[int(rng.integers(len(_TURNS)))]] if rng.random() < _TURNED else []
+            kinds += [TURNS[int(rng.integers(len(TURNS)))]] if rng.random() < _TURNED else []
         try:
             scan = made_scan(shelf, source, kinds, copies, own, numbering)
         except ValueError:
@@ -135,9 +108,14 @@ def made_scans(shelf: Shelf, count: int, seed: int, *, unseen: bool = False) -> 
 
 
 def found_in(scan: MadeScan) -> list[Finding]:
-    """What is told of a scan."""
+    """Return what is found in a scan."""
     first, *copies = (
-        _scanned(number, pages, scan.labels[number] if scan.labels else ())
+        ScannedBook.of(
+            UUID(int=number),
+            page_signatures(content_from_pages(list(pages))),
+            pages,
+            scan.labels[number] if scan.labels else (),
+        )
         for number, pages in enumerate([scan.pages, *scan.copies])
     )
     return find_faults(first, copies)
@@ -146,8 +124,8 @@ def found_in(scan: MadeScan) -> list[Finding]:
 def is_meant(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     """Whether the finding is of this fault."""
     is_whole = finding.kind == "misplaced" and finding.between is None
-    if is_whole or fault.kind in _TURNS:
-        return is_whole and fault.kind in _TURNS
+    if is_whole or fault.kind in TURNS:
+        return is_whole and fault.kind in TURNS
     if fault.kind == "missing":
         return finding.kind in ("missing", "foreign") and _has_pages(scan, finding, fault)
     if finding.kind != fault.kind or finding.pages is None:
@@ -159,18 +137,9 @@ def is_meant(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     return finding.pages[0] <= end and first <= finding.pages[1]
 
 
-def _told_as(kind: FaultKind) -> str:
-    return "misplaced" if kind in _TURNS else kind
-
-
 def _has_pages(scan: MadeScan, finding: Finding, fault: Fault) -> bool:
     """Whether every copy that is named has some of the pages that are meant there."""
-    meant = range(*fault.printed)
     return all(
-        any(origin in meant for origin in scan.copy_origins[copy.book_id.int - 1][slice(*copy.pages)])
+        set(range(*fault.printed)) & set(scan.copy_origins[copy.book_id.int - 1][slice(*copy.pages)])
         for copy in finding.copies
     )
-
-
-def _scanned(number: int, pages: Sequence[str], labels: Sequence[str | None]) -> ScannedBook:
-    return ScannedBook.of(UUID(int=number), page_signatures(content_from_pages(list(pages))), pages, labels)

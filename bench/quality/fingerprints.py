@@ -7,9 +7,8 @@ import numpy as np
 
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.synthesis.noise import corrupt
-from bench.data.hard_set import hard_set, one_per_work
+from bench.data.hard_set import SIZES, SignedTexts, hard_set, one_per_work, sign, sign_all
 from bench.data.real_pairs import compare_all, recall_table, relation_table
-from bench.data.signed_texts import SIZES, SignedTexts, sign, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.f1_curves import distances_from, fit
 from bench.harness.report import Cell, Section, Table

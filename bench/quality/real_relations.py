@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from app.core.model import Metadata
 from app.core.relations.classification import Classification
-from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
-from app.core.signatures.sketch import sketch
+from app.core.relations.relation import CLASSIFIER, relate
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import SEED, SHARES, TABLE_I
-from bench.data.labelled_pairs import KINDS, BookSpan, LabelledPair, book_span, labelled_pairs
+from bench.data.labelled_pairs import KINDS, ComparedCorpus, LabelledPair, book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.confusion import Confusion, wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
@@ -35,6 +33,11 @@ class Judged:
     group: str  # one of GROUPS
     works: frozenset[str]  # of both sides
     classified: Classification
+
+    @property
+    def is_right(self) -> bool:
+        """Whether both say the same."""
+        return self.classified.kind == self.pair.kind
 
 
 def run(out_dir: Path) -> Section:
@@ -72,40 +75,28 @@ def run(out_dir: Path) -> Section:
             "Labels follow the lines of `bench/data/pair_truth.py`. Where Spasojević and Poncin leave it "
             "open, text in common is an overlap from passages of a page in a row and 3 % of either text "
             "on. Quotations and reports scattered through other works are UNRELATED, and not clear where "
-            "they are near 3 %.",
-            "Precision is given for these pairs as they are, and weighted to the proportions of Table I "
-            "of Spasojević and Poncin (300 pairs, sampled uniformly and labelled by hand), in which no "
-            "pair is unrelated. Made pairs: `python -m bench relations`, CER 0.5 to 5 %.",
+            "they are near 3 %. Precision is given for these pairs as they are, and weighted to the "
+            "proportions of Table I of Spasojević and Poncin (300 pairs, sampled uniformly and labelled by "
+            "hand), in which no pair is unrelated. Made pairs: `python -m bench relations`, CER 0.5 to 5 %.",
         ],
     )
 
 
 def _judge(pairs: Iterable[LabelledPair], books: Mapping[str, CorpusBook]) -> Iterator[Judged]:
-    compared: dict[BookSpan, ComparedBook] = {}
+    compared = ComparedCorpus()
     for pair in pairs:
-        sides = [book_span(side, books) for side in (pair.left, pair.right)]
-        for side, book in zip((pair.left, pair.right), sides, strict=True):
-            if side not in compared:
-                made = sketch(book.content)
-                metadata = Metadata(title=book.title, year=book.year)
-                compared[side] = ComparedBook(made.pages, made.minhash, metadata)
-        left, right = compared[pair.left], compared[pair.right]
-        yield Judged(
-            pair=pair,
-            group=_group(pair, sides),
-            works=frozenset(book.work for book in sides),
-            classified=relate(left, right).classification,
-        )
-
-
-def _group(pair: LabelledPair, sides: Sequence[CorpusBook]) -> str:
-    if not all(book.pages for book in sides):
-        return ONE_WITHOUT_PAGES
-    return WHOLE_BOOKS if pair.left.whole and pair.right.whole else WITH_PARTS
+        spans = (pair.left, pair.right)
+        sides = [book_span(side, books) for side in spans]
+        left, right = (compared(book, str(side)) for side, book in zip(spans, sides, strict=True))
+        group = WITH_PARTS if pair.left.pages or pair.right.pages else WHOLE_BOOKS
+        if not all(book.pages for book in sides):
+            group = ONE_WITHOUT_PAGES
+        works = frozenset(book.work for book in sides)
+        yield Judged(pair, group, works, relate(left, right).classification)
 
 
 def agreement(pairs: Sequence[LabelledPair]) -> str:
-    """What the second reading found, one sentence."""
+    """Return what the second reading found, one sentence."""
     twice = [pair for pair in pairs if pair.second_kind is not None]
     same = sum(pair.second_kind == pair.kind for pair in twice)
     return (
@@ -116,13 +107,12 @@ def agreement(pairs: Sequence[LabelledPair]) -> str:
 
 
 def made_figures(result: Path) -> Mapping[str, Sequence[Cell]]:
-    """Precision and recall of each class on made pairs, as `bench relations` kept them; empty without."""
-    if not result.exists():
-        return {}
-    section = Section.from_json(json.loads(result.read_text(encoding="utf-8")))
-    for table in section.tables:
-        if table.caption.startswith(f"{CLASSIFIER}, CER 0.5 to 5 %: ") and table.headers[0] == "class":
-            return {str(row[0]): row[2:4] for row in table.rows}
+    """Return precision and recall on made pairs, as `bench relations` kept them; empty without."""
+    if result.exists():
+        section = Section.from_json(json.loads(result.read_text(encoding="utf-8")))
+        for table in section.tables:
+            if table.caption.startswith(f"{CLASSIFIER}, CER 0.5 to 5 %: ") and table.headers[0] == "class":
+                return {str(row[0]): row[2:4] for row in table.rows}
     return {}
 
 
@@ -132,53 +122,36 @@ def scores(judged: Sequence[Judged], made: Mapping[str, Sequence[Cell]]) -> Tabl
     counts = Counter(each.pair.kind for each in judged)
     rows: list[list[Cell]] = []
     for kind in PAGED_KINDS:
-        of_kind = [each for each in judged if each.pair.kind == kind]
         by_works: dict[frozenset[str], list[bool]] = {}
-        for each in of_kind:
-            by_works.setdefault(each.works, []).append(each.classified.kind == kind)
-        rows.append(
-            [
-                kind,
-                len(of_kind),
-                len(by_works),
-                str(confusion.precision(kind, counts)),
-                str(confusion.precision(kind, SHARES)) if kind in SHARES else "",
-                str(confusion.recall(kind)),
-                round(100 * mean(map(mean, by_works.values())), 1) if by_works else None,
-                *TABLE_I.get(kind, (None,) * 4),
-                *made.get(kind, (None, None)),
-            ]
-        )
+        for each in judged:
+            if each.pair.kind == kind:
+                by_works.setdefault(each.works, []).append(each.is_right)
+        weighted = str(confusion.precision(kind, SHARES)) if kind in SHARES else ""
+        recall = round(100 * mean(map(mean, by_works.values())), 1) if by_works else None
+        own = [str(confusion.precision(kind, counts)), weighted, str(confusion.recall(kind)), recall]
+        beside = [*TABLE_I.get(kind, (None,) * 4), *made.get(kind, (None, None))]
+        rows.append([kind, counts[kind], len(by_works), *own, *beside])
     headers = ["class", "pairs", "works", "precision", "weighted", "recall", "recall of works"]
     headers += ["S. & P., manual: P", "R", "their SVM: P", "R", "made pairs: P", "R"]
-    right = sum(each.classified.kind == each.pair.kind for each in judged)
-    directed = [each for each in judged if _directed(each)]
+    directed = [each for each in judged if each.pair.direction is not None and each.is_right]
     true = sum(each.classified.direction == each.pair.direction for each in directed)
     return Table(
         headers,
         rows,
-        f"{CLASSIFIER}, both books with pages: {right} of {len(judged)} pairs right, "
-        f"direction right in {true} of {len(directed)} subsets found",
+        f"{CLASSIFIER}, both books with pages: {sum(each.is_right for each in judged)} of {len(judged)} "
+        f"pairs right, direction right in {true} of {len(directed)} subsets found",
     )
 
 
 def matrix(judged: Sequence[Judged]) -> Table:
-    """How many pairs of each class were taken for each."""
-    confusion = _confusion(judged)
+    """Count how many pairs of each class were taken for each."""
     columns = [*KINDS, "INSUFFICIENT_TEXT"]
-    return Table(
-        ["", *columns],
-        [[kind, *confusion.row(kind, columns)] for kind in KINDS],
-        f"{CLASSIFIER}, all {len(judged)} pairs: rows are the labels",
-    )
+    rows = [[kind, *_confusion(judged).row(kind, columns)] for kind in KINDS]
+    return Table(["", *columns], rows, f"{CLASSIFIER}, all {len(judged)} pairs: rows are the labels")
 
 
 def _confusion(judged: Iterable[Judged]) -> Confusion:
     return Confusion((each.pair.kind, each.classified.kind) for each in judged)
-
-
-def _directed(each: Judged) -> bool:
-    return each.pair.direction is not None and each.classified.kind == each.pair.kind
 
 
 def _labels(judged: Sequence[Judged]) -> Table:
@@ -195,27 +168,17 @@ def _by_group(judged: Sequence[Judged], tuned_on: Collection[str]) -> Table:
     groups = [(group, [each for each in judged if each.group == group]) for group in GROUPS]
     groups.append(("of all: not clear", [each for each in judged if not each.pair.clear]))
     groups.append(("of all: no work tuned on", [each for each in judged if each.works.isdisjoint(tuned_on)]))
-    return Table(
-        ["pairs", CLASSIFIER],
-        [[name, _right(chosen)] for name, chosen in groups],
-        "Right, by what is compared",
-    )
-
-
-def _right(judged: Sequence[Judged]) -> str:
-    right = sum(each.classified.kind == each.pair.kind for each in judged)
-    return f"{right} of {len(judged)}, {wilson(right / max(1, len(judged)), len(judged))} %"
+    rows: list[list[Cell]] = []
+    for name, chosen in groups:
+        right, count = sum(each.is_right for each in chosen), len(chosen)
+        rows.append([name, f"{right} of {count}, {wilson(right / max(1, count), count)} %"])
+    return Table(["pairs", CLASSIFIER], rows, "Right, by what is compared")
 
 
 def _errors(judged: Sequence[Judged]) -> Table:
     rows: list[list[Cell]] = []
-    for each in judged:
-        answer, pair = each.classified, each.pair
-        if answer.kind != pair.kind:
-            label = pair.kind if pair.clear else f"{pair.kind} (not clear)"
-            rows.append([str(pair.left), str(pair.right), label, answer.kind, answer.because, pair.evidence])
-    return Table(
-        ["left", "right", "label", "classified as", "because", "evidence of the label"],
-        rows,
-        f"{CLASSIFIER}: the {len(rows)} pairs it gets wrong",
-    )
+    for answer, pair in ((each.classified, each.pair) for each in judged if not each.is_right):
+        label = pair.kind if pair.clear else f"{pair.kind} (not clear)"
+        rows.append([str(pair.left), str(pair.right), label, answer.kind, answer.because, pair.evidence])
+    headers = ["left", "right", "label", "classified as", "because", "evidence of the label"]
+    return Table(headers, rows, f"{CLASSIFIER}: the {len(rows)} pairs it gets wrong")

@@ -1,10 +1,9 @@
 """Quality of the classifier of relations: on made pairs of works not tuned on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.relations.alignment import Alignment
 from app.core.relations.relation import CLASSIFIER, relate
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import (
@@ -18,11 +17,13 @@ from bench.data.book_pairs import (
     MadePair,
     made_pairs,
 )
-from bench.data.compared_books import compared_books
-from bench.data.pair_truth import Truth, borderline
+from bench.data.pair_truth import borderline
 from bench.harness.confusion import Confusion
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+
+PAPER = ["P", "R", "their SVM: P", "R"]
+"""Columns of Table I of Spasojević and Poncin (2011)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,6 @@ class Outcome:
 
     truth: str
     predicted: str
-    recipe: str
     error_rate: float
     borderline: bool
     direction_right: bool | None  # None: the truth has none, or the class was missed
@@ -39,25 +39,26 @@ class Outcome:
 
 
 def run(out_dir: Path) -> Section:
-    """Relate made pairs ; about two minutes on one core."""
+    """Relate made pairs; about two minutes on one core."""
     warm_up()
     books = list(corpus_books(corpus_folder()))
     outcomes = [_outcome(pair) for pair in made_pairs(books, "report", PER_KIND, SEED)]
     usual = [each for each in outcomes if each.error_rate <= HARD]
     noisy = [each for each in outcomes if each.error_rate > HARD]
-    border = [each for each in usual if each.borderline]
+    tables = []
+    for rates, chosen in (("0.5 to 5", usual), ("10", noisy)):
+        caption = f"{CLASSIFIER}, CER {rates} %: "
+        tables.append(_scores(chosen, f"{caption}{len(chosen):,} pairs"))
+        columns = [*KINDS, "INSUFFICIENT_TEXT"]
+        rows = [[kind, *_confusion(chosen).row(kind, columns)] for kind in KINDS]
+        tables.append(Table(["", *columns], rows, f"{caption}rows are the truth"))
+    border = _scores(
+        [each for each in usual if each.borderline], f"{CLASSIFIER}, borderline pairs among the usual"
+    )
     return Section(
         title="Relations of two books",
         command="python -m bench relations",
-        tables=[
-            _scores(usual, f"{CLASSIFIER}, CER 0.5 to 5 %: {len(usual):,} pairs"),
-            _matrix(usual, f"{CLASSIFIER}, CER 0.5 to 5 %: rows are the truth"),
-            _scores(noisy, f"{CLASSIFIER}, CER 10 %: {len(noisy):,} pairs"),
-            _matrix(noisy, f"{CLASSIFIER}, CER 10 %: rows are the truth"),
-            _by_error_rate(outcomes),
-            _scores(border, f"{CLASSIFIER}, borderline pairs among the usual"),
-            _page_maps(outcomes),
-        ],
+        tables=[*tables, _by_error_rate(outcomes), border, _page_maps(outcomes)],
         notes=[
             "Shares in %, with Wilson 95 % intervals. Precision is weighted to the proportions of Table I "
             "of Spasojević and Poncin (2011), in which no pair is unrelated. The pairs are made from "
@@ -73,28 +74,22 @@ def run(out_dir: Path) -> Section:
 
 
 def _outcome(pair: MadePair) -> Outcome:
-    this, other = compared_books(pair)
-    relation = relate(this, other)
-    truth = pair.truth
+    relation, truth = relate(*pair.compared()), pair.truth
+    found = relation.classification
+    runs = relation.alignment.runs if relation.alignment else ()
+    pages = {(i, j) for run in runs for i, j in run.pairs.tolist()}
+    directed = truth.direction and found.kind == truth.kind
     return Outcome(
         truth=truth.kind,
-        predicted=relation.classification.kind,
-        recipe=pair.recipe,
+        predicted=found.kind,
         error_rate=pair.error_rate,
         borderline=borderline(truth),
-        direction_right=relation.classification.direction == truth.direction
-        if truth.direction and relation.classification.kind == truth.kind
-        else None,
-        mapped=_mapped(truth, relation.alignment),
+        direction_right=found.direction == truth.direction if directed else None,
+        mapped=(len(truth.page_map), len(pages), len(pages.intersection(truth.page_map))),
     )
 
 
-def _mapped(truth: Truth, alignment: Alignment | None) -> tuple[int, int, int]:
-    pairs_found = {(i, j) for run in alignment.runs for i, j in run.pairs.tolist()} if alignment else set()
-    return len(truth.page_map), len(pairs_found), len(pairs_found.intersection(truth.page_map))
-
-
-def _confusion(outcomes: Iterable[Outcome]) -> Confusion:
+def _confusion(outcomes: Sequence[Outcome]) -> Confusion:
     return Confusion((each.truth, each.predicted) for each in outcomes)
 
 
@@ -103,29 +98,11 @@ def _scores(outcomes: Sequence[Outcome], caption: str) -> Table:
     rows: list[list[Cell]] = []
     for kind in KINDS:
         precision = str(confusion.precision(kind, SHARES)) if kind in SHARES else ""
-        paper: Sequence[Cell] = TABLE_I.get(kind, (None,) * 4)
         pairs = sum(each.truth == kind for each in outcomes)
+        paper: Sequence[Cell] = TABLE_I.get(kind, (None,) * 4)
         rows.append([kind, pairs, precision, str(confusion.recall(kind)), *paper])
-    return Table(
-        [
-            "class",
-            "pairs",
-            "precision",
-            "recall",
-            "Spasojević and Poncin, manual: P",
-            "R",
-            "their SVM: P",
-            "R",
-        ],
-        rows,
-        f"{caption}, macro-F1 {100 * confusion.macro_f1(KINDS):.1f}",
-    )
-
-
-def _matrix(outcomes: Sequence[Outcome], caption: str) -> Table:
-    confusion = _confusion(outcomes)
-    columns = [*KINDS, "INSUFFICIENT_TEXT"]
-    return Table(["", *columns], [[kind, *confusion.row(kind, columns)] for kind in KINDS], caption)
+    headers = ["class", "pairs", "precision", "recall", "Spasojević and Poncin, manual: P", *PAPER[1:]]
+    return Table(headers, rows, f"{caption}, macro-F1 {100 * confusion.macro_f1(KINDS):.1f}")
 
 
 def _by_error_rate(outcomes: Sequence[Outcome]) -> Table:
@@ -147,19 +124,10 @@ def _page_maps(outcomes: Sequence[Outcome]) -> Table:
             true, mapped, common = (
                 sum(counts) for counts in zip(*(each.mapped for each in chosen), strict=True)
             )
+            shares = [round(100 * common / max(of, 1), 2) for of in (true, mapped)]
             directed = [each.direction_right for each in chosen if each.direction_right is not None]
             rows.append(
-                [
-                    kind,
-                    name,
-                    true,
-                    round(100 * common / max(true, 1), 2),
-                    round(100 * common / max(mapped, 1), 2),
-                    f"{sum(directed)} of {len(directed)}" if directed else "",
-                ]
+                [kind, name, true, *shares, f"{sum(directed)} of {len(directed)}" if directed else ""]
             )
-    return Table(
-        ["class", "CER, %", "matching pages", "found, %", "of those found true, %", "direction right"],
-        rows,
-        "Page maps and directions",
-    )
+    headers = ["class", "CER, %", "matching pages", "found, %", "of those found true, %", "direction right"]
+    return Table(headers, rows, "Page maps and directions")

@@ -9,7 +9,7 @@ from app.core.recipe import FingerprintRecipe
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
-from bench.data.signed_texts import studied_recipes
+from bench.data.hard_set import studied_recipes
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import canonical_books
 from research.plot import Line, Plot

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from app.synthesis.noise import corrupt, edit_sentences
-from bench.data.hard_set import EDITED
-from bench.data.signed_texts import WIDEST, sign, studied_recipes
+from bench.data.hard_set import EDITED, WIDEST, sign, studied_recipes
+from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook
-from bench.harness.processes import processes
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from app.synthesis.noise import corrupt
-from bench.data.signed_texts import sign, studied_recipes
+from bench.data.hard_set import sign, studied_recipes
+from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook
-from bench.harness.processes import processes
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot

@@ -25,9 +25,9 @@ from app.core.text.content import content_from_text
 from app.core.text.normal_form import normalise
 from app.synthesis import noise
 from bench.data import hard_set as hard
-from bench.data.signed_texts import studied_recipes
+from bench.data.hard_set import studied_recipes
+from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
-from bench.harness.processes import processes
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3

@@ -11,8 +11,7 @@ from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
 from app.core.relations.signals import Signals
 from app.core.warm_up import warm_up
 from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs
-from bench.data.compared_books import ComparedCorpus, compared_books
-from bench.data.labelled_pairs import book_span, labelled_pairs
+from bench.data.labelled_pairs import ComparedCorpus, book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from research.relations.filters_v1 import filters_v1
@@ -64,7 +63,7 @@ def made(half: Half) -> Sequence[KnownPair]:
     """The made pairs of one half: of the report half those of `bench relations`; a minute."""
     warm_up()
     return [
-        KnownPair(measured(*compared_books(pair), pair.works), pair.truth.kind, pair.error_rate)
+        KnownPair(measured(*pair.compared(), pair.works), pair.truth.kind, pair.error_rate)
         for pair in made_pairs(corpus().books, half, PER_KIND, SEED)
     ]
 

@@ -1,15 +1,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
-from app.synthesis.library import SyntheticBook, synthetic_library
-from bench.data.book_pairs import MadePair, made_pairs, real_pairs
+from app.synthesis.library import synthetic_library
+from bench.data.book_pairs import MadePair, made_pairs
 from bench.data.paginated_books import halves
 from bench.data.pair_layouts import RECIPES
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_pairs
+from bench.harness.corpus import CorpusBook
 
 WORKS = 12
 RATES = (0.01, 0.10)
@@ -17,27 +16,16 @@ RATES = (0.01, 0.10)
 
 @pytest.fixture(scope="module")
 def books() -> list[CorpusBook]:
+    library = synthetic_library(3, WORKS, copies=(0, 0), characters=(160_000,) * 2)
     return [
-        _corpus_book(book) for book in synthetic_library(3, WORKS, copies=(0, 0), characters=(160_000,) * 2)
+        CorpusBook(each.id, str(each.work), each.title, each.author, each.year, "en", each.text, each.pages)
+        for each in library
     ]
 
 
 @pytest.fixture(scope="module")
 def pairs(books: Sequence[CorpusBook]) -> list[MadePair]:
     return list(made_pairs(books, "report", 6, 1, RATES))
-
-
-def _corpus_book(book: SyntheticBook) -> CorpusBook:
-    return CorpusBook(
-        id=book.id,
-        work=str(book.work),
-        title=book.title,
-        author=book.author,
-        year=book.year,
-        language="en",
-        text=book.text,
-        pages=book.pages,
-    )
 
 
 def test_every_class_has_as_many_pairs_at_every_error_rate(pairs: Sequence[MadePair]) -> None:
@@ -76,16 +64,3 @@ def test_volumes_and_years_are_in_the_metadata(pairs: Sequence[MadePair]) -> Non
             assert first.year != second.year
         if pair.recipe == "next_volume":
             assert {first.volume, second.volume} == {"1", "2"}
-
-
-@pytest.mark.corpus
-def test_readings_of_one_scan_are_of_one_pagination_and_other_works_unrelated(corpus: Path) -> None:
-    pairs = list(real_pairs(list(corpus_books(corpus)), corpus_pairs(corpus)))
-    scans = [pair for pair in pairs if pair.label == "same scans"]
-    assert len(scans) == 19
-    assert all(pair.expected == {"SAME_PAGINATION"} for pair in scans)
-    assert all(pair.expected is None for pair in pairs if pair.label == "same_work")
-    others = [pair for pair in pairs if pair.label in ("series", "different", "translation")]
-    assert len(others) == 147
-    assert all(pair.expected == {"UNRELATED", "OVERLAPPING_TEXT"} for pair in others)
-    assert all(pair.left.pages and pair.right.pages for pair in pairs if pair not in others)

@@ -39,7 +39,7 @@ def test_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children of a killed process on Linux")
 def test_service_ends_with_a_killed_benchmark(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from bench.service.service_process import running\n"
+        "import sys, time; from pathlib import Path; from bench.harness.service import running\n"
         "with running(Path(sys.argv[1])): print('ready', flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "data")]

@@ -10,7 +10,7 @@ from bench.data.damaged_scans import Fault, MadeScan
 from bench.data.paginated_books import Source
 from bench.quality.completeness import Score, is_meant
 
-SOURCE = Source(0, "a", "a", "", "", "en", 1900, PAGE_BREAK, np.zeros(1, np.intp), np.zeros(1, np.bool_))
+SOURCE = Source(0, "a", "", "", "en", 1900, PAGE_BREAK, np.zeros(1, np.intp), np.zeros(1, np.bool_))
 MISSING = Fault("missing", (2, 2), (2, 4))
 SCAN = MadeScan(
     SOURCE, ["a", "b", "e"], [0, 1, 4], [MISSING], [["a", "b", "c", "d", "e"]], [[0, 1, 2, 3, 4]], (0.0, 0.0)

@@ -1,17 +1,15 @@
 """The figures of `bench real_relations`, and some of the labelled pairs themselves."""
 
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from app.core.model import Metadata
 from app.core.relations.classification import Classification, Direction, Kind
-from app.core.relations.relation import ComparedBook, relate
-from app.core.signatures.sketch import sketch
-from bench.data.labelled_pairs import BookSpan, LabelledPair, book_span, labelled_pairs
-from bench.harness.corpus import CorpusBook, corpus_books
+from app.core.relations.relation import relate
+from bench.data.labelled_pairs import BookSpan, ComparedCorpus, LabelledPair, book_span, labelled_pairs
+from bench.data.real_pairs import HARD_NEGATIVES
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Section, Table
 from bench.quality.real_relations import WHOLE_BOOKS, Judged, agreement, made_figures, matrix, scores
 
@@ -19,7 +17,7 @@ from bench.quality.real_relations import WHOLE_BOOKS, Judged, agreement, made_fi
 def _judged(
     kind: Kind, answer: Kind, works: str, said: Direction | None = None, found: Direction | None = None
 ) -> Judged:
-    span = BookSpan(works, None, None)
+    span = BookSpan(works)
     pair = LabelledPair(span, span, kind, said, clear=True, second_kind=None, evidence="")
     answered = Classification(answer, found, 1.0, {answer: 1.0}, "")
     return Judged(pair, WHOLE_BOOKS, frozenset(works), answered)
@@ -59,7 +57,7 @@ def test_confusion_counts_labels_in_rows() -> None:
 
 
 def test_agreement_counts_pairs_read_twice() -> None:
-    span = BookSpan("a", None, None)
+    span = BookSpan("a")
     twice = LabelledPair(span, span, "UNRELATED", None, True, "UNRELATED", "")
     other = LabelledPair(span, span, "UNRELATED", None, True, "OVERLAPPING_TEXT", "")
     once = LabelledPair(span, span, "UNRELATED", None, True, None, "")
@@ -80,35 +78,45 @@ def test_figures_of_made_pairs_come_from_their_benchmark(tmp_path: Path) -> None
     assert made_figures(kept) == {"A": ["P", "R"]}
 
 
-@cache
-def _books(folder: Path) -> dict[str, CorpusBook]:
-    return {book.id: book for book in corpus_books(folder)}
+@pytest.fixture(scope="module")
+def books() -> dict[str, CorpusBook]:
+    return {book.id: book for book in corpus_books(corpus_folder())}
 
 
 @pytest.mark.corpus
-def test_every_labelled_book_and_page_is_in_the_corpus(corpus: Path) -> None:
+@pytest.mark.usefixtures("corpus")
+def test_every_labelled_book_and_page_is_in_the_corpus(books: dict[str, CorpusBook]) -> None:
     for pair in labelled_pairs():
-        paged = [bool(book_span(side, _books(corpus)).pages) for side in (pair.left, pair.right)]
+        paged = [bool(book_span(side, books).pages) for side in (pair.left, pair.right)]
         assert any(paged), pair
         assert (pair.kind == "SAME_TEXT") <= (not all(paged)), pair
         assert all(paged) or pair.kind in ("SAME_TEXT", "OVERLAPPING_TEXT"), pair
 
 
 @pytest.mark.corpus
-def test_volumes_and_copies_of_volumes_are_told_apart(corpus: Path) -> None:
-    chosen = [
-        pair for pair in labelled_pairs() if pair.left.book_id.count("Bukhala-") and not pair.left.whole
-    ]
+@pytest.mark.usefixtures("corpus")
+def test_volumes_and_copies_of_volumes_are_told_apart(books: dict[str, CorpusBook]) -> None:
+    chosen = [pair for pair in labelled_pairs() if "Bukhala-" in pair.left.book_id and pair.left.pages]
+    compared = ComparedCorpus()
     wrong = []
     for pair in chosen:
-        left, right = (_compared(book_span(side, _books(corpus))) for side in (pair.left, pair.right))
-        found = relate(left, right).classification
+        sides = (compared(book_span(side, books), str(side)) for side in (pair.left, pair.right))
+        found = relate(*sides).classification
         if (found.kind, found.direction) != (pair.kind, pair.direction):
             wrong.append((pair, found.kind, found.direction))
     assert {pair.kind for pair in chosen} == {"CONTIGUOUS_SUBSET", "SAME_PAGINATION", "UNRELATED"}
     assert not wrong
 
 
-def _compared(book: CorpusBook) -> ComparedBook:
-    made = sketch(book.content)
-    return ComparedBook(made.pages, made.minhash, Metadata(title=book.title, year=book.year))
+@pytest.mark.corpus
+@pytest.mark.usefixtures("corpus")
+def test_other_works_are_unrelated_unless_they_quote_each_other(books: dict[str, CorpusBook]) -> None:
+    compared = ComparedCorpus()
+    others = [pair for pair in corpus_pairs(corpus_folder()) if pair.relation in HARD_NEGATIVES]
+    for pair in others:
+        found = relate(compared(books[pair.a]), compared(books[pair.b])).classification.kind
+        assert found == "UNRELATED" or (found == "OVERLAPPING_TEXT" and pair.containment > 0.03), (
+            pair,
+            found,
+        )
+    assert len(others) > 100

@@ -11,8 +11,8 @@ from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages, content_from_text
 from app.synthesis.noise import corrupt_pages
-from bench.data.critical_editions import EditionPage, critical_edition, reading
 from tests.api.library import prose
+from tests.core.relations.critical_editions import EditionPage, critical_edition, reading
 
 LINE = 9
 PAGE = 30

@@ -10,8 +10,7 @@ from app.core.model import Content
 from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
 from app.core.signatures.sketch import sketch
 from app.synthesis.noise import corrupt
-from bench.data.hard_set import hard_set, one_per_work
-from bench.data.signed_texts import sign, sign_all
+from bench.data.hard_set import hard_set, one_per_work, sign, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books
 from bench.harness.f1_curves import fit
 

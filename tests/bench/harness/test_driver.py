@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bench.load.open_loop_driver import Stream, drive, get, post
+from bench.harness.driver import Stream, drive, get, post
 
 
 class _Service(BaseHTTPRequestHandler):

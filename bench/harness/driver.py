@@ -1,6 +1,6 @@
 """Load for an HTTP service, from a process of its own with as little work per request as can be.
 
-Open loop: requests fall due at a constant rate and latency counts from when a request was due. So a service
+Open loop: requests fall due at a constant rate, and latency counts from when a request was due. So a service
 that stalls for a second is charged with every request of that second. Those of a second stream fall due at
 random moments of their turns, so the two meet in every way. Closed loop: each connection asks again as soon
 as it was answered. `select` waits to the microsecond.
@@ -20,14 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from bench.harness.processes import processes
+from bench.harness.checkout import processes
 
 Request = tuple[bytes, ...]
 """The bytes to send, in pieces; pieces that many requests share are held once."""
 
 _DRAIN_SECONDS = 20.0
-_NICENESS = -10
-_SEED = 5
+_NICENESS, _SEED = -10, 5
 _OTHER_FILES = 256
 _READ_AT_ONCE = 1 << 18
 _TOO_MUCH = {429, 503}
@@ -61,7 +60,6 @@ class Outcome:
     end: float  # nothing falls due any more
     latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
     refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
-    delays: list[float] = field(default_factory=list)  # seconds that sending came late
     statuses: Counter[int] = field(default_factory=Counter)  # 0: the connection was closed
     losses: list[Loss] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
@@ -77,35 +75,44 @@ class Outcome:
 
     def give_up(self, dues: Iterable[float], now: float) -> None:
         """Count requests that were given up with the time that they were waited for."""
-        for due in dues:
-            if due >= self.counted_from:
-                self.latencies.append(now - due)
-                self.unanswered += 1
+        waited = [now - due for due in dues if due >= self.counted_from]
+        self.latencies += waited
+        self.unanswered += len(waited)
+
+    def take(self, status: int, body: bytes, due: float) -> None:
+        """Count an answer."""
+        now = time.perf_counter()
+        if status == 201:
+            start = body.find(b'"id":"') + 6
+            self.ids.append(body[start : start + 36].decode())
+        if status not in _TOO_MUCH:
+            self.all_answered += 1
+            self.answered += self.counted_from <= now < self.end
+        if due >= self.counted_from:
+            self.statuses[status] += 1
+            (self.refusals if status in _TOO_MUCH else self.latencies).append(now - due)
+            if (at := body.find(b'"total":')) >= 0:
+                self.totals.append(int(body[at + 8 : at + 20].split(b",")[0].split(b"}")[0]))
 
 
 def get(path: str) -> Request:
-    """A GET request."""
+    """Return a GET request."""
     return (f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),)
 
 
 def post(path: str, *body: bytes) -> Request:
-    """A POST request of JSON in pieces."""
-    length = sum(map(len, body))
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-    )
-    return (head.encode(), *body)
+    """Return a POST request of JSON in pieces."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return (f"{head}Content-Length: {sum(map(len, body))}\r\n\r\n".encode(), *body)
 
 
 def drive(
     address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
 ) -> list[Outcome]:
     """Run the streams side by side in another process; `seconds` are counted after the warm-up."""
+    limit = seconds + warm_up + 2 * _DRAIN_SECONDS
     with processes(1, start="spawn") as pool:
-        return pool.submit(_drive, address, streams, seconds, warm_up).result(
-            seconds + warm_up + 2 * _DRAIN_SECONDS
-        )
+        return pool.submit(_drive, address, streams, seconds, warm_up).result(limit)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +123,6 @@ class _Connection:
     unsent: deque[memoryview] = field(default_factory=deque)
     received: bytearray = field(default_factory=bytearray)
     due: float = 0.0
-    sent_at: float = 0.0
     is_over: bool = False  # the service has closed it, or has said that it will
 
     def fileno(self) -> int:
@@ -142,15 +148,37 @@ class _Connection:
         self.received.clear()
 
     def send(self) -> None:
-        try:
+        with suppress(BlockingIOError, ConnectionError):  # what has happened is noticed where it is read
             while self.unsent:
                 sent = self.socket.send(self.unsent[0])
                 if sent < len(self.unsent[0]):
                     self.unsent[0] = self.unsent[0][sent:]
                 else:
                     self.unsent.popleft()
-        except (BlockingIOError, ConnectionError):
-            pass  # what has happened to the connection is noticed where it is read
+
+    def receive(self) -> bool:
+        """Read what has come; True when the answer is whole, or none will come."""
+        received, outcome = self.received, self.stream.outcome
+        try:
+            data = self.socket.recv(_READ_AT_ONCE)
+        except ConnectionError:
+            data = b""
+        if not data:
+            self.is_over = True
+            outcome.losses.append(Loss(self.socket.getsockname()[1], time.perf_counter()))
+            outcome.statuses[0] += self.due >= outcome.counted_from
+            return True
+        received += data
+        head = received.find(b"\r\n\r\n")
+        fields = bytes(received[: max(head, 0)]).lower()
+        at = fields.find(b"content-length:")
+        length = int(fields[at + 15 : at + 30].split(b"\r\n")[0]) if at >= 0 else 0
+        if head < 0 or len(received) < head + 4 + length:
+            return False
+        self.is_over = b"\r\nconnection: close" in fields
+        outcome.take(int(fields[9:12]), bytes(received[head + 4 :]), self.due)
+        received.clear()
+        return True
 
 
 @dataclass(slots=True, eq=False)
@@ -185,13 +213,13 @@ class _StreamState:
         moment = 0.0 if self.moments is None or self.stream.rate is None else self.moments.random()
         self.next_due = self.turn + moment / (self.stream.rate or 1.0)
 
-    def start(self, now: float) -> list[_Connection]:
+    def start(self) -> list[_Connection]:
         """Send what waits on connections that are free; returns those that are now busy."""
         started = []
         while self.waiting and self.free and not self.exhausted:
             connection = self.free.pop()
             connection.open_again()
-            connection.due, connection.sent_at = self.waiting.popleft(), now
+            connection.due = self.waiting.popleft()
             request = self.stream.requests[self.next_request % len(self.stream.requests)]
             self.next_request += 1
             connection.unsent.extend(map(memoryview, request))
@@ -210,8 +238,8 @@ def _drive(
         os.setsid()
         Path("/proc/self/autogroup").write_text(str(_NICENESS), encoding="ascii")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    connections = sum(stream.connections for stream in streams)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, connections + _OTHER_FILES), most))
+    wanted = sum(stream.connections for stream in streams) + _OTHER_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, wanted), most))
     # Made before the connections, so that `select` takes its descriptor.
     selector = selectors.DefaultSelector()
     # Nothing falls due while thousands of connections are made.
@@ -230,37 +258,32 @@ def _drive(
         if now >= began:
             for state in running:
                 state.fall_due(now, end)
-                for connection in state.start(now):
+                for connection in state.start():
                     busy.add(connection)
                     selector.register(connection, connection.awaited())
-        if now > end + _DRAIN_SECONDS:
-            break
         over = now >= end or all(state.exhausted for state in running)
-        if over and not busy and not any(state.waiting and not state.exhausted for state in running):
+        waits = busy or any(state.waiting and not state.exhausted for state in running)
+        if now > end + _DRAIN_SECONDS or (over and not waits):
             break
-        dues = [
-            state.next_due for state in running if state.stream.rate is not None and state.next_due <= end
-        ]
-        wait = max(0.0, min([*dues, now + 0.1]) - now)
+        dues = [each.next_due for each in running if each.stream.rate is not None and each.next_due <= end]
         # A selector rounds its timeout up to a millisecond; `select` on its descriptor does not.
-        select.select([selector], [], [], wait)
+        select.select([selector], [], [], max(0.0, min([*dues, now + 0.1]) - now))
         for key, events in selector.select(0):
             connection = cast(_Connection, key.fileobj)
             if events & selectors.EVENT_WRITE:
                 connection.send()
                 selector.modify(connection, connection.awaited())
-            if events & selectors.EVENT_READ and _receive(connection):
+            if events & selectors.EVENT_READ and connection.receive():
                 selector.unregister(connection)
                 busy.discard(connection)
                 connection.stream.free.append(connection)
-    for state in running:
-        for connection in state.free:
-            connection.socket.close()
-        if not state.exhausted:
-            state.outcome.give_up(state.waiting, now)
     for connection in busy:
         connection.stream.outcome.give_up([connection.due], now)
-        connection.socket.close()
+    for state in running:
+        if not state.exhausted:
+            state.outcome.give_up(state.waiting, now)
+        for connection in (*state.free, *busy):
+            connection.socket.close()
     return [state.outcome for state in running]
 
 
@@ -269,47 +292,3 @@ def _connected(address: tuple[str, int]) -> socket.socket:
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setblocking(False)
     return connected
-
-
-def _receive(connection: _Connection) -> bool:
-    """Read what has come; True when the answer is whole, or none will come."""
-    received = connection.received
-    outcome = connection.stream.outcome
-    try:
-        data = connection.socket.recv(_READ_AT_ONCE)
-    except ConnectionError:
-        data = b""
-    if not data:
-        now, connection.is_over = time.perf_counter(), True
-        outcome.losses.append(Loss(connection.socket.getsockname()[1], now))
-        if connection.due >= outcome.counted_from:
-            outcome.statuses[0] += 1
-        return True
-    received += data
-    head = received.find(b"\r\n\r\n")
-    if head < 0:
-        return False
-    fields = bytes(received[:head]).lower()
-    at = fields.find(b"content-length:")
-    length = int(fields[at + 15 : at + 30].split(b"\r\n")[0]) if at >= 0 else 0
-    if len(received) < head + 4 + length:
-        return False
-    now = time.perf_counter()
-    connection.is_over = b"\r\nconnection: close" in fields
-    status, body = int(fields[9:12]), bytes(received[head + 4 :])
-    received.clear()
-    if status == 201:
-        start = body.find(b'"id":"') + 6
-        outcome.ids.append(body[start : start + 36].decode())
-    if status not in _TOO_MUCH:
-        outcome.all_answered += 1
-        outcome.answered += outcome.counted_from <= now < outcome.end
-    if connection.due < outcome.counted_from:
-        return True
-    outcome.statuses[status] += 1
-    (outcome.refusals if status in _TOO_MUCH else outcome.latencies).append(now - connection.due)
-    outcome.delays.append(connection.sent_at - connection.due)
-    at = body.find(b'"total":')
-    if at >= 0:
-        outcome.totals.append(int(body[at + 8 : at + 20].split(b",")[0].split(b"}")[0]))
-    return True

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 from app.synthesis.library import synthetic_library
 from bench.data.misreading import misread, misread_pages
 from bench.harness.corpus import CorpusBook
-from bench.service.noise import PAIRS, reprints, tenths
+from bench.quality.noise import PAIRS, reprints, tenths
 
 WORKS = 12
 

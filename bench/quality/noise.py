@@ -22,8 +22,8 @@ from bench.data.paginated_books import PAGE, unseen
 from bench.data.pair_truth import borderline
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
+from bench.harness.service import await_jobs, post, running
 from bench.public.manifest import public_books
-from bench.service.service_process import await_jobs, post, running
 
 Pages = Sequence[str]
 
@@ -48,24 +48,21 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         running(Path(folder) / "data", "--workers", "1") as service,
         service.client() as client,
     ):
-        rows = [
-            _row(rate, [each for seed in seeds for each in compare(client, reprints(works, rate, seed))])
-            for rate, seeds in SETS
-        ]
+        cases = {
+            rate: [case for seed in seeds for case in reprints(works, rate, seed)] for rate, seeds in SETS
+        }
+        rows = [_row(rate, compare(client, some)) for rate, some in cases.items()]
         part = _row(RATE, compare(client, tenths(works, RATE)))
         short = short_texts(client, works, RATE)
     languages = sorted({work.language for work in works})
+    short_headers = ["CER, %", "texts", "precision", "recall", "F1"]
     return Section(
         title="Books with many wrong letters",
         command="python -m bench noise" + (" --public OUT" if options.public else ""),
         tables=[
             Table(_HEADERS, rows, "Pairs of the four relations, errors in both books"),
             Table(_HEADERS, [part], "A tenth of each work"),
-            Table(
-                ["CER, %", "texts", "precision", "recall", "F1"],
-                [short],
-                "Short texts, by a lookup",
-            ),
+            Table(short_headers, [short], "Short texts, by a lookup"),
         ],
         notes=[
             f"{len(works)} works in {len(languages)} languages ({', '.join(languages)}) that are not in the "
@@ -83,17 +80,14 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 
 
 def unseen_works(public: Path | None) -> list[CorpusBook]:
-    """Works of Project Gutenberg, and of a folder of public texts, that are not in the corpus; with pages."""
-    known = corpus_books(corpus_folder())
-    return unseen((*gutenberg_books().values(), *(_public(public) if public else ())), known)
-
-
-def _public(out: Path) -> Iterator[CorpusBook]:
-    for book in public_books():
-        if book.language != "en":
-            text = book.text_file(out).read_text(encoding="utf-8").replace(PAGE_BREAK, "\n")
+    """Return works of Project Gutenberg and of a folder of public texts that the corpus lacks, in pages."""
+    books = list(gutenberg_books().values())
+    for book in public_books() if public else ():
+        if public and book.language != "en":
+            text = book.text_file(public).read_text(encoding="utf-8").replace(PAGE_BREAK, "\n")
             work = f"{book.repository} {book.work}"
-            yield CorpusBook(book.id, work, book.title, book.author, None, book.language, text, None)
+            books.append(CorpusBook(book.id, work, book.title, book.author, None, book.language, text, None))
+    return unseen(books, corpus_books(corpus_folder()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,31 +130,23 @@ def tenths(works: Sequence[CorpusBook], rate: float) -> Iterator[Case]:
         yield Case(whole, part, frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the service says of a case."""
+def compare(client: httpx.Client, cases: Iterable[Case]) -> list[tuple[bool, bool, bool]]:
+    """Post all these books to an empty service, ask it, and empty it again.
 
-    compared: bool
-    right: bool
-    looked_up: bool  # whether the lookup of the left book names the right one
-
-
-def compare(client: httpx.Client, cases: Iterable[Case]) -> list[Answer]:
-    """The answers of an empty service to which all these books are posted; it is empty again then."""
+    An answer says whether the books were compared, related rightly, and found by a lookup.
+    """
     posted = [(case, _post(client, case.left), _post(client, case.right)) for case in cases]
     await_jobs(client)
-    answers = [_answer(client, *each) for each in posted]
+    answers = []
+    for case, left, right in posted:
+        answer = client.get(f"/v1/books/{left}/relations/{right}")
+        relation = answer.json() if answer.is_success else {"kind": None}
+        related = relation["kind"] in case.kinds and case.direction in (None, relation["direction"])
+        answers.append((answer.is_success, related, right in _found(client, left)))
     for _, *books in posted:
         for book_id in books:
             client.delete(f"/v1/books/{book_id}").raise_for_status()
     return answers
-
-
-def _answer(client: httpx.Client, case: Case, left: str, right: str) -> Answer:
-    answer = client.get(f"/v1/books/{left}/relations/{right}")
-    relation = answer.json() if answer.is_success else {"kind": None}
-    related = relation["kind"] in case.kinds and case.direction in (None, relation["direction"])
-    return Answer(answer.is_success, related, right in _found(client, left))
 
 
 def _found(client: httpx.Client, book_id: str) -> set[str]:
@@ -169,29 +155,27 @@ def _found(client: httpx.Client, book_id: str) -> set[str]:
 
 
 def _post(client: httpx.Client, pages: Pages) -> str:
-    return str(post(client, orjson.dumps({"pages": pages}))["id"])
+    return post(client, orjson.dumps({"pages": pages}))
 
 
 _HEADERS = ["CER, %", "pairs", "compared", "related rightly", "found by a lookup"]
 
 
-def _row(rate: float, answers: Sequence[Answer]) -> list[Cell]:
-    counts = [sum(getattr(each, name) for each in answers) for name in ("compared", "right", "looked_up")]
-    return [100 * rate, len(answers), *counts]
+def _row(rate: float, answers: Sequence[tuple[bool, bool, bool]]) -> list[Cell]:
+    return [100 * rate, len(answers), *map(sum, zip(*answers, strict=True))]
 
 
 def short_texts(client: httpx.Client, works: Sequence[CorpusBook], rate: float) -> list[Cell]:
     """Copies of a short text of each work: precision, recall and F1 of a verified lookup."""
-    figures = []
-    for copies in [_copies(client, work, rate, number) for number, work in enumerate(works)]:
+    figures, posted = [], []
+    for number, work in enumerate(works):
+        text = work.text[len(work.text) // 2 :][:SHORT]
+        copies = {_post(client, misread_pages([text], rate, (number, copy))) for copy in range(COPIES)}
+        posted.append(copies)
+    for copies in posted:
         for each in copies:
             found, wanted = _found(client, each), copies - {each}
             right = len(found & wanted)
             precision = right / len(found) if found else 1.0
             figures.append((precision, right / len(wanted), 2 * right / (len(found) + len(wanted))))
     return [100 * rate, len(figures), *np.mean(figures, axis=0).tolist()]
-
-
-def _copies(client: httpx.Client, work: CorpusBook, rate: float, number: int) -> set[str]:
-    text = work.text[len(work.text) // 2 :][:SHORT]
-    return {_post(client, misread_pages([text], rate, (number, copy))) for copy in range(COPIES)}

@@ -18,16 +18,14 @@ from datasketch import MinHash
 from gaoya.minhash import MinHashStringIndex
 from rensa import RMinHash
 
-from app.core.model import PAGE_BREAK, Sketch
+from app.core.model import PAGE_BREAK
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
 from app.core.warm_up import warm_up
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
 
-_BYTES = 600_000
-_PAGES = 330
-_ROUNDS = 7
+_BYTES, _PAGES, _ROUNDS = 600_000, 330, 7
 _PEER_LANGUAGES = ("en", "fr", "de", "ru")
 
 
@@ -37,19 +35,14 @@ def run(out_dir: Path) -> Section:
     texts = _texts()
     speeds: list[list[Cell]] = []
     for language, text in texts.items():
-        [times] = _turns([partial(_sketched, text)])
+        [times] = _turns([partial(_sketch, text)])
         speeds.append([language, *_spread(_BYTES / seconds / 1e6 for seconds in times)])
+    caption = f"All signatures of {_BYTES:,} bytes in {_PAGES} pages, median of {_ROUNDS} runs"
+    peers = [_against_peers(name, texts[name]) for name in _PEER_LANGUAGES if name in texts]
     return Section(
         title="Signatures: megabytes per second and core",
         command="python -m bench signatures",
-        tables=[
-            Table(
-                ["language", "MB/s, median", "lowest", "highest"],
-                speeds,
-                f"All signatures of {_BYTES:,} bytes in {_PAGES} pages, median of {_ROUNDS} runs",
-            ),
-            *(_against_peers(name, texts[name]) for name in _PEER_LANGUAGES if name in texts),
-        ],
+        tables=[Table(["language", "MB/s, median", "lowest", "highest"], speeds, caption), *peers],
         notes=[
             "datasketch and rensa get five-word shingles that plain Python cuts from the same `str`, as "
             "their users do; that is part of their time. gaoya takes the text and inserts into its index. "
@@ -67,10 +60,9 @@ def _texts() -> dict[str, str]:
         if len(book.text.encode()) >= _BYTES:
             long.setdefault(book.language, book.text)
         joined[book.language] = joined.get(book.language, "") + "\n" + book.text
+    texts = {name: text.encode()[:_BYTES] for name, text in sorted((joined | long).items())}
     return {
-        language: _paginated(text.encode()[:_BYTES].decode(errors="ignore"))
-        for language, text in sorted((joined | long).items())
-        if len(text.encode()) >= _BYTES
+        name: _paginated(text.decode(errors="ignore")) for name, text in texts.items() if len(text) == _BYTES
     }
 
 
@@ -81,35 +73,20 @@ def _paginated(text: str) -> str:
 
 def _against_peers(language: str, text: str) -> Table:
     contenders: dict[str, Callable[[], object]] = {
-        "Bookprint, all signatures": lambda: sketch(content_from_text(text)),
-        "datasketch, SHA-1 (default), k = 128": lambda: _datasketch(text, 128, None),
-        "datasketch, xxh3, k = 128": lambda: _datasketch(text, 128, xxhash.xxh3_64_intdigest),
-        "datasketch, SHA-1, k = 100": lambda: _datasketch(text, 100, None),
+        "Bookprint, all signatures": lambda: _sketch(text),
+        "datasketch, SHA-1 (default), k = 128": lambda: _datasketch(text, None),
+        "datasketch, xxh3, k = 128": lambda: _datasketch(text, xxhash.xxh3_64_intdigest),
         "rensa RMinHash, k = 128": lambda: _rensa(text),
         "gaoya, insert, k = 128": lambda: _gaoya(text),
     }
     turns = _turns(list(contenders.values()))
-    own_times = turns[0]
     rows: list[list[Cell]] = []
     for name, times in zip(contenders, turns, strict=True):
-        ratios = [peer / own for peer, own in zip(times, own_times, strict=True)]
-        rows.append(
-            [
-                name,
-                round(1000 * statistics.median(times), 1),
-                round(_BYTES / statistics.median(times) / 1e6, 1),
-                *_spread(ratios),
-            ]
-        )
-    return Table(
-        ["contender", "ms", "MB/s", "times our time, median", "lowest", "highest"],
-        rows,
-        f"{language}: from the same `str`, CPU time, {_ROUNDS} turns",
-    )
-
-
-def _sketched(text: str) -> Sketch:
-    return sketch(content_from_text(text))
+        ratios = _spread(peer / own for peer, own in zip(times, turns[0], strict=True))
+        median = statistics.median(times)
+        rows.append([name, round(1000 * median, 1), round(_BYTES / median / 1e6, 1), *ratios])
+    headers = ["contender", "ms", "MB/s", "times our time, median", "lowest", "highest"]
+    return Table(headers, rows, f"{language}: from the same `str`, CPU time, {_ROUNDS} turns")
 
 
 def _turns(contenders: Sequence[Callable[[], object]]) -> list[list[float]]:
@@ -129,27 +106,26 @@ def _spread(values: Iterable[float]) -> list[Cell]:
     return [round(value, 1) for value in (statistics.median(known), known[0], known[-1])]
 
 
+def _sketch(text: str) -> object:
+    return sketch(content_from_text(text))
+
+
 def _shingles(text: str) -> list[str]:
     words = re.findall(r"\w+", text.lower())
     return [" ".join(words[i : i + 5]) for i in range(len(words) - 4)]
 
 
-def _datasketch(text: str, k: int, hashfunc: Callable[[bytes], int] | None) -> MinHash:
+def _datasketch(text: str, hashfunc: Callable[[bytes], int] | None) -> None:
     low32 = None if hashfunc is None else (lambda data: hashfunc(data) & 0xFFFFFFFF)
-    signature = MinHash(num_perm=k, hashfunc=low32)
-    signature.update_batch([shingle.encode() for shingle in _shingles(text)])
-    return signature
+    MinHash(num_perm=128, hashfunc=low32).update_batch([shingle.encode() for shingle in _shingles(text)])
 
 
-def _rensa(text: str) -> RMinHash:
-    signature = RMinHash(num_perm=128, seed=1)
-    signature.update(_shingles(text))
-    return signature
+def _rensa(text: str) -> None:
+    RMinHash(num_perm=128, seed=1).update(_shingles(text))
 
 
-def _gaoya(text: str) -> MinHashStringIndex:
+def _gaoya(text: str) -> None:
     index = MinHashStringIndex(
         hash_size=32, num_bands=32, band_size=4, analyzer="word", lowercase=True, ngram_range=(5, 5)
     )
     index.insert_document(1, text)
-    return index
