@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -37,6 +37,23 @@ class Line:
     joined: bool = True  # False: points alone
 
 
+def _draw(axes: Axes, lines: Sequence[Line]) -> None:
+    for number, line in enumerate(lines):
+        kind = number if line.kind is None else line.kind
+        few = len(line.points) <= _MOST_MARKED
+        xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
+        axes.plot(
+            xs,
+            ys,
+            linestyle=("--" if line.dashed else "-") if line.joined else "none",
+            color=f"C{kind % 10}",
+            marker=_MARKERS[kind % len(_MARKERS)] if few or not line.joined else None,
+            markersize=None if few else _CROWDED,
+            label=line.name,
+        )
+    axes.grid(visible=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """Lines over one pair of axes."""
@@ -53,30 +70,14 @@ class Plot:
         """Write the plot as an SVG file, the same for the same figures."""
         with _drawn(path, 8, 4.5) as figure:
             axes = figure.subplots()
-            for number, line in enumerate(self.lines):
-                kind = number if line.kind is None else line.kind
-                marked = not line.joined or len(line.points) <= _MOST_MARKED
-                marker = _MARKERS[kind % len(_MARKERS)] if marked else None
-                style = ("--" if line.dashed else "-") if line.joined else "none"
-                size = _CROWDED if len(line.points) > _MOST_MARKED else None
-                xs, ys = zip(*line.points, strict=True) if line.points else ((), ())
-                axes.plot(
-                    xs,
-                    ys,
-                    linestyle=style,
-                    color=f"C{kind % 10}",
-                    marker=marker,
-                    markersize=size,
-                    label=line.name,
-                )
+            _draw(axes, self.lines)
             axes.set(title=self.title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
             axes.set_xscale("log" if self.log_x else "linear")
             axes.set_yscale("log" if self.log_y else "linear")
-            axes.grid(visible=True)
             axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
 
 
-def images(out_dir: Path, plots: Mapping[str, Plot]) -> list[str]:
+def images(out_dir: Path, plots: Mapping[str, "Plot | Panels"]) -> list[str]:
     """Write plots under their file names; a note for the report that shows each."""
     for name, plot in plots.items():
         plot.save(out_dir / name)
@@ -84,23 +85,13 @@ def images(out_dir: Path, plots: Mapping[str, Plot]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """One series of (x, y); curves of one kind have one colour."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-    kind: int
-    style: Literal["-", "--", ":"] = "-"
-
-
-@dataclass(frozen=True, slots=True)
 class Panels:
-    """Curves of the same names in several plots, by the title of each."""
+    """Lines of the same names in several plots, by the title of each."""
 
     title: str
     x_label: str
     y_label: str
-    plots: Sequence[tuple[str, Sequence[Curve]]]
+    plots: Sequence[tuple[str, Sequence[Line]]]
     y_range: tuple[float, float]
 
     def save(self, path: Path) -> None:
@@ -108,12 +99,9 @@ class Panels:
         rows = -(-len(self.plots) // _IN_A_ROW)
         with _drawn(path, 14, 3.4 * rows) as figure:
             grid = figure.subplots(rows, _IN_A_ROW, squeeze=False, sharex=True, sharey=True).ravel()
-            for axes, (title, curves) in zip(grid, self.plots, strict=False):
-                for curve in curves:
-                    xs, ys = zip(*curve.points, strict=True)
-                    axes.plot(xs, ys, curve.style, color=f"C{curve.kind % 10}", label=curve.name)
+            for axes, (title, lines) in zip(grid, self.plots, strict=False):
+                _draw(axes, lines)
                 axes.set(title=title, xlabel=self.x_label, ylabel=self.y_label, ylim=self.y_range)
-                axes.grid(visible=True)
             for axes in grid:
                 axes.label_outer()
             for axes in grid[len(self.plots) :]:

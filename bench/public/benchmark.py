@@ -24,11 +24,11 @@ from app.kernel_cache import keep_kernels
 from bench.harness.checkout import ROOT, processes
 from bench.public.benchmark_page import STRANGERS, Row, column, page, results
 from bench.public.manifest import Label, PublicBook, labels, public_books
-from research.comparison.institutional_books import institutional_books
-from research.comparison.method import Method
-from research.comparison.methods_in_use import EqualBands, text_code_within
-from research.comparison.own_methods import long_identifier, verified
-from research.comparison.pair_figures import pair_scores
+from research.identifiers.institutional_books import institutional_books
+from research.identifiers.method import Method
+from research.identifiers.methods_in_use import EqualBands, text_code_within
+from research.identifiers.own_methods import long_identifier, verified
+from research.identifiers.pair_figures import pair_scores
 
 DOCUMENT = ROOT / "docs" / "benchmark.md"
 

@@ -1,15 +1,14 @@
 """Error and time against the parts of a reference (Mohammadi and Nikoukaran 2018, figures 1 to 18)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.harness.report import Cell, Section, Table
-from research.cosine.cosine_samples import Sample, microseconds, samples
+from research.cosine.cosine_samples import Sample, errors, microseconds, news_sample
 from research.cosine.letter_grams import cosines
 from research.cosine.reference_strings import VALUE_BYTES, Reference, references
-from research.cosine.similarity_errors import errors
-from research.plot import Line, Plot
+from research.plot import Line, Plot, images
 
 PARTS = (15, 30, 60, 120, 240, 480, 960, 1_920, 2_880, 3_840, 7_840)
 PUBLISHED = {
@@ -38,30 +37,25 @@ Curves = Mapping[str, Sequence[Point]]
 
 
 def run(out_dir: Path) -> Section:
-    """Nine references in up to eleven numbers of parts, on News20 and on pages of books; a minute."""
-    return measure(out_dir, samples(), PARTS)
+    """Nine references in up to eleven numbers of parts, on News20; a minute."""
+    return measure(out_dir, news_sample(), PARTS)
 
 
-def measure(out_dir: Path, kinds: Sequence[Sample], parts: Sequence[int]) -> Section:
-    """A table and two plots in `out_dir` for each kind of text; the first is set beside the publication."""
-    curves = [curves_of(kind, parts) for kind in kinds]
-    tables = [_table(kind, each, parts) for kind, each in zip(kinds, curves, strict=True)]
+def measure(out_dir: Path, kind: Sample, parts: Sequence[int]) -> Section:
+    """A table and two plots in `out_dir`, and what the publication prints beside ours."""
+    curves = curves_of(kind, parts)
     return Section(
         title="Mohammadi and Nikoukaran (2018): error against the parts of a reference",
         command="python -m research cosine_figures",
-        tables=[*tables, _published(kinds[0], curves[0])],
+        tables=[_table(kind, curves, parts), _published(curves)],
         notes=[
             "3-gram frequencies are of the texts learnt from; the publication takes them from the Open "
             "American National Corpus, and of the rarest says in one place that News20 itself gave them. "
             "Only values that its text and Table I print stand beside ours, none read off its figures. As "
             "there, a reference of rare 3-grams needs few parts and gets worse with more, and many parts of "
             "all 3-grams come closer.",
-            *(_lowest(kind, each) for kind, each in zip(kinds, curves, strict=True)),
-            *(
-                f"![{title}](results/{name})"
-                for kind, each in zip(kinds, curves, strict=True)
-                for title, name in _plots(out_dir, kind, each)
-            ),
+            _lowest(curves),
+            *_plots(out_dir, curves),
         ],
     )
 
@@ -81,12 +75,12 @@ def point(kind: Sample, reference: Reference, parts: int) -> Point:
     return Point(parts, error, taken / len(kind.texts))
 
 
-def _lowest(kind: Sample, curves: Curves) -> str:
+def _lowest(curves: Curves) -> str:
     error, parts, name = min(
         (each.error, each.parts, name) for name, points in curves.items() for each in points
     )
     return (
-        f"The lowest error on {kind.name} is {error:.4f}, of {name} in {parts:,} parts: "
+        f"The lowest error is {error:.4f}, of {name} in {parts:,} parts: "
         f"{parts * VALUE_BYTES:,} bytes a text."
     )
 
@@ -103,7 +97,7 @@ def _table(kind: Sample, curves: Curves, parts: Sequence[int]) -> Table:
     )
 
 
-def _published(kind: Sample, curves: Curves) -> Table:
+def _published(curves: Curves) -> Table:
     rows: list[list[Cell]] = []
     for (name, parts), value in PUBLISHED.items():
         ours = [each for each in curves.get(name, ()) if each.parts == parts]
@@ -111,22 +105,20 @@ def _published(kind: Sample, curves: Curves) -> Table:
     return Table(
         ["reference", "parts", "as published", "here", "signing, µs per text"],
         rows,
-        f"Mean absolute errors that the publication prints, and those on {kind.name} here",
+        "Mean absolute errors that the publication prints, and those on News20 here",
     )
 
 
-def _plots(out_dir: Path, kind: Sample, curves: Curves) -> Iterator[tuple[str, str]]:
-    """Error and time against parts; the title and file of each."""
+def _plots(out_dir: Path, curves: Curves) -> list[str]:
+    """Error and time against parts."""
     drawn: dict[str, tuple[str, Callable[[Point], float]]] = {
         "error": ("mean absolute error", lambda each: each.error),
         "time": ("signing, µs per text", lambda each: each.per_text),
     }
+    plots = {}
     for suffix, (label, value) in drawn.items():
-        lines = [
-            Line(name, [(each.parts, value(each)) for each in points]) for name, points in curves.items()
-        ]
-        title = f"Multi-reference cosine on {kind.name}: {label}"
+        lines = [Line(name, [(each.parts, value(each)) for each in of]) for name, of in curves.items()]
+        title = f"Multi-reference cosine on News20: {label}"
         plot = Plot(title, "parts of the reference", label, lines, log_x=True, log_y=suffix == "time")
-        file = f"cosine_figures_{kind.name.lower().replace(' ', '_')}_{suffix}.svg"
-        plot.save(out_dir / file)
-        yield title, file
+        plots[f"cosine_figures_news20_{suffix}.svg"] = plot
+    return images(out_dir, plots)

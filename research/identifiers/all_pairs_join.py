@@ -131,27 +131,22 @@ def same(a: Pairs, b: Pairs) -> bool:
 
 
 def tallies(
-    words: Words,
-    books: Numbers,
-    queries: Numbers,
-    banding: Banding | None = None,
-    works: Numbers | None = None,
+    words: Words, books: Numbers, queries: Numbers, banding: Banding | None = None
 ) -> tuple[Counts, Counts]:
     """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
 
     By brute force the first axis has one place. By bands place f holds the pairs whose most similar band
-    differs in f bits, of at most three places. With `works`, other books of the query's work do not count.
+    differs in f bits, of at most three places.
     """
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
     keys = np.zeros((len(words), 1), np.uint32) if banding is None else banding.keys(words).T.copy()
     high, low = words[:, 0].copy(), words[:, 1].copy()
-    works = books if works is None else works
     shape = (places, queries.size, BITS + 1)
     found, right = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
 
     def count(first: int) -> None:
         last = min(first + _ROWS, queries.size)
-        _tally(high, low, keys, books, works, queries[first:last], found[:, first:last], right[:, first:last])
+        _tally(high, low, keys, books, queries[first:last], found[:, first:last], right[:, first:last])
 
     _parallel(count, range(0, queries.size, _ROWS))
     return found, right
@@ -163,7 +158,6 @@ def _tally(
     low: Words,
     keys: NDArray[np.uint32],
     books: Numbers,
-    works: Numbers,
     queries: Numbers,
     found: Counts,
     right: Counts,
@@ -172,7 +166,7 @@ def _tally(
     for q in range(queries.size):
         i = queries[q]
         for j in range(high.size):
-            if j == i or (works[j] == works[i] and books[j] != books[i]):
+            if j == i:
                 continue
             flips = U64(BITS)
             for band in range(keys.shape[1]):

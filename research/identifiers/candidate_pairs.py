@@ -22,22 +22,14 @@ class CandidatePairs:
     shared: NDArray[np.int64]  # hashes that both samples have
 
 
-def candidate_pairs(
-    texts: SignedSet, reach: int, least: int, originals: NDArray[np.int64] | None = None
-) -> CandidatePairs:
-    """Pairs within `reach` bits, or with `least` shared hashes of their samples.
-
-    With `originals`, the text that each row was made from, other books of the query's original are left out.
-    """
-    originals = texts.books if originals is None else originals
+def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
+    """Pairs within `reach` bits, or with `least` shared hashes of their samples."""
     samples = _Postings.of(texts.sample, texts.sample_ends)
     near = _Neighbours.of(texts, reach)
     pairs = []
     for row in range(texts.size):
         shared = samples.sharing(row)
         others = np.setdiff1d(np.union1d(near.near(row), shared.at_least(least)), [np.uint64(row)])
-        is_asked = (texts.books[others] == texts.books[row]) | (originals[others] != originals[row])
-        others = others[is_asked]
         distance = np.bitwise_count(texts.gap[others] ^ texts.gap[row]).sum(axis=1, dtype=np.uint8)
         distance[~(texts.has_gap[others] & texts.has_gap[row])] = _NO_DISTANCE
         query = np.full(others.size, row)

@@ -84,7 +84,7 @@ def measure(out_dir: Path, plans: tuple[SetPlan, ...]) -> Section:
             "chunks of one novel are different books. Precision and recall are means over queries, F1 the "
             "mean of their harmonic means; “best d” is the d of the highest F1 on the same texts. By bands, "
             f"up to {ASKED:,} evenly spread texts are asked against all. Their set has 75,000 whole books "
-            "(28 GB); as many of that length are in `identifiers_whole_books`. “Best d” is chosen on the "
+            "(28 GB). “Best d” is chosen on the "
             "set that it is judged on, and gap on this corpus. Their times are averages, of an Intel Core 2 "
             "Quad at 2.66 GHz; ours find the pairs of fingerprints in memory on all cores, tables of "
             "buckets included. 128 bits are read as five bands of 24 with 8 bits left over, which the "
@@ -99,22 +99,19 @@ def _of(texts: SignedSet, weighting: str) -> tuple[Words, NDArray[np.bool_]]:
     return (texts.tf, texts.has_tf) if weighting == "tf" else (texts.gap, texts.has_gap)
 
 
-def finder_curves(texts: SignedSet, works: Numbers | None = None) -> Curves:
-    """The curve of each weighting and finder; with `works`, other books of a query's work do not count."""
+def finder_curves(texts: SignedSet) -> Curves:
+    """The curve of each weighting and finder."""
     curves: dict[tuple[str, str], Curve] = {}
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
         rows = np.flatnonzero(signed)
         words, books, wanted = words[rows], texts.books[rows], texts.wanted[rows]
-        apart = None if works is None else works[rows]
-        curves[weighting, BRUTE] = _cumulated(
-            tallies(words, books, np.arange(rows.size), None, apart), wanted, 0
-        )
+        curves[weighting, BRUTE] = _cumulated(tallies(words, books, np.arange(rows.size)), wanted, 0)
         queries = np.arange(0, rows.size, -(-rows.size // ASKED))
         for banding in (PAPER_24, PAPER_32):
-            counts = tallies(words, books, queries, banding, apart)
+            counts = tallies(words, books, queries, banding)
             curves[weighting, banding.name] = _cumulated(counts, wanted[queries], 0)
-        counts = tallies(words, books, queries, OURS[0], apart)
+        counts = tallies(words, books, queries, OURS[0])
         for banding in OURS:
             curves[weighting, banding.name] = _cumulated(counts, wanted[queries], banding.flips)
     return curves
@@ -163,14 +160,6 @@ def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Tabl
             is_published = d == D and weighting == "tf" and texts.size > AS_MANY
             paper = PAPER.get(BRUTE) if is_published else None
             rows.append(_join_row(weighting, d, BRUTE, seconds, exact.left.size, None, paper))
-            faiss_join = _faiss(words, d)
-            if faiss_join is not None:
-                pairs, seconds = faiss_join
-                rows.append(
-                    _join_row(
-                        weighting, d, "faiss IndexBinaryFlat", seconds, pairs.left.size, same(pairs, exact)
-                    )
-                )
             for banding in BANDINGS:
                 if (d != D and banding.flips != d // 8) or (weighting == "tf" and banding.flips > 0):
                     continue  # of no use, or of no use but to meet nearly all pairs
@@ -213,26 +202,6 @@ def _timed(join: Callable[..., Pairs], words: Words, *arguments: object) -> tupl
     started = time.perf_counter()
     pairs = join(words, *arguments)
     return pairs, time.perf_counter() - started
-
-
-def _faiss(words: Words, d: int) -> tuple[Pairs, float] | None:
-    """The same pairs by faiss and its seconds; None where it is not installed."""
-    try:
-        import faiss
-    except ImportError:
-        return None
-    codes = np.ascontiguousarray(words).view(np.uint8)
-    started = time.perf_counter()
-    index = faiss.IndexBinaryFlat(128)
-    index.add(codes)
-    ends, distances, neighbours = index.range_search(codes, d + 1)
-    seconds = time.perf_counter() - started
-    queries = np.repeat(np.arange(len(words)), np.diff(ends.astype(np.int64)))
-    later = neighbours > queries
-    left, right, apart = queries[later], neighbours[later], distances[later]
-    order = np.lexsort((right, left))
-    columns = (left.astype(np.int32), right.astype(np.int32), apart.astype(np.uint8))
-    return Pairs(*(column[order] for column in columns)), seconds
 
 
 def distance_table(curves: Curves, caption: str) -> Table:

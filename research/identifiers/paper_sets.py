@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.core.index.records import NO_SAMPLE
 from app.core.model import Fingerprint, FracMinHash
-from app.core.recipe import DEFAULT_SAMPLE, DEFAULT_SUITE, sample_recipe
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import gram_sample
 from app.core.signatures.simhash import simhash
 from app.core.text.content import content_from_text
@@ -129,7 +129,7 @@ def _key(plan: SetPlan) -> str:
 def key_of(*chosen: object) -> str:
     """A name for all that decides a set: what was chosen for it, noise, recipes."""
     derived = (hard.CHUNK, hard.COPIES, hard.ERROR_RATE, hard.EDITED)
-    decided = (SEED, chosen, derived, DEFAULT_SUITE, SignedSet.__slots__)
+    decided = (SEED, chosen, derived, DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, SignedSet.__slots__)
     return sha256(repr(decided).encode() + Path(noise.__file__).read_bytes()).hexdigest()[:16]
 
 

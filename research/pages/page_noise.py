@@ -1,8 +1,7 @@
 """Similarity of pages against character errors (Spasojević and Poncin 2011, figure 1)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from research.pages.page_grams import (
 )
 from research.pages.page_recipes import BOOKPRINT, PAPER, PagePairs, minhash_of, page_pairs
 from research.pages.page_samples import LANGUAGES, SEED, PrintedBook, counted, printed_books
-from research.plot import Curve, Panels
+from research.plot import Line, Panels, images
 
 RATES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
 TOLD = (0.01, 0.02, 0.05, 0.10, 0.20)
@@ -52,7 +51,7 @@ def run(out_dir: Path) -> Section:
 def measure(
     out_dir: Path, books: Sequence[CorpusBook], rates: Sequence[float], works: int, pages: int
 ) -> Section:
-    """Two tables, and three figures in `out_dir`."""
+    """Three tables, and two figures in `out_dir`."""
     printed = {language: printed_books(books, language, works, pages) for language in LANGUAGES}
     printed = {language: found for language, found in printed.items() if found}
     curves = {
@@ -76,7 +75,7 @@ def measure(
             "Cells are the estimate by 34 MinHash values, as the paper keeps of a page, and behind the "
             "stroke the exact Jaccard similarity. The page signature of Bookprint is 128 bins of eight bits "
             "over six characters (four in Chinese and Japanese).",
-            *(f"![{title}](results/{name})" for title, name in _plots(out_dir, curves)),
+            *_plots(out_dir, curves),
         ],
     )
 
@@ -140,40 +139,21 @@ def _cell(pairs: PagePairs) -> str:
     return f"{means} ({np.percentile(pairs.strangers, 99):.2f})"
 
 
-def _plots(out_dir: Path, curves: Curves) -> Iterator[tuple[str, str]]:
-    """The figures; the title and file of each."""
-    drawings: dict[str, tuple[str, Callable[[Mapping[float, Likeness]], list[Curve]]]] = {
-        "words": ("Equal pages by runs of words", partial(_size_curves, sizes=WORDS)),
-        "characters": ("Equal pages by runs of characters", partial(_size_curves, sizes=CHARACTERS)),
-        "kinship": ("Equal pages, half pages and strangers", _kinship_curves),
-    }
-    for suffix, (title, drawn) in drawings.items():
-        plots = [(language, drawn(by_rate)) for language, by_rate in curves.items()]
-        panels = Panels(title, "character error rate, %", "similarity", plots, y_range=(0, 1.02))
-        panels.save(out_dir / f"page_noise_{suffix}.svg")
-        yield title, f"page_noise_{suffix}.svg"
+def _plots(out_dir: Path, curves: Curves) -> list[str]:
+    """Figure 1, by runs of words and of characters."""
+    panels = {}
+    for unit, sizes in (("words", WORDS), ("characters", CHARACTERS)):
+        plots = [(language, _lines(by_rate, sizes)) for language, by_rate in curves.items()]
+        axes = ("character error rate, %", "similarity")
+        panels[f"page_noise_{unit}.svg"] = Panels(f"Equal pages by runs of {unit}", *axes, plots, (0, 1.02))
+    return images(out_dir, panels)
 
 
-def _size_curves(by_rate: Mapping[float, Likeness], sizes: Sequence[Feature]) -> list[Curve]:
+def _lines(by_rate: Mapping[float, Likeness], sizes: Sequence[Feature]) -> list[Line]:
     drawn = []
     for kind, size in enumerate(sizes):
         estimated = [(100 * rate, at.estimated[size]) for rate, at in by_rate.items()]
         exact = [(100 * rate, at.exact[size]) for rate, at in by_rate.items()]
-        drawn += [Curve(str(size), estimated, kind), Curve(f"{size}, exact", exact, kind, "--")]
+        drawn += [Line(str(size), estimated, kind=kind), Line(f"{size}, exact", exact, True, kind)]
     ours = [(100 * rate, float(at.pairs[BOOKPRINT.name].equal.mean())) for rate, at in by_rate.items()]
-    return [*drawn, Curve(f"page signature ({BOOKPRINT.name})", ours, len(sizes))]
-
-
-def _kinship_curves(by_rate: Mapping[float, Likeness]) -> list[Curve]:
-    drawn = []
-    for kind, recipe in enumerate(COMPARED):
-        pairs = [(100 * rate, at.pairs[recipe.name]) for rate, at in by_rate.items()]
-        equal = [(x, float(each.equal.mean())) for x, each in pairs]
-        half = [(x, float(each.half.mean())) for x, each in pairs]
-        strangers = [(x, float(np.percentile(each.strangers, 99))) for x, each in pairs]
-        drawn += [
-            Curve(f"{recipe.name}, equal pages", equal, kind),
-            Curve("half pages", half, kind, "--"),
-            Curve("1 % of strangers are above", strangers, kind, ":"),
-        ]
-    return drawn
+    return [*drawn, Line(f"page signature ({BOOKPRINT.name})", ours, kind=len(sizes))]

@@ -1,7 +1,7 @@
 """Signatures of pages under one interface: as Spasojević and Poncin (2011) have them, ours, and others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def _similarities_bookprint(left: Signatures, right: Signatures) -> NDArray[np.f
 
 
 def _sign_simhash(text: NormalText) -> Signatures:
-    recipe = recipes.fingerprint_recipe(f"tf-simhash{_SIMHASH_BITS}-v1")
+    recipe = replace(recipes.fingerprint_recipe("tf-simhash128-v1"), bits=_SIMHASH_BITS)
     rows = np.zeros((text.page_starts.size, _SIMHASH_BITS // 8), dtype=np.uint8)
     for row, start, end in zip(rows, text.page_starts.tolist(), text.page_ends.tolist(), strict=True):
         page = text.codes[start:end].astype("<u4").tobytes().decode("utf-32-le")

@@ -84,7 +84,6 @@ def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pag
             "Strangers are all other pages of the same book. The paper keeps 34 MinHash values of a page "
             "over shingles of five words; 32 bits of a value are kept here, it does not say how many. A pair "
             "is accepted above the similarity that one pair of strangers in a thousand exceeds.",
-            "What signing costs is told by `python -m research page_feature_cost`.",
         ],
     )
 

@@ -19,6 +19,7 @@ from app.core.recipe import (
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
     DEFAULT_SAMPLE,
+    FracMinHashRecipe,
     minhash_recipe,
     page_recipe,
     sample_recipe,
@@ -44,7 +45,8 @@ RATES = (0.0, 0.02, 0.05)
 PLACES = 40
 LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
 SIMULATED, QUERIES = 20_000, 200
-_WORDS, _LETTERS = sample_recipe("word5-sample128-v1"), sample_recipe(DEFAULT_SAMPLE)
+_LETTERS = sample_recipe(DEFAULT_SAMPLE)
+_WORDS = FracMinHashRecipe("words128", 128, "shingles", per_octave=1, lowest=0, top_level=64)
 _OF_LETTERS = f"letter samples of {_LETTERS.most}"
 _SAMPLES = {
     **{f"word samples of {most}": replace(_WORDS, name=f"words{most}", most=most) for most in (64, 128, 256)},

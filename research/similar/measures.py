@@ -94,3 +94,19 @@ def interval(value: float, draws: NDArray[np.floating]) -> Interval:
     """The figure with its bootstrap interval."""
     low, high = np.quantile(draws, [0.025, 0.975])
     return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """The two principal components of some rows."""
+
+    places: NDArray[np.float64]  # (rows, 2)
+    explained: tuple[float, float]  # shares of the variance, 0 to 1
+
+
+def principal_components(rows: NDArray[np.floating]) -> Plane:
+    """The rows (n, d) in their two principal components."""
+    centred = rows.astype(np.float64) - rows.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    shares = values**2 / (values**2).sum()
+    return Plane(left[:, :2] * values[:2], (float(shares[0]), float(shares[1])))

@@ -39,23 +39,12 @@ def representations(learn_from: Sequence[Book], books: Sequence[Book]) -> Mappin
 
 def _averages(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
     learnt = learn_word_vectors(learn_from)
-    means, own = mean_vectors(learnt, books), mean_vectors(learnt, learn_from)
     smooth = mean_vectors(learnt, books, smoothed=True)
     own_smooth = mean_vectors(learnt, learn_from, smoothed=True)
     return {
-        AVERAGES: unit(means),
-        "the same, centred by language": unit(centred(means, books, own, learn_from)),
+        AVERAGES: unit(mean_vectors(learnt, books)),
         "SIF weights, first direction out": unit(_without_first(smooth, books, own_smooth, learn_from)),
     }
-
-
-def centred(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Sequence[Book]) -> Rows:
-    """The rows less the mean of those learnt from in the same language; others as they are."""
-    out = rows.copy()
-    for language in {book.language for book in learn_from}:
-        mean = own[[book.language == language for book in learn_from]].mean(axis=0)
-        out[[book.language == language for book in books]] -= mean
-    return out
 
 
 def _without_first(rows: Rows, books: Sequence[Book], own: Rows, learn_from: Sequence[Book]) -> Rows:
@@ -76,11 +65,8 @@ def _weighted(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str,
     semantic = full @ singular_directions(own, 128)
     projected = full @ np.random.default_rng(1).standard_normal((_CELLS, 128), dtype=np.float32)
     return {
-        "counts of words": unit(_folded(books, [book.words.counts.astype(np.float64) for book in books])),
         UNPROJECTED: full,
-        "LSA 50": unit(semantic[:, :50]),
         "LSA 128": unit(semantic),
-        "LSA 128, 8 bits each": unit(eight_bits(semantic)),
         "128 random projections, 8 bits each": unit(eight_bits(projected)),
         OURS: signs(books, weights),
     }

@@ -14,10 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from app.core.vectors import book_vector
 from app.services.signing import read_vector_weights
 from bench.harness.report import Cell, Section, Table
-from research.plot import Line, Plot
-from research.similar.measures import ranked
+from research.plot import Line, Plot, save_map
+from research.similar.measures import principal_components, ranked
 from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations, unit_signs
-from research.similar.pictures import principal_components, save_map
 from research.similar.works import (
     Book,
     GutenbergPair,
@@ -35,37 +34,7 @@ TRANSLATIONS = (21, 28)
 ON_THE_MAP = range(1, 21)
 
 NON_FICTION = frozenset(
-    (
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-        9,
-        14,
-        18,
-        22,
-        23,
-        25,
-        29,
-        37,
-        38,
-        48,
-        51,
-        57,
-        59,
-        61,
-        66,
-        67,
-        68,
-        84,
-        85,
-        86,
-        96,
-    )
+    {*range(1, 10), *(14, 18, 22, 23, 25, 29), *(37, 38, 48, 51, 57, 59), *(61, 66, 67, 68), 84, 85, 86, 96}
 )
 IN_BETWEEN = frozenset((10, 17, 30))
 """The Bible, twice, and the Book of Mormon, which Reeve calls quasi-fictional; counted as neither."""

@@ -21,7 +21,7 @@ from research.similar.measures import (
     neighbour_recall,
     ranked,
 )
-from research.similar.methods import AVERAGES, OURS, UNPROJECTED, Rows, estimated_cosine, representations
+from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations
 from research.similar.works import UNCLEAR_LICENCE, Book, corpus_works
 
 SPLIT = 2017
@@ -40,7 +40,6 @@ def run(out_dir: Path) -> Section:
     draws = drawn_works(books, DRAWS)
     precisions, scores = _bootstrapped(similarities, pairs, draws)
     _cut_offs(similarities, pairs).save(out_dir / "similar_series_cut_offs.svg")
-    known = np.array([books[a].language not in ("zh", "ar") for a in pairs.a])
     free = sum(book.free for book in books)
     return Section(
         title="Series: books alike by their words",
@@ -72,11 +71,6 @@ def run(out_dir: Path) -> Section:
                 ],
                 f"Differences to “{AVERAGES}”, drawn together",
             ),
-            Table(
-                ("method", "without zh and ar", "without pairs of one author", "ru", "en", "ja", "de"),
-                [_parts(name, values, pairs, known, books) for name, values in similarities.items()],
-                "Average precision of parts of the pairs",
-            ),
             _translations(books, labelled, halves, rows),
         ),
         notes=(
@@ -93,7 +87,6 @@ def run(out_dir: Path) -> Section:
             "pazos de Ulloa, La madre naturaleza); they count as false.",
             "The recipe was chosen while looking at these series, in other halves; the works of Reeve's list "
             "were not looked at.",
-            _verdict(precisions, scores),
         ),
     )
 
@@ -196,24 +189,6 @@ def _differences(name: str, precisions: Draws, scores: Draws) -> Sequence[Cell]:
     return [str(_of(figures[name] - figures[AVERAGES])) for figures in (precisions, scores)]
 
 
-def _parts(
-    name: str, values: NDArray[np.float64], pairs: Pairs, known: NDArray[np.bool_], books: Sequence[Book]
-) -> Sequence[Cell]:
-    languages = np.array([books[a].language for a in pairs.a])
-    parts = [
-        known,
-        ~pairs.same_author | pairs.series,
-        *(languages == each for each in ("ru", "en", "ja", "de")),
-    ]
-    return (
-        name,
-        *(
-            round(ranked(values[part], pairs.series[part]).average_precision(np.ones(part.sum())), 3)
-            for part in parts
-        ),
-    )
-
-
 def _translations(
     books: Sequence[Book], labelled: Sequence[Pair], halves: NDArray[np.int64], rows: Mapping[str, Rows]
 ) -> Table:
@@ -260,14 +235,3 @@ def _cut_offs(similarities: Mapping[str, NDArray[np.float64]], pairs: Pairs) -> 
         ],
         y_range=(0, 1.02),
     )
-
-
-def _verdict(precisions: Draws, scores: Draws) -> str:
-    """Whether the intervals of the vectors in use lie above those of averages of word vectors."""
-    parts: list[str] = []
-    for what, figures in (("average precision", precisions), ("F1", scores)):
-        ours, averages = _of(figures[OURS]), _of(figures[AVERAGES])
-        apart = "do not overlap" if ours.low > averages.high else "overlap"
-        parts.append(f"{what} {ours} against {averages}: the intervals {apart}")
-    full = _of(precisions[UNPROJECTED])
-    return f"In use against averages of these word vectors: {'; '.join(parts)}. Without projection: {full}."

@@ -4,9 +4,12 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pytest
 
+from app.core.text.content import content_from_text
 from bench.harness.corpus import CorpusBook, Pair
-from research.shingling.band_curves import found, strangers, within
+from research.shingling.band_curves import found, strangers
+from research.shingling.candidate_finders import FINDERS, Shelf, overlaps, real_pairs, sign, simulated
 from research.shingling.shingle_choices import (
     KINDS,
     Score,
@@ -15,7 +18,6 @@ from research.shingling.shingle_choices import (
     measure,
     runs,
     signatures,
-    told,
     word_hashes,
 )
 from tests.api.library import prose, scanned
@@ -47,19 +49,6 @@ def test_a_band_is_found_only_where_all_of_its_values_are_equal() -> None:
     assert found(equal, 42, 3).tolist() == [False, False]
 
 
-def test_one_belongs_to_the_last_bin() -> None:
-    assert within(np.array([0.9, 1.0, 0.89]), 0.9, 1.0).tolist() == [True, True, False]
-
-
-def test_runs_are_equal_where_their_words_are() -> None:
-    hashes = runs(word_hashes(["a", "b", "c", "a", "b", "c", "a"]), 3)
-
-    assert hashes.size == 5
-    assert hashes[0] == hashes[3]
-    assert np.unique(hashes).size == 3
-    assert runs(word_hashes(["a"]), 3).size == 0
-
-
 def test_shingles_after_stop_words() -> None:
     stop_words = frozenset(["the"])
     words = ["the", "old", "man", "and", "the", "sea", "and", "the"]
@@ -88,14 +77,6 @@ def test_threshold_of_one_half_judges_the_other() -> None:
     assert cross_fitted(values, kinds, works) == Score(8, 0, 0)
 
 
-def test_pairs_told_by_their_equal_values() -> None:
-    kinds = np.array(["same_work", "same_work", "series", "unrelated"])
-    score = told(np.array([9, 2, 5, 0]), kinds, 3)
-
-    assert score == Score(right=1, wrong=1, missed=1)
-    assert score.f1 == 0.5
-
-
 def test_every_kind_and_size_has_a_row() -> None:
     books = [book(work, copy) for work in range(6) for copy in range(2)]
     by_kind, by_size = measure(books, labels_of([book.work for book in books]), 2).tables
@@ -103,3 +84,38 @@ def test_every_kind_and_size_has_a_row() -> None:
     assert [row[0] for row in by_kind.rows] == [kind.name for kind in KINDS]
     assert [row[1] for row in by_size.rows] == [128, 256, 512, 1024, 2048]
     assert {str(row[2])[1:] for row in by_kind.rows} == {" of 6"}
+
+
+def a_text(seed: int, words: int = 4_000) -> str:
+    return " ".join(f"w{number:x}" for number in np.random.default_rng(seed).integers(0, 5_000, words))
+
+
+def a_book(seed: int) -> CorpusBook:
+    return CorpusBook(str(seed), str(seed), "", "", None, "en", a_text(seed), None)
+
+
+@pytest.mark.parametrize("finder", FINDERS, ids=[finder.name for finder in FINDERS])
+def test_a_copy_is_proposed_and_an_unrelated_or_empty_book_is_not(finder: object) -> None:
+    shelf = Shelf([sign(content_from_text(text)) for text in (a_text(1), a_text(2), "too short", a_text(1))])
+    assert finder.proposes(sign(content_from_text(a_text(1))), shelf).tolist() == [True, False, False, True]
+
+
+def test_large_overlaps_are_found_and_small_ones_by_samples_alone() -> None:
+    tables = overlaps([a_book(1), a_book(2)], places=10, shares=(0.05, 0.5), rates=(0.0,))
+    by_passage, by_book = ({str(row[0]): row[1:] for row in table.rows} for table in tables)
+    assert all(recalls[1] == 1 for recalls in by_passage.values())
+    assert by_book["letter samples of 256, ≥ 2 shared"][0] > by_book["32 bands of 4 values"][0]
+
+
+def test_labelled_pairs_and_unrelated_books_are_counted() -> None:
+    texts = [a_text(1), a_text(1), a_text(2)]
+    kinds = np.array(["same_work", "unrelated", "series"])
+    asked, others = simulated(300, 5)
+    table = real_pairs([sign(content_from_text(text)) for text in texts], kinds, asked, others)
+    assert table.rows[0][1:8] == [1, 0, 0, 1, 0, 0, 1]
+    for row in table.rows[1:]:
+        assert row[1:8] == [1, 0, 0, 0, 0, 0, 0]
+    values, *_ = (row for row in table.rows if row[0] == "values, ≥ 3 equal")
+    assert values[8] == 512
+    assert len(asked) == 5
+    assert len(others) > 200

@@ -11,7 +11,7 @@ from bench.public import benchmark, fetch
 from bench.public.benchmark_page import Row, column
 from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest, public_books
 from tests.bench.public.made_repository import OWNER_NAME, a_public_book, made_repository
-from tests.research.comparison.made_books import a_text
+from tests.research.made_books import a_text
 
 TEXT, OTHER = a_text(1), a_text(2)
 FILES = {

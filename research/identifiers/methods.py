@@ -13,9 +13,24 @@ from bench.data.hard_set import one_per_work
 from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
-from research.comparison.compared_methods import METADATA_ALONE, compared_methods
-from research.comparison.method import Method
-from research.comparison.pair_figures import (
+from research.identifiers.institutional_books import institutional_books
+from research.identifiers.method import Method
+from research.identifiers.methods_in_use import (
+    EqualBands,
+    agreeing_metadata,
+    equal_title_and_author,
+    text_code_within,
+)
+from research.identifiers.own_methods import (
+    fingerprint_alone,
+    fingerprint_within,
+    long_identifier,
+    minhash_values,
+    sample_alone,
+    vector_of_words,
+    verified,
+)
+from research.identifiers.pair_figures import (
     KINDS,
     SEED,
     Pairs,
@@ -25,6 +40,13 @@ from research.comparison.pair_figures import (
     least_scores,
     noisy_copies,
     pair_scores,
+)
+from research.identifiers.published_methods import (
+    middle_terms_digest,
+    multi_reference_cosine,
+    profile_digest,
+    simhash_of_words,
+    text_digest,
 )
 
 COPIES = 100
@@ -54,6 +76,35 @@ NOTES = (
     "learnt from News20, never from the books. The language that Institutional Books detects is taken "
     "from the corpus. In a library that rule sees groups, here pairs.",
 )
+
+
+METADATA_ALONE = ("title and author equal", "title and author alike")
+"""Methods that look at title and author, and not at the text."""
+
+
+def compared_methods() -> list[Method[Any]]:
+    """The methods in the order of the tables: Bookprint's, those in use, those of publications."""
+    return [
+        verified("lookup (default)"),
+        fingerprint_alone("fingerprint alone"),
+        long_identifier("identifier `bp2:`"),
+        minhash_values("MinHash alone", 128),
+        sample_alone("letter sample alone"),
+        vector_of_words("vector of words"),
+        equal_title_and_author("title and author equal"),
+        agreeing_metadata("title and author alike"),
+        institutional_books("Institutional Books"),
+        text_code_within("ISCC Text-Code, 128 bits", 128),
+        text_code_within("ISCC Text-Code, 256 bits", 256),
+        EqualBands("datasketch MinHashLSH"),
+        text_digest("MD5 of the text"),
+        profile_digest("text profile (Nutch)"),
+        minhash_values("100 MinHash values", 100),
+        fingerprint_within("simhash, d ≤ 7", "tf-simhash128-v1", 7),
+        middle_terms_digest("middle-frequency terms"),
+        simhash_of_words("simhash of words"),
+        multi_reference_cosine("multi-reference cosine"),
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

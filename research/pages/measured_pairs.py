@@ -14,7 +14,7 @@ from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs
 from bench.data.labelled_pairs import ComparedCorpus, book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
-from research.relations.filters_v1 import filters_v1
+from research.pages.filters_v1 import filters_v1
 
 BY_HAND = {CLASSIFIER: shares_v1, "filters-v1": filters_v1}
 """The classifiers set by hand: the one in use, and one in the form of the paper's."""

@@ -30,7 +30,7 @@ from app.core.text.normal_form import NormalText, normalise
 from app.core.vectors import SIGNS, book_vector
 from app.services.signing import read_vector_weights
 from bench.harness.corpus import CorpusBook
-from research.comparison.method import BitDistance, EqualValues, PairRule, Scores
+from research.identifiers.method import BitDistance, EqualValues, PairRule, Scores
 
 _LONG_IDENTIFIER_BYTES = 38  # 300 bits
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from bench.data.book_pairs import HARD, SEED, SHARES
 from bench.harness.confusion import Confusion
 from bench.harness.report import Cell, Section, Table
+from research.pages.measured_pairs import BY_HAND, KnownPair, made
+from research.pages.single_signals import SINGLE, Sweep, better_sweep, fitted_line
 from research.plot import Line, Plot, images
-from research.relations.measured_pairs import BY_HAND, KnownPair, made
-from research.relations.single_signals import SINGLE, Sweep, better_sweep, fitted_line
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PRECISE = (0.90, 0.95)

@@ -34,7 +34,6 @@ from research.pages.page_recipes import (
     page_pairs,
 )
 from research.pages.page_samples import FEWEST, printed_books
-from research.plot import Curve, Panels
 from tests.core import printed_pages
 
 
@@ -53,21 +52,6 @@ def test_features_stay_within_their_page() -> None:
     assert second.tolist() == first[1:2].tolist()
     assert last.tolist() == first[:1].tolist()
     assert len(set(first.tolist())) == 3
-
-
-def test_words_are_told_apart_by_the_order_of_letters_and_words() -> None:
-    (page,) = occurrences(normal_pages(["tar rat art tar"]), Feature("words", 1))
-    assert page[0] == page[3]
-    assert len(set(page.tolist())) == 3
-    (pairs,) = occurrences(normal_pages(["tar rat tar"]), Feature("words", 2))
-    assert pairs[0] != pairs[1]
-
-
-def test_a_character_of_a_dense_script_is_a_word() -> None:
-    text = normal_pages(["讀書 the book 樂", "讀書"])
-    assert counts(text, "words", 1) == [5, 2]
-    (first, second) = occurrences(text, Feature("words", 2))
-    assert second.tolist() == first[:1].tolist()
 
 
 def test_similarity_is_that_of_sets_and_minhash_estimates_it() -> None:
@@ -148,7 +132,6 @@ def test_experiments_write_their_tables_and_figures(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {
         "page_noise_words.svg",
         "page_noise_characters.svg",
-        "page_noise_kinship.svg",
     }
     assert "1.00 / 1.00" not in noise.tables[0].rows[0]  # at 5 %
     (row,) = noise.tables[1].rows
@@ -157,10 +140,3 @@ def test_experiments_write_their_tables_and_figures(tmp_path: Path) -> None:
     assert {row[2] for row in recall.tables[0].rows if row[0] != SIMHASH.name} == {"1.00 / 1.00"}
     cost = page_feature_cost.measure(books, 1, 3)
     assert float(str(cost.tables[0].rows[0][-1])) > 2
-
-
-def test_panels_are_the_same_for_the_same_figures(tmp_path: Path) -> None:
-    panels = Panels("t", "x", "y", [("one", [Curve("a", [(0, 1), (1, 0)], 0)])], (0, 1))
-    for name in ("first.svg", "second.svg"):
-        panels.save(tmp_path / name)
-    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()

@@ -7,16 +7,14 @@ longer or shorter than the median of those with that simhash. Read in `get_simha
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import md5
-from statistics import median
 
 import numpy as np
 
 from bench.harness.corpus import CorpusBook
-from research.comparison.method import PairRule
+from research.identifiers.method import PairRule
 
 WIDTH = 7
 """Characters of a shingle."""
@@ -61,23 +59,6 @@ def says_same(one: Volume, other: Volume) -> bool:
         and longer <= int(middle * TOLERANCE)
         and shorter >= int(middle / TOLERANCE)
     )
-
-
-def groups(volumes: Sequence[Volume]) -> list[int]:
-    """The group of each of many volumes, named by its first; a volume without duplicates is a group alone."""
-    by_simhash: dict[bytes, list[int]] = defaultdict(list)
-    for number, volume_ in enumerate(volumes):
-        by_simhash[volume_.simhash].append(number)
-    names = list(range(len(volumes)))
-    for numbers in by_simhash.values():
-        [(language, _)] = Counter(volumes[number].language for number in numbers).most_common(1)
-        alike = [number for number in numbers if volumes[number].language == language]
-        middle = median(volumes[number].characters for number in alike)
-        bounds = range(int(middle / TOLERANCE), int(middle * TOLERANCE) + 1)
-        duplicates = [number for number in alike if volumes[number].characters in bounds]
-        for number in duplicates:
-            names[number] = duplicates[0]
-    return names
 
 
 def simhash(text: str) -> bytes:

@@ -13,7 +13,7 @@ from app.catalog.agreement import agreement
 from app.core.model import Metadata
 from app.core.text.names import folded
 from bench.harness.corpus import CorpusBook
-from research.comparison.method import BitDistance, EqualKeys, PairRule, Scores
+from research.identifiers.method import BitDistance, EqualKeys, PairRule, Scores
 
 ISCC_SIMILARITY = 0.75
 """The share of equal bits from which iscc-search 0.3.3 calls codes alike."""

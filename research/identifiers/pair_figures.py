@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.synthesis.noise import corrupt
 from bench.harness.corpus import CorpusBook
-from research.comparison.method import Method, Scores
+from research.identifiers.method import Method, Scores
 
 SEED = 20261124
 KINDS = {

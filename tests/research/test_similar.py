@@ -11,7 +11,7 @@ from bench.harness.corpus import CorpusBook, Pair
 from research.similar.gutenberg_duplicates import compared, counts, parts_of
 from research.similar.learn_vectors import word_rarity
 from research.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked
-from research.similar.methods import estimated_cosine, singular_directions
+from research.similar.methods import singular_directions
 from research.similar.similar_gutenberg import TRANSLATIONS, all_pairs
 from research.similar.similar_series import series_pairs, split
 from research.similar.works import Book, GutenbergPair, surname, without_authors
@@ -63,12 +63,6 @@ def test_series_stay_in_one_half_and_translations_are_no_pairs() -> None:
         assert np.all(halves[found.a] == halves[found.b])
 
 
-def test_books_of_one_work_are_a_pair_only_as_a_series() -> None:
-    books = [book("a", work="w"), book("b", work="w"), book("c", work="w")]
-    found = series_pairs(books, [pair("a", "b", "series")], np.zeros(3, np.int64))
-    assert list(zip(found.a.tolist(), found.b.tolist(), strict=True)) == [(0, 1)]
-
-
 def test_rarity_is_that_of_the_language_where_a_word_is_most_common() -> None:
     books = [book(f"en{n}", "the sea") for n in range(4)] + [book("fr", "the mer", language="fr")]
     books += [book("fr2", "mer", language="fr")]
@@ -88,10 +82,6 @@ def test_singular_directions_keep_products() -> None:
     projected = rows @ singular_directions(rows, 10)
     assert projected.shape == (6, 6)
     assert projected @ projected.T == pytest.approx(rows @ rows.T, abs=1e-3)
-
-
-def test_products_of_signs_become_cosines() -> None:
-    assert estimated_cosine(np.array([1.0, 0.0, -1.0])) == pytest.approx([1, 0, -1], abs=1e-9)
 
 
 def test_rows_of_the_table_are_paired_but_for_the_two_translations() -> None:

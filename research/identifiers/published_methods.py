@@ -8,17 +8,14 @@ import numpy as np
 
 from app.core.signatures.digests import md5_text, textprofile_md5
 from bench.harness.corpus import CorpusBook
-from research.comparison.method import BitDistance, CosineOfVectors, EqualKeys, Vector
-from research.comparison.own_methods import normal_form
-from research.cosine.learned_references import LearnedReferences, learn
+from research.cosine.cosine_samples import news_folder, news_texts
 from research.cosine.letter_grams import SIMHASH_BITS, Rows, gram_counts, unit, word_simhash
-from research.cosine.letter_texts import news_folder, news_texts
 from research.cosine.reference_strings import VALUE_BYTES, Reference, rarest
+from research.identifiers.method import BitDistance, CosineOfVectors, EqualKeys, Vector
+from research.identifiers.own_methods import normal_form
 
 REFERENCE_GRAMS, PARTS = 1_000, 60
 """3-grams of the reference string, and the parts that it is cut into."""
-LEARNED_BYTES = 30
-"""Bytes of a signature with learned references."""
 LOOKED_AT = 100_000
 """Characters that tell the script of a book."""
 MIDDLE = (0.05, 0.95)
@@ -62,19 +59,6 @@ def multi_reference_cosine(name: str) -> CosineOfVectors:
     return CosineOfVectors(name, sign, PARTS * VALUE_BYTES)
 
 
-def learned_references(name: str) -> CosineOfVectors:
-    """Projections on directions learnt from News20, in 30 bytes."""
-
-    def sign(book: CorpusBook) -> Vector | None:
-        counts = _letter_grams(book)
-        if counts is None:
-            return None
-        (learned,) = _learned()
-        return np.asarray(learned.vectors(learned.sign(unit(counts)))[0], np.float32)
-
-    return CosineOfVectors(name, sign, LEARNED_BYTES)
-
-
 def simhash_of_words(name: str) -> BitDistance:
     """The simhash of the words of a to z."""
 
@@ -90,18 +74,9 @@ def _letter_grams(book: CorpusBook) -> Rows | None:
 
 
 @cache
-def _learning() -> Rows:
-    return gram_counts(news_texts(news_folder()).learning)
-
-
-@cache
 def _reference() -> Reference:
-    return Reference(f"rarest {REFERENCE_GRAMS}", rarest(_learning(), REFERENCE_GRAMS))
-
-
-@cache
-def _learned() -> tuple[LearnedReferences, ...]:
-    return tuple(learn(unit(_learning()), [8 * LEARNED_BYTES]))
+    counts = gram_counts(news_texts(news_folder())[0])
+    return Reference(f"rarest {REFERENCE_GRAMS}", rarest(counts, REFERENCE_GRAMS))
 
 
 def is_latin(text: str) -> bool:

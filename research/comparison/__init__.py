@@ -1,1 +1,0 @@
-"""Methods that tell copies of a book from other books, side by side on the same books."""

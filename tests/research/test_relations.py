@@ -1,0 +1,241 @@
+"""Relations of books as in Spasojević and Poncin (2011): signals alone, filters, and learned classifiers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from app.core.model import Metadata
+from app.core.relations.classification import Kind
+from app.core.relations.relation import compare
+from app.core.relations.signals import LinearFit, Sides, Signals
+from research.pages import learners, relation_signals
+from research.pages.filters_v1 import filters_v1, high_pass, low_pass
+from research.pages.learners import (
+    LEARNERS,
+    READINGS,
+    Lesson,
+    Winnow,
+    all_signals,
+    published_signals,
+    read,
+    taught,
+)
+from research.pages.measured_pairs import KnownPair, MeasuredPair
+from research.pages.relation_classifiers import macro_f1, require_separate
+from research.pages.single_signals import SINGLE, fitted_line, sweep
+from tests.core.printed_pages import Pages, book, candidate, read as read_again, set_anew
+
+SIGNALS = Signals(
+    unit="page",
+    text_pages=Sides(100, 100),
+    book_similarity=0.5,
+    page_similarity=0.7,
+    text_shared=Sides(0.95, 0.9),
+    typical_share=0.8,
+    pages_matched=Sides(0.9, 0.85),
+    span_matched=Sides(0.7, 0.8),
+    span=Sides(0.75, 0.85),
+    other_breaks=0.02,
+    revised=0.0,
+    consecutive_correlation=0.01,
+    runs=2,
+    fit=LinearFit(1.0, 2.0, -1.0),
+    reverse_fit=LinearFit(1.0, -2.0, 1.0),
+)
+
+
+_NO_METADATA = (Metadata(), Metadata())
+
+
+def pair(work: str, metadata: tuple[Metadata, Metadata] = _NO_METADATA, **signals: float) -> MeasuredPair:
+    """A pair of two books of one work, of which all classifiers say that it is of one pagination."""
+    predicted = dict.fromkeys(("shares-v1", "filters-v1"), "SAME_PAGINATION")
+    return MeasuredPair(replace(SIGNALS, **signals), metadata, (work, work), predicted)
+
+
+def lesson(prefix: str = "w") -> Lesson:
+    """Two kinds that page similarity tells apart, from six works."""
+    pairs = [pair(f"{prefix}{number % 6}", page_similarity=number / 48) for number in range(48)]
+    return Lesson(pairs, np.array(["B" if number < 24 else "A" for number in range(48)]))
+
+
+def test_winnow_learns_a_band_among_signals_that_say_nothing() -> None:
+    rng = np.random.default_rng(1)
+    signals = rng.random((600, 12))
+    kinds = np.where((signals[:, 3] > 0.3) & (signals[:, 3] < 0.7), "within", "outside")
+    learner = Winnow(cuts=9).fit(signals[:400], kinds[:400])
+    assert np.mean(learner.predict(signals[400:]) == kinds[400:]) > 0.9
+
+
+def test_winnow_promotes_the_bits_of_what_it_missed_and_demotes_what_was_wrong() -> None:
+    # One signal and one threshold, so two bits; both weights are 1 at first, and 2 is needed to accept.
+    learner = Winnow(promotion=2.0, rounds=1, cuts=1)
+    learner.fit(np.array([[0.0], [1.0]]), np.array(["low", "high"]))
+    # Each pair has one bit, of weight 1: each is missed once by its own kind, and nothing is wrong.
+    assert learner._weights.T.tolist() == [[2, 1], [1, 2]]  # of high, of low: above, below
+    assert learner.predict(np.array([[0.2], [0.9]])).tolist() == ["low", "high"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_finds_a_threshold(name: str) -> None:
+    learnt = lesson()
+    signals = read(published_signals, learnt.pairs)
+    learner = LEARNERS[name][-1]()
+    learner.fit(signals, learnt.kinds)
+    found = learner.predict(signals)
+    assert np.mean(found == learnt.kinds) > 0.9
+
+
+def test_settings_are_judged_on_works_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[set[float], set[float]]] = []
+
+    class Noting:
+        def fit(self, signals: learners.Table, kinds: learners.Names) -> None:
+            self._learnt = set(signals[:, 1].tolist())
+
+        def predict(self, signals: learners.Table) -> learners.Names:
+            seen.append((self._learnt, set(signals[:, 1].tolist())))
+            return np.full(len(signals), "A")
+
+    monkeypatch.setattr(learners, "LEARNERS", {"noting": [Noting]})
+    learnt = lesson()
+    taught("noting", published_signals, learnt)
+    work_of = {each.signals.page_similarity: each.works[0] for each in learnt.pairs}
+    assert len(seen) == learners.FOLDS
+    for learnt_from, left_out in seen:
+        assert not {work_of[each] for each in learnt_from} & {work_of[each] for each in left_out}
+    assert set().union(*(left_out for _, left_out in seen)) == set(work_of)
+
+
+def test_signals_do_not_depend_on_the_order_and_those_of_the_paper_come_first() -> None:
+    first = pair("w", (Metadata(year=1890, volume="1"), Metadata(year=1891)))
+    turned = replace(first, signals=first.signals.swapped(), metadata=first.metadata[::-1])
+    one, other = all_signals(first), all_signals(turned)
+    assert one[6:] == other[6:]
+    assert one[:6] == published_signals(first)
+    assert one[-2:] == [1, 0]  # years differ; one volume is not known
+    assert {len(reading(first)) for reading in READINGS.values()} == {6, 21}
+
+
+def test_works_learnt_from_and_tested_may_not_meet() -> None:
+    require_separate([pair("a"), pair("b")], [pair("c")])
+    with pytest.raises(ValueError, match="Learnt from and tested: b"):
+        require_separate([pair("a"), pair("b")], [pair("b"), pair("c")])
+
+
+def test_interval_of_macro_f1_comes_from_works_not_pairs() -> None:
+    kinds = ["SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT", "UNRELATED"]
+    truth = kinds * 8
+    wrong = [kind if number % 4 else "UNRELATED" for number, kind in enumerate(truth)]
+    many = macro_f1(truth, wrong, [str(number) for number in range(len(truth))])
+    one = macro_f1(truth, wrong, ["w"] * len(truth))
+    assert macro_f1(truth, truth, list(truth)).value == 1
+    assert one.low == one.high == one.value == many.value
+    assert many.low < many.value < many.high
+
+
+KINDS = np.array(["A", "A", "B", "A", "B", "U"])
+VALUES = np.array([0.9, 0.8, 0.8, 0.3, 0.2, 0.95])
+SHARES = {"A": 0.6, "B": 0.4}
+"""U is no kind that counts: each A weighs .2, each B .2."""
+
+
+def test_every_threshold_passes_all_pairs_from_it_on() -> None:
+    swept = sweep(VALUES, KINDS, "A", above=True, shares=SHARES)
+    assert swept.thresholds.tolist() == [0.95, 0.9, 0.8, 0.3, 0.2]
+    assert swept.recall == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
+    # At .8 two A and one B pass; both weigh the same. The U before them counts for nothing.
+    assert swept.precision == pytest.approx([0, 1, 2 / 3, 3 / 4, 3 / 5])
+    assert swept.worth == pytest.approx([0, 1, 3, 4, 5])
+
+
+def test_precision_is_weighted_to_how_common_kinds_are() -> None:
+    swept = sweep(VALUES, KINDS, "A", above=True, shares={"A": 0.3, "B": 0.6})
+    assert swept.precision[2] == pytest.approx(0.2 / (0.2 + 0.3))
+    assert swept.worth[2] == pytest.approx((0.2 + 0.3) ** 2 / (2 * 0.1**2 + 0.3**2))
+
+
+def test_best_point_and_recall_at_a_precision() -> None:
+    swept = sweep(VALUES, KINDS, "A", above=True, shares=SHARES)
+    best = swept.best
+    assert (best.threshold, best.above) == (0.3, True)
+    assert best.f1 == pytest.approx(2 * 0.75 / 1.75)
+    assert best.recall.value == 1
+    assert swept.recall_at(0.7) == 1
+    assert swept.recall_at(0.9) == pytest.approx(1 / 3)
+    assert swept.recall_at(1.01) == 0
+
+
+def test_line_is_fitted_over_the_book_with_fewer_pages() -> None:
+    signals = replace(
+        SIGNALS,
+        text_pages=Sides(200, 100),
+        fit=LinearFit(0.5, -10, 3),
+        reverse_fit=LinearFit(2.0, 20, -6),
+    )
+    line = fitted_line(signals)
+    assert (line.steepness, line.offset, line.behind) == (1, 0.1, -0.03)
+    assert fitted_line(signals.swapped()) == line
+
+
+def test_no_signal_depends_on_the_order_of_the_books() -> None:
+    signals = replace(SIGNALS, text_pages=Sides(90, 100))
+    for signal in SINGLE:
+        assert signal.read(signals) == signal.read(signals.swapped()), signal.name
+
+
+def test_section_has_a_table_and_a_plot_of_every_class(tmp_path: Path) -> None:
+    kinds = ("SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT")
+    pairs = [
+        KnownPair(pair(f"w{number}", page_similarity=(place + number / 9) / 4), kind, 0.01)
+        for place, kind in enumerate(kinds)
+        for number in range(4)
+    ]
+    section = relation_signals.measure(tmp_path, pairs)
+    assert [table.caption.split()[0] for table in section.tables[1:5]] == list(kinds)
+    by_page_similarity = {row[0]: row for row in section.tables[1].rows}["page similarity"]
+    assert by_page_similarity[1].startswith("≤")  # the four kinds are in steps of this signal
+    assert by_page_similarity[4:] == [100, 100, 100]
+    images = [note for note in section.notes if note.startswith("![")]
+    assert len(images) == 7 == len(list(tmp_path.glob("relation_signals_*.svg")))
+
+
+WHOLE = book(100, 31)
+OTHER = book(100, 32)
+
+
+@given(st.floats(-10, 10), st.floats(-1, 1), st.floats(0.01, 2))
+def test_high_pass_rises_from_nought_to_one(signal: float, none: float, width: float) -> None:
+    value = high_pass(signal, none, none + width)
+    assert 0 <= value <= 1
+    assert value == pytest.approx(low_pass(-signal, -none - width, -none))
+    if signal <= none:
+        assert value == pytest.approx(0, abs=1e-9)
+    if signal >= none + width:
+        assert value == 1
+    assert high_pass(signal + 0.01, none, none + width) >= value
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        (WHOLE, "SAME_PAGINATION"),
+        (set_anew(WHOLE, 120), "DIFFERENT_PAGINATION"),
+        (WHOLE[50:90], "CONTIGUOUS_SUBSET"),
+        (WHOLE[:50] + OTHER[:50], "OVERLAPPING_TEXT"),
+        (OTHER, "UNRELATED"),
+    ],
+)
+@pytest.mark.parametrize("rate", [0.01, 0.02])
+def test_plain_cases_are_classified(right: Pages, expected: Kind, rate: float) -> None:
+    first, second = candidate(read_again(WHOLE, rate, 1)), candidate(read_again(right, rate, 2))
+    for left, right_one, direction in ((first, second, "contains"), (second, first, "contained_in")):
+        signals = compare(left, right_one).signals
+        assert signals is not None
+        verdict = filters_v1(signals, left.metadata, right_one.metadata)
+        assert verdict.kind == expected
+        assert verdict.direction == (direction if expected == "CONTIGUOUS_SUBSET" else None)
+        assert sum(verdict.confidences.values()) == pytest.approx(1)
