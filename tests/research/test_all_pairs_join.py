@@ -54,9 +54,3 @@ def test_tallies_count_the_pairs_that_a_join_finds(words: NDArray[np.uint64], ba
     assert within == 2 * pairs.left.size
     correct = BOOKS[pairs.left] == BOOKS[pairs.right]
     assert right[: banding.flips + 1, :, :24].sum() == 2 * np.count_nonzero(correct)
-
-
-def test_brute_tallies_meet_every_other_text_once(words: NDArray[np.uint64]) -> None:
-    counts, right = tallies(words, BOOKS, np.arange(0, len(words), 7))
-    assert (counts[0].sum(axis=1) == len(words) - 1).all()
-    assert (right[0].sum(axis=1) == VERSIONS - 1).all()

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.harness.report import CannotMeasure
 from research.cosine import cosine_figures, cosine_table
-from research.cosine.cosine_samples import Sample, errors, news_folder, news_sample
+from research.cosine.cosine_samples import Sample, errors, news_sample
 from research.cosine.letter_grams import (
     SIMHASH_BITS,
     cosines,
@@ -20,7 +19,7 @@ from research.cosine.letter_grams import (
     unit,
     word_simhash,
 )
-from research.cosine.reference_strings import Reference, by_frequency, letter_grams, rarest
+from research.cosine.reference_strings import Reference, by_frequency
 
 
 def numbers(*grams: str) -> list[int]:
@@ -29,10 +28,6 @@ def numbers(*grams: str) -> list[int]:
 
 def columns(*texts: str) -> np.ndarray:
     return np.ascontiguousarray(unit(gram_counts(texts)).T)
-
-
-def test_symbols_are_lower_case_letters_and_single_spaces() -> None:
-    assert symbols("  B--ad,\n2 Z's ").tolist() == [2, 0, 1, 4, 0, 26, 0, 19]
 
 
 def test_counts_are_of_overlapping_grams_with_spaces() -> None:
@@ -56,14 +51,6 @@ def test_one_gram_a_part_gives_the_cosine_itself() -> None:
     similar = Reference("all", occurring).similarities(units, occurring.size)
     assert similar == pytest.approx(cosines(gram_counts(texts)), abs=1e-6)
     assert 0.2 < similar[0, 1] < 0.9
-
-
-def test_lists_are_in_the_order_told() -> None:
-    counts = gram_counts(["abc abc abc", "abd", "abd abe"])
-    assert rarest(counts, 3).tolist() == numbers("abe", "abc", "abd")
-    assert rarest(counts, 2).tolist() == numbers("abe", "abc")
-    assert by_frequency(counts).tolist() == numbers("abc", "abd", "abe")
-    assert letter_grams().size == 26**3
 
 
 def test_simhash_of_one_word_is_its_sha1_and_a_tie_is_not_set() -> None:
@@ -99,15 +86,6 @@ def some_texts(count: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(len(WORDS), 0.5), count)
     return [" ".join(rng.choice(WORDS, 80, p=share)) for share in shares]
-
-
-def test_news_folder_must_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("BOOKPRINT_NEWS20", raising=False)
-    with pytest.raises(CannotMeasure, match="BOOKPRINT_NEWS20"):
-        news_folder()
-    monkeypatch.setenv("BOOKPRINT_NEWS20", str(tmp_path))
-    with pytest.raises(CannotMeasure, match=r"messages\.jsonl\.gz"):
-        news_folder()
 
 
 def test_experiments_write_their_tables_and_plots(tmp_path: Path) -> None:

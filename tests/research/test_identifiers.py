@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from app.core.index.records import NO_SAMPLE
@@ -41,18 +40,6 @@ def entry(texts: SignedSet, row: int) -> Entry:
     start = int(texts.sample_ends[row - 1]) if row else 0
     sample = FracMinHash(DEFAULT_SAMPLE, texts.sample[start : texts.sample_ends[row]], int(texts.levels[row]))
     return Entry(row, Fingerprint(DEFAULT_FINGERPRINT, texts.gap[row].tobytes()), None, sample)
-
-
-def test_set_comes_from_the_cache_as_it_was_made(texts: SignedSet) -> None:
-    again = signed_set(SMALL)
-    assert all(np.array_equal(getattr(again, name), getattr(texts, name)) for name in SignedSet.__slots__)
-
-
-def test_every_canonical_text_has_1_to_15_derivatives(texts: SignedSet) -> None:
-    versions = np.bincount(texts.books)
-    assert versions.size == SMALL.texts
-    assert versions.min() >= 2
-    assert versions.max() <= 16
 
 
 def test_candidates_and_verdicts_are_those_of_a_plain_comparison(texts: SignedSet) -> None:

@@ -15,8 +15,6 @@ from research.identifiers.pair_figures import (
     UNSIGNED,
     Pairs,
     accepted,
-    best_threshold,
-    found_again,
     least_scores,
     pair_scores,
 )
@@ -52,13 +50,6 @@ def test_a_copy_is_told_from_another_book(method: Method[Any]) -> None:
     assert method.rule(least)
 
 
-def test_bits_are_compared_by_their_distance() -> None:
-    method = bits_method(2)
-    assert method.scores([bytes([0b1111_0000])], [bytes([0b1111_0011]), bytes([0])]).tolist() == [[-2, -4]]
-    assert method.least == -2
-    assert method.rule(-2) == method.rule(-2.5) == "≤ 2 of 8 bits"
-
-
 def test_books_without_a_signature_are_never_copies() -> None:
     method = EqualKeys("keys", lambda book: book.text.encode() or None)
     scores = pair_scores(method, [b"a", None, b"a", None])
@@ -85,19 +76,6 @@ def test_thresholds_are_fitted_on_the_other_half() -> None:
     assert judged[places.index((1, 2))]  # 3 bits apart, judged by what was fitted on half 1
 
 
-def test_pairs_are_counted_by_what_they_are() -> None:
-    labels = np.array(["same_work", "contains", "overlaps", "series", "different", "unrelated", "", "series"])
-    pairs = Pairs(labels, np.zeros(0, np.intp))
-    assert pairs.counts(np.ones(8, np.bool_)) == [1, 1, 1, 2, 2]
-    assert pairs.counts(np.array([0, 1, 0, 0, 0, 1, 1, 1], np.bool_)) == [0, 1, 0, 1, 1]
-
-
-def test_copies_are_found_by_the_threshold_of_their_half() -> None:
-    method = bits_method(None)
-    originals, copies = ([bytes([value]) for value in values] for values in ((0, 0, 0), (1, 3, 3)))
-    assert found_again(method, originals, copies, (-1.0, -2.0), np.array([0, 0, 1])) == 2
-
-
 def test_middle_terms_leave_out_the_most_frequent_and_the_rarest() -> None:
     words = [f"{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
     text = " ".join(word for number, word in enumerate(words) for _ in range(100 - number))
@@ -106,12 +84,6 @@ def test_middle_terms_leave_out_the_most_frequent_and_the_rarest() -> None:
     assert middle_terms_md5(a_book(text)) == middle_terms_md5(a_book(frequent))
     assert middle_terms_md5(a_book(text)) == middle_terms_md5(a_book(renamed))
     assert middle_terms_md5(a_book(text)) != middle_terms_md5(a_book(text.replace(words[50], "zzz")))
-
-
-def test_best_threshold_counts_neither_parts_nor_unlabelled_pairs() -> None:
-    labels = np.array(["same_work", "different", "contains", "different", "different", ""])
-    scores = np.array([0.5, 0.1, 0.9, 0.7, 0.2, 0.8])
-    assert best_threshold(scores, labels) == 0.5  # one pair of other works lies above the one of one work
 
 
 # Made with the package `simhash` 2.1.2 from the shingles of the pipeline's own function.

@@ -26,10 +26,7 @@ from research.pages.page_grams import (
 from research.pages.page_recipes import (
     BOOKPRINT,
     SIMHASH,
-    PagePairs,
-    filled_shares,
     minhash_of,
-    one_permutation,
     one_permutation_of,
     page_pairs,
 )
@@ -65,13 +62,6 @@ def test_similarity_is_that_of_sets_and_minhash_estimates_it() -> None:
     assert equal_shares(values[:1], values[1:])[0, 0] == pytest.approx(0.5, abs=0.06)
 
 
-def test_one_permutation_keeps_the_least_hash_of_each_bin() -> None:
-    hashes = np.array([5, 3 << 62 | 0xFFFF, 3 << 62 | 0x1FFFF, 1 << 62 | 0x8000], dtype=np.uint64)
-    assert one_permutation(hashes, 4).tolist() == [1, 1 + 0x8000 * 255 // 0x10000, 0, 255]
-    same = filled_shares(np.array([[1, 2, 0, 4]], np.uint8), np.array([[1, 3, 5, 0]], np.uint8))
-    assert same.tolist() == [[0.5]]
-
-
 @pytest.mark.parametrize(
     "recipe",
     [
@@ -95,17 +85,6 @@ def test_every_signature_knows_equal_pages_and_half_pages(
     assert found.equal.min() == 1
     assert found.strangers.mean() < found.half.mean() < 1
     assert recipe.sign(normal_pages(cut)).nbytes <= 8 * recipe.page_bytes
-
-
-def test_recall_is_above_what_so_few_strangers_exceed() -> None:
-    pairs = PagePairs(
-        equal=np.array([0.9, 0.5, 0.3, 0.2]),
-        half=np.array([0.4, 0.3, 0.1, 0.0]),
-        strangers=np.array([0.8, 0.3, *[0.1] * 18]),
-    )
-    assert page_signature_recall.threshold(pairs, 0.05) == 0.3
-    assert page_signature_recall.recalls(pairs, 0.05) == (0.5, 0.25)
-    assert page_signature_recall.recalls(pairs, 0.0) == (0.25, 0.0)
 
 
 def invented(work: str, seed: int, language: str = "en") -> CorpusBook:

@@ -5,20 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from app.core.model import Metadata
 from app.core.relations.classification import Kind
 from app.core.relations.relation import compare
 from app.core.relations.signals import LinearFit, Sides, Signals
 from research.pages import learners, relation_signals
-from research.pages.filters_v1 import filters_v1, high_pass, low_pass
+from research.pages.filters_v1 import filters_v1
 from research.pages.learners import (
     LEARNERS,
-    READINGS,
     Lesson,
     Winnow,
-    all_signals,
     published_signals,
     read,
     taught,
@@ -70,15 +67,6 @@ def test_winnow_learns_a_band_among_signals_that_say_nothing() -> None:
     assert np.mean(learner.predict(signals[400:]) == kinds[400:]) > 0.9
 
 
-def test_winnow_promotes_the_bits_of_what_it_missed_and_demotes_what_was_wrong() -> None:
-    # One signal and one threshold, so two bits; both weights are 1 at first, and 2 is needed to accept.
-    learner = Winnow(promotion=2.0, rounds=1, cuts=1)
-    learner.fit(np.array([[0.0], [1.0]]), np.array(["low", "high"]))
-    # Each pair has one bit, of weight 1: each is missed once by its own kind, and nothing is wrong.
-    assert learner._weights.T.tolist() == [[2, 1], [1, 2]]  # of high, of low: above, below
-    assert learner.predict(np.array([[0.2], [0.9]])).tolist() == ["low", "high"]
-
-
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_finds_a_threshold(name: str) -> None:
     learnt = lesson()
@@ -108,16 +96,6 @@ def test_settings_are_judged_on_works_left_out(monkeypatch: pytest.MonkeyPatch) 
     for learnt_from, left_out in seen:
         assert not {work_of[each] for each in learnt_from} & {work_of[each] for each in left_out}
     assert set().union(*(left_out for _, left_out in seen)) == set(work_of)
-
-
-def test_signals_do_not_depend_on_the_order_and_those_of_the_paper_come_first() -> None:
-    first = pair("w", (Metadata(year=1890, volume="1"), Metadata(year=1891)))
-    turned = replace(first, signals=first.signals.swapped(), metadata=first.metadata[::-1])
-    one, other = all_signals(first), all_signals(turned)
-    assert one[6:] == other[6:]
-    assert one[:6] == published_signals(first)
-    assert one[-2:] == [1, 0]  # years differ; one volume is not known
-    assert {len(reading(first)) for reading in READINGS.values()} == {6, 21}
 
 
 def test_works_learnt_from_and_tested_may_not_meet() -> None:
@@ -150,23 +128,6 @@ def test_every_threshold_passes_all_pairs_from_it_on() -> None:
     # At .8 two A and one B pass; both weigh the same. The U before them counts for nothing.
     assert swept.precision == pytest.approx([0, 1, 2 / 3, 3 / 4, 3 / 5])
     assert swept.worth == pytest.approx([0, 1, 3, 4, 5])
-
-
-def test_precision_is_weighted_to_how_common_kinds_are() -> None:
-    swept = sweep(VALUES, KINDS, "A", above=True, shares={"A": 0.3, "B": 0.6})
-    assert swept.precision[2] == pytest.approx(0.2 / (0.2 + 0.3))
-    assert swept.worth[2] == pytest.approx((0.2 + 0.3) ** 2 / (2 * 0.1**2 + 0.3**2))
-
-
-def test_best_point_and_recall_at_a_precision() -> None:
-    swept = sweep(VALUES, KINDS, "A", above=True, shares=SHARES)
-    best = swept.best
-    assert (best.threshold, best.above) == (0.3, True)
-    assert best.f1 == pytest.approx(2 * 0.75 / 1.75)
-    assert best.recall.value == 1
-    assert swept.recall_at(0.7) == 1
-    assert swept.recall_at(0.9) == pytest.approx(1 / 3)
-    assert swept.recall_at(1.01) == 0
 
 
 def test_line_is_fitted_over_the_book_with_fewer_pages() -> None:
@@ -205,18 +166,6 @@ def test_section_has_a_table_and_a_plot_of_every_class(tmp_path: Path) -> None:
 
 WHOLE = book(100, 31)
 OTHER = book(100, 32)
-
-
-@given(st.floats(-10, 10), st.floats(-1, 1), st.floats(0.01, 2))
-def test_high_pass_rises_from_nought_to_one(signal: float, none: float, width: float) -> None:
-    value = high_pass(signal, none, none + width)
-    assert 0 <= value <= 1
-    assert value == pytest.approx(low_pass(-signal, -none - width, -none))
-    if signal <= none:
-        assert value == pytest.approx(0, abs=1e-9)
-    if signal >= none + width:
-        assert value == 1
-    assert high_pass(signal + 0.01, none, none + width) >= value
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,13 @@ import pytest
 from app.core.text.content import content_from_text
 from bench.harness.corpus import CorpusBook, Pair
 from research.shingling.band_curves import found, strangers
-from research.shingling.candidate_finders import FINDERS, Shelf, overlaps, real_pairs, sign, simulated
+from research.shingling.candidate_finders import FINDERS, Shelf, overlaps, sign
 from research.shingling.shingle_choices import (
     KINDS,
     Score,
     cross_fitted,
-    frequent_words,
     measure,
-    runs,
     signatures,
-    word_hashes,
 )
 from tests.api.library import prose, scanned
 
@@ -47,23 +44,6 @@ def test_a_band_is_found_only_where_all_of_its_values_are_equal() -> None:
 
     assert found(equal, 64, 2).tolist() == [True, False]
     assert found(equal, 42, 3).tolist() == [False, False]
-
-
-def test_shingles_after_stop_words() -> None:
-    stop_words = frozenset(["the"])
-    words = ["the", "old", "man", "and", "the", "sea", "and", "the"]
-    threes = KINDS[3].hashes(words, stop_words)
-
-    assert threes.tolist() == runs(word_hashes(words), 3)[[0, 4]].tolist()
-    others = [word for word in words if word != "the"]
-    assert KINDS[2].hashes(words, stop_words).tolist() == runs(word_hashes(others), 5).tolist()
-
-
-def test_stop_words_are_in_most_books_of_their_language() -> None:
-    books = [book(work) for work in range(3)]
-    words = [["the", "a", f"own{work}"] for work in range(3)]
-
-    assert frequent_words(books, words)["en"] == {"the", "a", "own0", "own1", "own2"}
 
 
 def test_threshold_of_one_half_judges_the_other() -> None:
@@ -105,17 +85,3 @@ def test_large_overlaps_are_found_and_small_ones_by_samples_alone() -> None:
     by_passage, by_book = ({str(row[0]): row[1:] for row in table.rows} for table in tables)
     assert all(recalls[1] == 1 for recalls in by_passage.values())
     assert by_book["letter samples of 256, ≥ 2 shared"][0] > by_book["32 bands of 4 values"][0]
-
-
-def test_labelled_pairs_and_unrelated_books_are_counted() -> None:
-    texts = [a_text(1), a_text(1), a_text(2)]
-    kinds = np.array(["same_work", "unrelated", "series"])
-    asked, others = simulated(300, 5)
-    table = real_pairs([sign(content_from_text(text)) for text in texts], kinds, asked, others)
-    assert table.rows[0][1:8] == [1, 0, 0, 1, 0, 0, 1]
-    for row in table.rows[1:]:
-        assert row[1:8] == [1, 0, 0, 0, 0, 0, 0]
-    values, *_ = (row for row in table.rows if row[0] == "values, ≥ 3 equal")
-    assert values[8] == 512
-    assert len(asked) == 5
-    assert len(others) > 200

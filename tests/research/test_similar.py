@@ -10,11 +10,10 @@ from app.core.vectors import RAREST, word_counts
 from bench.harness.corpus import CorpusBook, Pair
 from research.similar.gutenberg_duplicates import compared, counts, parts_of
 from research.similar.learn_vectors import word_rarity
-from research.similar.measures import Pairs, crossed_f1, neighbour_recall, ranked
+from research.similar.measures import Pairs, crossed_f1, neighbour_recall
 from research.similar.methods import singular_directions
-from research.similar.similar_gutenberg import TRANSLATIONS, all_pairs
 from research.similar.similar_series import series_pairs, split
-from research.similar.works import Book, GutenbergPair, surname, without_authors
+from research.similar.works import Book
 from tests.api.library import prose
 
 
@@ -25,15 +24,6 @@ def book(name: str, text: str = "sea", *, work: str = "", language: str = "en", 
 
 def pair(a: str, b: str, relation: str) -> Pair:
     return Pair(a, b, relation, 0.0)  # type: ignore[arg-type]
-
-
-def test_average_precision_and_f1_by_hand() -> None:
-    order = ranked(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False]))
-    once = np.ones(4)
-    assert order.average_precision(once) == pytest.approx((1 + 2 / 3) / 2)
-    assert order.f1(once) == pytest.approx([2 / 3, 0.5, 0.8, 2 / 3])
-    twice_false = np.array([1.0, 2.0, 1.0, 1.0])
-    assert order.average_precision(twice_false) == pytest.approx((1 + 2 / 4) / 2)
 
 
 def test_cut_off_comes_from_the_other_half() -> None:
@@ -82,19 +72,6 @@ def test_singular_directions_keep_products() -> None:
     projected = rows @ singular_directions(rows, 10)
     assert projected.shape == (6, 6)
     assert projected @ projected.T == pytest.approx(rows @ rows.T, abs=1e-3)
-
-
-def test_rows_of_the_table_are_paired_but_for_the_two_translations() -> None:
-    rows = [20, *TRANSLATIONS, 26]
-    pairs = all_pairs(rows, [GutenbergPair(20, 26, "duplicate", True)])
-    assert len(pairs.kind) == 5
-    assert pairs.wanted.tolist() == [False, False, True, False, False]
-
-
-def test_authors_of_the_test_teach_nothing() -> None:
-    books = [book("one", author="twain"), book("Herland"), book("two", author="verne")]
-    assert without_authors(books, [book("x", author="twain"), book("HERLAND")]) == [books[2]]
-    assert surname("") == ""
 
 
 def test_parts_of_a_work_are_near_duplicates_of_it_and_are_counted_by_kind() -> None:

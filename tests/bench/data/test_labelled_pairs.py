@@ -33,10 +33,6 @@ def test_every_row_is_whole() -> None:
         assert pair.evidence.isascii(), "Evidence quotes no text."
 
 
-def test_a_third_was_read_twice() -> None:
-    assert 3 * sum(pair.second_kind is not None for pair in PAIRS) >= len(PAIRS)
-
-
 def test_pages_that_a_book_does_not_have_are_refused() -> None:
     book = CorpusBook("b", "w", "", "", None, "en", "one two three", ["one", "two", "three"])
     part = book_span(BookSpan("b", (2, 3)), {"b": book})

@@ -32,19 +32,6 @@ def test_extra_matter_at_an_end_makes_a_subset_beyond_a_fifth(extra: int, kind: 
     assert truth_of(body, body + pages(0, extra, source=1)).kind == kind
 
 
-@pytest.mark.parametrize(("extra", "kind"), [(19, SAME), (21, OVERLAPPING)])
-def test_extra_matter_spread_through_a_book_makes_an_overlap_beyond_a_fifth(extra: int, kind: Kind) -> None:
-    body, foreign = pages(0, 100 - extra), pages(0, extra, source=1)
-    spread = foreign[:7] + body[:30] + foreign[7:14] + body[30:60] + foreign[14:] + body[60:]
-    assert truth_of(body, spread).kind == kind
-
-
-@pytest.mark.parametrize(("extra", "kind"), [(19, SAME), (21, OVERLAPPING)])
-def test_extra_matter_in_both_books_counts_for_each(extra: int, kind: Kind) -> None:
-    body = pages(0, 100 - extra)
-    assert truth_of(body + pages(0, extra, source=1), body + pages(0, extra, source=2)).kind == kind
-
-
 @pytest.mark.parametrize(("extra", "kind"), [(19, DIFFERENT), (21, OVERLAPPING)])
 def test_reflowed_text_may_have_a_fifth_of_other_matter(extra: int, kind: Kind) -> None:
     body = pages(0, 100 - extra, size=70)
@@ -75,14 +62,6 @@ def test_direction_is_that_of_the_left_book(direction: Direction) -> None:
     fact = truth_of(*(books if direction == "contains" else books[::-1]))
     assert (fact.kind, fact.direction) == (SUBSET, direction)
     assert sorted(fact.longest_run) == [0.4, 1.0]
-
-
-def test_part_in_two_places_of_the_other_is_no_contiguous_subset() -> None:
-    assert truth_of(pages(0, 100), pages(0, 30) + pages(60, 90)).kind == OVERLAPPING
-
-
-def test_reflowed_part_is_an_overlap() -> None:
-    assert truth_of(pages(0, 100), pages(0, 50, size=130)).kind == OVERLAPPING
 
 
 def test_page_breaks_half_a_page_later_are_other_page_breaks() -> None:

@@ -7,7 +7,6 @@ from app.core.matching.verification import evidence
 from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import limit_of
 from bench.data import simulated_books
-from bench.data.fingerprint_model import LibraryModel
 from bench.data.simulated_books import Books, simulate
 
 
@@ -27,13 +26,6 @@ def _shares(books: Books, rows: list[int]) -> list[float]:
     sketches = [books.sketch(row) for row in rows]
     pairs = [evidence(one, other).sampled for one, other in combinations(sketches, 2)]
     return [share for share in pairs if share is not None]
-
-
-def test_the_same_seed_gives_the_same_books(books: Books) -> None:
-    [again] = simulate(4_000, seed=1)
-    assert np.array_equal(again.fingerprints, books.fingerprints)
-    assert np.array_equal(again.minhash, books.minhash)
-    assert np.array_equal(again.grams, books.grams)
 
 
 def test_samples_are_as_large_as_those_of_real_books_and_below_their_limits(books: Books) -> None:
@@ -72,26 +64,8 @@ def test_errors_move_a_fingerprint_as_far_as_that_of_a_real_book(monkeypatch: py
     assert np.median(moved) == pytest.approx(9, abs=2.5)
 
 
-def test_a_part_is_found_whole_in_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated_books, "_PARTS", 1.0)
-    [books] = simulate(4_000, seed=3)
-    shares = [share for rows in _of_works(books, 2) for share in _shares(books, rows)]
-    assert np.median(shares) > 0.9
-
-
 def test_unrelated_books_share_hardly_any_value(books: Books) -> None:
     assert books.minhash is not None
     unrelated = books.works[:2_000] != books.works[2_000:]
     equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[unrelated]
     assert (equal >= 3).mean() < 0.001
-
-
-def test_a_library_is_more_skewed_than_uniform_fingerprints() -> None:
-    bands = LibraryModel.load().draw(np.random.default_rng(2), 1_500).fingerprints.view(np.uint16)
-    distances, sharing = [], 0
-    for row in range(len(bands) - 1):
-        differing = bands[row + 1 :] ^ bands[row]
-        distances += np.bitwise_count(differing).sum(axis=1).tolist()
-        sharing += int((differing == 0).any(axis=1).sum())
-    assert 58 < np.mean(distances) < 63
-    assert sharing / len(distances) > 3 * (1 - (1 - 1 / 65_536) ** 8)

@@ -18,11 +18,6 @@ def test_other_checkout_runs_its_own_sources(tmp_path: Path) -> None:
     assert Path(log.read_text(encoding="utf-8").strip()).is_relative_to(tmp_path / "other")
 
 
-def test_unknown_commit_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CannotMeasure, match="no-such-commit"):
-        other_checkout("no-such-commit", tmp_path / "other")
-
-
 def test_failed_command_tells_what_it_wrote(tmp_path: Path) -> None:
     with pytest.raises(CannotMeasure, match="ZeroDivisionError"):
         this_checkout().run([sys.executable, "-c", "1 / 0"], tmp_path / "log", seconds=60)

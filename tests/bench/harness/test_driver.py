@@ -46,15 +46,6 @@ def test_open_loop_keeps_its_rate(address: tuple[str, int]) -> None:
     assert set(seen.totals) == {7}
 
 
-def test_waiting_for_a_free_connection_counts(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_Service, "pause", 0.1)
-    stream = Stream("lookups", [get("/")], connections=1, rate=20)
-    [seen] = drive(address, [stream], seconds=1, warm_up=0)
-    assert max(seen.latencies) > 0.5
-
-
 def test_closed_loop_asks_again_once_answered(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,13 +64,6 @@ def test_a_stream_of_once_sends_every_request_and_ends(address: tuple[str, int])
     assert len(seen.ids) == 9
     assert seen.ids[0] == "018f0000-0000-7000-8000-000000000001"
     assert seen.unanswered == 0
-
-
-def test_refusals_are_told_apart(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Service, "do_GET", lambda service: service._answer(503, b"{}"))
-    [seen] = drive(address, [Stream("lookups", [get("/")], rate=50)], seconds=1, warm_up=0)
-    assert len(seen.refusals) == seen.statuses[503] > 40
-    assert seen.latencies == []
 
 
 def test_a_connection_that_was_closed_idle_is_opened_again(

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bench.harness.checkout import ROOT
 from bench.public import benchmark, fetch
-from bench.public.benchmark_page import Row, column
 from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest, public_books
 from tests.bench.public.made_repository import OWNER_NAME, a_public_book, made_repository
 from tests.research.made_books import a_text
@@ -89,22 +87,6 @@ def test_pairs_of_another_method_are_scored(
     found.write_text("a,b\nmade/copy,made/one\nmade/stranger,made/one\nmade/copy,made/other-language\n")
     assert benchmark.main([str(out), "--found", str(found)], books, KNOWN) == 0
     assert cells(capsys.readouterr().out, "mine.csv")[2:6] == ["1", "1", "50.0%", "50.0%"]
-
-
-def test_without_books_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert benchmark.main([str(tmp_path)]) == 1
-    assert "Run `python -m bench fetch" in capsys.readouterr().out
-
-
-def test_columns_tell_collectors_from_shingles() -> None:
-    assert column(None) == "strangers"
-    assert column(Label("same_work", "shingles")) == "same work"
-    assert column(Label("same_work", "provenance")) == "same work, by collectors"
-    assert column(Label("contains", "source")) == "contains, by source notes"
-    assert column(Label("contains", "provenance")) == "contains"
-    assert column(Label("serial", "provenance")) == "serial"
-    columns = np.array(["same work", "unclear", "strangers", "unclear"])
-    assert Row("x", 8, columns, "equal").cells(wanted=4)[2:6] == [1, 1, "50.0%", "25.0%"]
 
 
 def test_page_of_the_project_is_of_this_manifest() -> None:

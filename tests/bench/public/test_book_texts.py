@@ -39,11 +39,6 @@ def test_aozora_loses_head_readings_notes_and_colophon() -> None:
     assert not any(mark in text for mark in ("題名", "ルビ", "わがはい", "傍点", "底本", "全集"))
 
 
-def test_aozora_without_explanation_of_marks_begins_after_the_first_blank_line() -> None:
-    text = book_text("題名\n著者\n\n本文。\n\n底本：「全集」\n".encode("cp932"), "aozorahack/x", "a.txt")
-    assert text.strip() == "本文。"
-
-
 def test_openiti_joins_lines_and_breaks_pages() -> None:
     first, second = book_text(OPENITI.encode(), "OpenITI/0300AH", "a").split("\f")
     assert first.split() == ["باب", "أول", "السطر", "وآخره"]

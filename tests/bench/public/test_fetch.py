@@ -4,7 +4,7 @@ import csv
 import re
 from collections import defaultdict
 from dataclasses import replace
-from hashlib import sha1, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -80,20 +80,6 @@ def test_what_is_absent_or_differs_is_named_and_the_others_are_fetched(
     assert "1 of 7 books are in" in printed
 
 
-@pytest.mark.parametrize("damage", [b"", b"no object of git", None])
-def test_a_file_that_the_repository_has_lost_is_named(
-    damage: bytes | None, tmp_path: Path, mirror: Path, books: list[PublicBook]
-) -> None:
-    blob = FILES["a.txt"]
-    name = sha1(b"blob %d\0" % len(blob) + blob, usedforsecurity=False).hexdigest()
-    kept = mirror / OWNER_NAME / ".git" / "objects" / name[:2] / name[2:]
-    kept.unlink()
-    if damage is not None:
-        kept.write_bytes(damage)
-    assert fetch.main([str(tmp_path / "out"), "--mirror", str(mirror)], books) == 1
-    assert missing(tmp_path / "out") == {"a.txt": "absent"}
-
-
 def test_a_folder_is_read_as_the_epub_in_it(tmp_path: Path, mirror: Path) -> None:
     package = (
         '<package xmlns="http://www.idpf.org/2007/opf"><manifest>'
@@ -115,17 +101,6 @@ def test_a_folder_is_read_as_the_epub_in_it(tmp_path: Path, mirror: Path) -> Non
     assert text.split() == ["Chapter", "one", "Chapter", "two"]
 
 
-def test_sets_that_are_named_are_fetched_alone(
-    tmp_path: Path, mirror: Path, books: list[PublicBook], capsys: pytest.CaptureFixture[str]
-) -> None:
-    wanted = [books[0], replace(books[1], id="other/b")]
-    assert fetch.main([str(tmp_path / "out"), "other", "--mirror", str(mirror)], wanted) == 0
-    assert [path.name for path in (tmp_path / "out" / "texts").rglob("*.txt")] == ["b.txt"]
-    with pytest.raises(SystemExit):
-        fetch.main([str(tmp_path / "out"), "another", "--mirror", str(mirror)], wanted)
-    assert "there are made, other" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("place", ["someone+books", "someone+books/repo", "someone/books.git"])
 def test_repositories_may_lie_in_other_places(
     place: str, tmp_path: Path, mirror: Path, books: list[PublicBook]
@@ -143,15 +118,6 @@ def test_repositories_come_from_a_server_by_commit(
     elsewhere = [*books, replace(books[0], id="made/else", repository="someone/else")]
     assert fetch.main([str(tmp_path / "out")], elsewhere) == 1
     assert missing(tmp_path / "out") == {"a.txt": "repository absent"}
-
-
-def test_a_place_of_the_repositories_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv(SERVER, raising=False)
-    with pytest.raises(SystemExit):
-        fetch.main([str(tmp_path / "out")], [])
-    assert "--mirror FOLDER" in capsys.readouterr().err
 
 
 def test_manifest_and_labels_agree() -> None:

@@ -2,7 +2,7 @@
 
 import csv
 
-from bench.public.found_pairs import CLASSES, LABELS, DrawnPair, agreement, answers
+from bench.public.found_pairs import CLASSES, LABELS, DrawnPair, answers
 from bench.public.manifest import public_books
 
 
@@ -27,15 +27,3 @@ def test_answers_are_counted_by_class_and_by_what_finds_the_pair() -> None:
     assert rows["UNRELATED"] == [0, 1, 0, 0, 1, 0]
     assert [str(cell).split()[0] for cell in rows["related, %"][:2]] == ["100.0", "0.0"]
     assert [str(cell).split()[0] for cell in rows["paratext alone, %"][:2]] == ["50.0", "0.0"]
-
-
-def test_agreement_is_of_classes_and_corrected_for_chance() -> None:
-    readings = [
-        ("PART A", "PART"),
-        ("UNRELATED", "UNRELATED"),
-        ("SAME_TEXT", "PART"),
-        ("PART B", "UNRELATED"),
-    ]
-    (_, same), (_, kappa) = agreement(readings).rows
-    assert str(same).startswith("50.0 (")
-    assert kappa == 0.2

@@ -11,7 +11,7 @@ from bench.data.labelled_pairs import BookSpan, ComparedCorpus, LabelledPair, bo
 from bench.data.real_pairs import HARD_NEGATIVES
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Section, Table
-from bench.quality.real_relations import WHOLE_BOOKS, Judged, agreement, made_figures, matrix, scores
+from bench.quality.real_relations import WHOLE_BOOKS, Judged, made_figures, scores
 
 
 def _judged(
@@ -48,24 +48,6 @@ def test_precision_and_recall_of_a_class() -> None:
     assert table.caption.endswith("direction right in 1 of 2 subsets found")
 
 
-def test_confusion_counts_labels_in_rows() -> None:
-    table = matrix(JUDGED)
-    rows = {row[0]: dict(zip(table.headers, row, strict=True)) for row in table.rows}
-    assert rows["SAME_PAGINATION"]["OVERLAPPING_TEXT"] == 1
-    assert rows["UNRELATED"]["SAME_PAGINATION"] == 1
-    assert rows["OVERLAPPING_TEXT"]["SAME_PAGINATION"] == 0
-
-
-def test_agreement_counts_pairs_read_twice() -> None:
-    span = BookSpan("a")
-    twice = LabelledPair(span, span, "UNRELATED", None, True, "UNRELATED", "")
-    other = LabelledPair(span, span, "UNRELATED", None, True, "OVERLAPPING_TEXT", "")
-    once = LabelledPair(span, span, "UNRELATED", None, True, None, "")
-    sentence = agreement([twice, other, once])
-    assert "read 2 of the 3 pairs" in sentence
-    assert "1 labels were the same, 50.0 (" in sentence
-
-
 def test_figures_of_made_pairs_come_from_their_benchmark(tmp_path: Path) -> None:
     kept = tmp_path / "relations.json"
     assert made_figures(kept) == {}
@@ -91,21 +73,6 @@ def test_every_labelled_book_and_page_is_in_the_corpus(books: dict[str, CorpusBo
         assert any(paged), pair
         assert (pair.kind == "SAME_TEXT") <= (not all(paged)), pair
         assert all(paged) or pair.kind in ("SAME_TEXT", "OVERLAPPING_TEXT"), pair
-
-
-@pytest.mark.corpus
-@pytest.mark.usefixtures("corpus")
-def test_volumes_and_copies_of_volumes_are_told_apart(books: dict[str, CorpusBook]) -> None:
-    chosen = [pair for pair in labelled_pairs() if "Bukhala-" in pair.left.book_id and pair.left.pages]
-    compared = ComparedCorpus()
-    wrong = []
-    for pair in chosen:
-        sides = (compared(book_span(side, books), str(side)) for side in (pair.left, pair.right))
-        found = relate(*sides).classification
-        if (found.kind, found.direction) != (pair.kind, pair.direction):
-            wrong.append((pair, found.kind, found.direction))
-    assert {pair.kind for pair in chosen} == {"CONTIGUOUS_SUBSET", "SAME_PAGINATION", "UNRELATED"}
-    assert not wrong
 
 
 @pytest.mark.corpus
