@@ -22,9 +22,12 @@ from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
 from app.services.finding import BookFinder
 from app.services.health import Health
-from app.services.identifier_lookup import IdentifierLookup
-from app.services.index.missing_signatures import MissingSignatures, missing_digests, missing_vectors
-from app.services.index.recipe_switch import Recipes
+from app.services.index.missing_signatures import (
+    MissingSignatures,
+    missing_digests,
+    missing_vectors,
+    outdated_signatures,
+)
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
 from app.services.library import WholeLibrary
@@ -44,8 +47,8 @@ from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.conflicts import ConflictQueries
-from app.stores.postgres.connections import Database, RecipesLock, ReconcileLock, SchemaQueries, open_database
-from app.stores.postgres.contents import MarcRecordStore, MissingSignatureStore, SuiteStore, TextStore
+from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
+from app.stores.postgres.contents import MarcRecordStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.postgres.keys import KeyLimits, KeyStore
@@ -60,8 +63,8 @@ from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.sessions import SessionStore
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
+from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
-from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 
 if TYPE_CHECKING:
@@ -78,10 +81,9 @@ class Services:
     bulk: Bulk
     loading: "Callable[[Load], Loading]"
     lookup: Lookup
-    identifier_lookup: IdentifierLookup
     similar_books: SimilarBooks
     upkeep: IndexUpkeep
-    recipes: Recipes
+    outdated: MissingSignatures
     missing_digests: MissingSignatures
     missing_vectors: MissingSignatures
     relate: Relate
@@ -115,8 +117,7 @@ class Stores:
     database: Database
     entries: EntryStore
     signatures: SignatureQueries
-    suites: SuiteStore
-    indexes: Indexes
+    index: BandIndex
     windows: TimeWindows
 
 
@@ -141,8 +142,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
             database,
             EntryStore(database),
             SignatureQueries(database),
-            SuiteStore(database),
-            Indexes(client),
+            BandIndex(client),
             windows,
         )
 
@@ -150,31 +150,29 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
 def services_on(stores: Stores, settings: Settings) -> Services:
     """The services over these stores."""
     database, entries, signatures = stores.database, stores.entries, stores.signatures
-    suites, indexes = stores.suites, stores.indexes
+    index, outdated = stores.index, outdated_signatures(stores.database)
     books, jobs = BookStore(database), JobStore(database)
     backlog = Backlog(jobs, settings.most_waiting_jobs)
     related, vectors = RelationQueries(database), VectorQueries(database)
-    missing, candidates = MissingSignatureStore(database), CandidateStore(database)
+    candidates = CandidateStore(database)
     changes = Changes(ChangeFeed(database))
-    reconcile_lock = partial(ReconcileLock, database)
     extras = Extras(
         text=settings.texts == "postgres",
         iscc=settings.iscc == "on",
         digests=settings.digests == "on",
         vector=settings.vectors == "on",
     )
-    lookup = Lookup(entries, indexes, suites)
-    identifier_lookup = IdentifierLookup(lookup, books, entries, indexes)
-    upkeep = IndexUpkeep(entries, signatures, indexes, suites, reconcile_lock)
+    lookup = Lookup(entries, index, books)
+    upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
     read_books = Books(books, entries)
-    bulk = Bulk(BulkStore(database), entries, indexes, suites, extras)
+    bulk = Bulk(BulkStore(database), entries, index, extras)
     names = NameQueries(database)
     keys = Keys(
         KeyStore(database),
         settings.bootstrap_key,
         KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
     )
-    reconciliation = Reconciliation(names, lookup, identifier_lookup, related)
+    reconciliation = Reconciliation(names, lookup, related)
     relations = Relations(related, TextStore(database))
     decisions = Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database))
 
@@ -186,30 +184,27 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
     return Services(
         books=read_books,
-        ingest=Ingest(books, entries, indexes, suites, backlog, extras),
+        ingest=Ingest(books, entries, index, backlog, extras),
         bulk=bulk,
         loading=loading,
         lookup=lookup,
-        identifier_lookup=identifier_lookup,
-        similar_books=SimilarBooks(vectors, suites),
+        similar_books=SimilarBooks(vectors),
         upkeep=upkeep,
-        recipes=Recipes(suites, indexes, upkeep, missing, partial(RecipesLock, database), reconcile_lock),
-        missing_digests=missing_digests(missing),
-        missing_vectors=missing_vectors(missing),
-        relate=Relate(
-            entries, indexes, suites, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()
-        ),
+        outdated=outdated,
+        missing_digests=missing_digests(database),
+        missing_vectors=missing_vectors(database),
+        relate=Relate(entries, index, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()),
         relations=relations,
         decisions=decisions,
         evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related, CompletenessStore(database), candidates),
-        checks=Checks(lookup, identifier_lookup, candidates, books, names, reconciliation),
-        conflicts=Conflicts(ConflictQueries(database), suites),
+        checks=Checks(lookup, candidates, books, names, reconciliation),
+        conflicts=Conflicts(ConflictQueries(database)),
         descriptions=Descriptions(MarcRecordStore(database), related),
         reconciliation=reconciliation,
-        finder=BookFinder(read_books, identifier_lookup, reconciliation),
+        finder=BookFinder(read_books, lookup, reconciliation),
         changes=changes,
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=keys,
@@ -219,7 +214,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         library=WholeLibrary(LibraryQueries(database), entries, names, changes),
         history=BookHistory(AuditStore(database), decisions),
         jobs=Jobs(jobs),
-        health=Health(SchemaQueries(database), jobs, upkeep, indexes),
+        health=Health(SchemaQueries(database), jobs, upkeep, index),
     )
 
 

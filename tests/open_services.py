@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
-from app.core.recipe import DEFAULT_SUITE
 from app.settings import Settings
-from app.stores.postgres.connections import Connection, Database
-from app.stores.postgres.contents import SuiteStore
+from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
-from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 from app.wiring import Services, Stores, open_stores, services_on
 
@@ -23,13 +20,7 @@ class OpenServices(Services):
     database: Database
     entries: EntryStore
     signatures: SignatureQueries
-    suites: SuiteStore
-    indexes: Indexes
-
-    @property
-    def index(self) -> BandIndex:
-        """The band index of the default suite."""
-        return self.indexes.of(DEFAULT_SUITE)
+    index: BandIndex
 
 
 def with_stores(services: Services, stores: Stores) -> OpenServices:
@@ -56,13 +47,13 @@ async def open_on(database: Database, settings: Settings) -> AsyncIterator[OpenS
         aclosing(TimeWindows(settings.redis_url)) as windows,
     ):
         entries, signatures = EntryStore(database), SignatureQueries(database)
-        stores = Stores(database, entries, signatures, SuiteStore(database), Indexes(client), windows)
+        stores = Stores(database, entries, signatures, BandIndex(client), windows)
         yield with_stores(services_on(stores, settings), stores)
 
 
 _DELETIONS = """
 SELECT string_agg(format('DELETE FROM %I', relname), '; ' ORDER BY relname) FROM pg_class
-WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname NOT IN ('alembic_version', 'suites')
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'alembic_version'
 """
 
 
@@ -75,12 +66,3 @@ async def empty(database: Database) -> None:
         # The audit log lets go what is older than it is to be kept.
         await connection.execute("SET LOCAL bookprint.audit_kept_for = '-1 day'")
         await connection.execute(await connection.fetchval(_DELETIONS))
-        await _reset_suites(connection)
-
-
-async def _reset_suites(connection: Connection) -> None:
-    await connection.execute("DELETE FROM suites")
-    values = asdict(DEFAULT_SUITE)
-    await connection.execute(
-        f"INSERT INTO suites ({', '.join(values)}, state) VALUES ($1, $2, $3, 'serving')", *values.values()
-    )

@@ -21,8 +21,7 @@ def with_limits(services: OpenServices, nearest: int, representatives: int) -> R
     limits = SelectionLimits(nearest, representatives)
     return Relate(
         services.entries,
-        services.indexes,
-        services.suites,
+        services.index,
         services.upkeep,
         own._candidates,
         own._relations,

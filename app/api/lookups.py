@@ -27,7 +27,7 @@ from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
 from app.core.matching.verification import is_partial
 from app.core.model import Entry, Fingerprint, Submission
-from app.core.recipe import Suite
+from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
@@ -251,13 +251,10 @@ async def near_duplicates(
     neither, the books that fingerprint or sample propose and their signatures confirm as near-duplicates.
     """
     question = query.to_question()
-    suite = await services.lookup.serving()
-    cursors = Cursors("near", book_id.bytes, query.d, query.k, suite.fingerprint, query.collection)
+    cursors = Cursors("near", book_id.bytes, query.d, query.k, DEFAULT_FINGERPRINT, query.collection)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.lookup.near_duplicates(
-        book_id, question, position, query.limit, suite, query.collection
-    )
+    answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, query.collection)
     return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id))
 
 
@@ -265,9 +262,7 @@ async def look_up_file(
     sent: SentFileDep, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
 ) -> Response:
     """Answers the books near the one in a file."""
-    return await _answer_lookup(
-        lambda suite: query_entry(suite, sent.content, None, None), query, services, metrics, sent
-    )
+    return await _answer_lookup(lambda: query_entry(sent.content), query, services, metrics, sent)
 
 
 @router.post(
@@ -294,7 +289,7 @@ async def look_up(
     if (identifier := body.to_identifier()) is not None:
         return await _answer_identifier(identifier, query, services, metrics)
     return await _answer_lookup(
-        lambda suite: query_entry(suite, body.to_content(), body.to_sketch(), body.to_fingerprint()),
+        lambda: query_entry(body.to_content(), body.to_sketch(), body.to_fingerprint()),
         query,
         services,
         metrics,
@@ -316,7 +311,7 @@ async def _answer_identifier(
     )
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.identifier_lookup.look_up(
+    answer = await services.lookup.look_up_identifier(
         identifier, question, position, query.limit, query.collection
     )
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
@@ -324,16 +319,15 @@ async def _answer_identifier(
 
 
 async def _answer_lookup(
-    entry_under: Callable[[Suite], Entry],
+    to_entry: Callable[[], Entry],
     query: NearnessQuery,
     services: Services,
     metrics: Metrics,
     sent: Submission | None = None,
 ) -> Response:
-    """The books near the signatures that a book has under the suite that serves; the file it came in."""
+    """The books near the signatures of a book; `sent` is the file that it came in."""
     question = query.to_question()
-    suite = await services.lookup.serving()
-    entry = await asyncio.to_thread(entry_under, suite)
+    entry = await asyncio.to_thread(to_entry)
     fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
     cursors = Cursors(
         "look-up",
@@ -346,7 +340,7 @@ async def _answer_lookup(
     )
     metrics.count_lookup(question)
     position = cursors.place(query.cursor)
-    answer = await services.lookup.look_up(entry, question, position, query.limit, suite, query.collection)
+    answer = await services.lookup.look_up(entry, question, position, query.limit, query.collection)
     document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
     return _written(lookup_answer_of(document, sent))
 

@@ -49,16 +49,6 @@ def migrate(data_dir: DataDir = None) -> None:
 
 def reindex(
     data_dir: DataDir = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option(help="Compute this recipe of fingerprints or samples from the texts; have it serve."),
-    ] = None,
-    allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="With --recipe: even if some books have no stored text.")
-    ] = False,
-    drop: Annotated[
-        str | None, typer.Option(help="Give up changing to this recipe, and remove its index.")
-    ] = None,
     digests: Annotated[
         bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
     ] = False,
@@ -68,47 +58,42 @@ def reindex(
 ) -> None:
     """Build the whole band index anew; lookups answer 503 until it is whole, all else goes on.
 
-    With --recipe, index all books under another recipe of fingerprints or samples beside the one that
-    serves, then switch and remove the other.
+    First sign the books anew that another version of Bookprint signed by other recipes, from their texts.
     With --digests or --vectors, leave the index alone. After an interruption run the command again.
     """
-    chosen = sum((recipe is not None, drop is not None, digests, vectors))
-    if chosen > 1 or (allow_missing and recipe is None):
-        raise UserError(
-            "Give at most one of --recipe, --drop, --digests and --vectors; --allow-missing needs --recipe.",
-            status=2,
-        )
+    if digests and vectors:
+        raise UserError("Give at most one of --digests and --vectors.", status=2)
     keep_kernels()
     settings = load_settings(data_dir)
-    if recipe is not None:
-        _change_recipe(settings, recipe, allow_missing)
-    elif drop is not None:
-        with library(settings) as complete:
-            within(complete, lambda services: services.recipes.drop(drop))
-        results().print(f"{drop} is not indexed")
-    elif digests:
+    if digests:
         computed = _counted(settings, "Computing digests", lambda each: each.missing_digests.compute)
         results().print(f"{computed:,} books have got digests")
     elif vectors:
         computed = _counted(settings, "Computing vectors", lambda each: each.missing_vectors.compute)
         results().print(f"{computed:,} books have got vectors")
     else:
-        entries = _counted(settings, "Reindexing", lambda each: each.upkeep.rebuild)
-        results().print(f"{entries:,} books indexed anew")
+        _reindex(settings)
 
 
-def _change_recipe(settings: Settings, recipe: str, allow_missing: bool) -> None:
-    with library(settings) as complete, Reporter(f"Computing {recipe}", "books") as reporter:
-        switched = within(
-            complete,
-            lambda services: services.recipes.change(
-                recipe, allow_missing=allow_missing, progress=reporter.counted, say=reporter.say
-            ),
+def _reindex(settings: Settings) -> None:
+    async def work(services: "Services") -> tuple[int, int, int]:
+        signed, (_, textless) = 0, await services.outdated.count()
+
+        async def sign() -> None:
+            nonlocal signed
+            signed = await services.outdated.compute(reporter.counted)
+
+        return await services.upkeep.rebuild(reporter.counted, after=sign), signed, textless
+
+    with library(settings, to_rebuild=True) as complete, Reporter("Reindexing", "books") as reporter:
+        entries, signed, textless = within(complete, work)
+    anew = f", {signed:,} of them signed anew" if signed else ""
+    results().print(f"{entries:,} books indexed anew{anew}")
+    if textless:
+        notices().print(
+            f"{textless:,} books were signed by other recipes, and their texts are not kept, so lookups may "
+            "not find them. Send their texts: PUT /v1/books/{id}/content"
         )
-    left = f", {switched.missing:,} of them without a signature" if switched.missing else ""
-    results().print(
-        f"{recipe} serves: {switched.entries:,} books{left}; {switched.computed:,} signatures computed"
-    )
 
 
 def _counted(
@@ -171,9 +156,10 @@ def upgrade_schema(database_url: str) -> None:
 
 
 @contextmanager
-def library(settings: Settings, new: bool = False) -> Iterator[Settings]:
+def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> Iterator[Settings]:
     """Settings that name both servers; servers that do not run are started until the block ends.
 
+    The index is brought up to date first, unless it is `to_rebuild`.
     Raises UserError where there is no library, unless a `new` one may be made.
     """
     complete = running(settings)
@@ -186,7 +172,8 @@ def library(settings: Settings, new: bool = False) -> Iterator[Settings]:
         async def catch_up(services: "Services") -> None:
             await services.upkeep.catch_up()
 
-        within(own, catch_up)
+        if not to_rebuild:
+            within(own, catch_up)
         yield own
 
 

@@ -240,12 +240,12 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 def _require_noeviction(redis_url: str) -> None:
     """Raise BookprintError for a Redis that may drop keys; one that cannot be reached is no reason."""
+    from app.stores.redis.band_index import BandIndex
     from app.stores.redis.client import open_client
-    from app.stores.redis.indexes import Indexes
 
     async def ask() -> None:
         async with open_client(redis_url) as client:
-            await Indexes(client).require_noeviction()
+            await BandIndex(client).require_noeviction()
 
     with suppress(Unavailable):
         asyncio.run(ask())

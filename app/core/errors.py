@@ -149,7 +149,7 @@ class UnknownRecipe(InvalidInput):
 
 
 class RecipeNotIndexed(InvalidInput):
-    """No lookup is answered under this fingerprint recipe, but under the one that serves."""
+    """No lookup is answered for a fingerprint of this recipe."""
 
     problem = "recipe-not-indexed"
     title = "The recipe is not indexed"
@@ -157,8 +157,7 @@ class RecipeNotIndexed(InvalidInput):
 
     def __init__(self, recipe: str, serving: str) -> None:
         super().__init__(
-            f"Fingerprints of {recipe} are not indexed here; those of {serving} are. The operator can have "
-            f"{recipe} serve instead with: bookprint reindex --recipe {recipe}",
+            f"Fingerprints of {recipe} are not indexed here; those of {serving} are.",
             "recipe",
         )
 

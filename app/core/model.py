@@ -1,6 +1,6 @@
 """The values of Bookprint: a book's content, metadata and signatures, and its state in the catalogue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import RecipeMismatch
-from app.core.recipe import Suite, Suites, plain_name
+from app.core.recipe import plain_name
 
 PAGE_BREAK = "\f"
 """U+000C separates the pages of a text."""
@@ -232,38 +232,16 @@ class BookSummary:
     entry: Entry
 
 
-Versions = Mapping[Suite, "Entry"]
-"""One entry as the index of each suite holds it."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NewContent:
     """Content ready to be stored: its key, its sketch, and the compressed text where texts are kept."""
 
     key: bytes  # 32 bytes
-    sketch: Sketch  # under the suite that serves
+    sketch: Sketch
     compressed_text: bytes | None  # None: the text is not kept
     iscc: str | None = None  # ISCC:EAA…; None: not computed
     vector: NDArray[np.uint8] | None = None  # (128,); None: not computed, or the text is too short
-    next_fingerprint: Fingerprint | None = None  # under the recipe that is to serve next, where it differs
-    next_sample: FracMinHash | None = None  # the same
-    suites: Suites = field(default_factory=Suites)  # for which all this was computed
     page_labels: PageLabels = ()
-
-    def entry(self, entry_id: int, suite: Suite) -> Entry:
-        """The entry as the index of a suite holds it."""
-        entry = self.sketch.to_entry(entry_id)
-        if suite == self.suites.serving:
-            return entry
-        fingerprints = (entry.fingerprint, self.next_fingerprint)
-        samples = (entry.sample, self.next_sample)
-        return replace(
-            entry,
-            fingerprint=next(
-                (each for each in fingerprints if each and plain_name(each.recipe) == suite.fingerprint), None
-            ),
-            sample=next((each for each in samples if each and each.recipe == suite.sample), None),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +250,7 @@ class StoredBook:
 
     book: Book
     created: bool  # False: exactly this book was in the catalogue already
-    replaced: Versions | None = None  # entries to remove from the band index
+    replaced: Entry | None = None  # to remove from the band index
 
     def as_indexed(self) -> "StoredBook":
         return replace(self, book=replace(self.book, indexed=True))

@@ -44,11 +44,6 @@ class FingerprintRecipe:
     identifier_code: int | None  # 0 to 255, of the recipe in a `bp1:` identifier; None: it has none
     normaliser: str = "nfkc-lower-v1"
 
-    @property
-    def indexable(self) -> bool:
-        """Whether there is a band index of this recipe, in which its folded fingerprints stand too."""
-        return self.bits == 128 and self.name == plain_name(self.name)
-
 
 @dataclass(frozen=True, slots=True)
 class MinHashRecipe:
@@ -200,6 +195,12 @@ _FOLDED = tuple(
     )
     for recipe in _PLAIN
 )
+PRESENT_RECIPES = (
+    *(DEFAULT_FINGERPRINT, folded_name(DEFAULT_FINGERPRINT), DEFAULT_MINHASH, DEFAULT_SAMPLE, DEFAULT_PAGES),
+    *(IDENTIFIER, VECTORS, *DIGESTS),
+)
+"""The recipes of all signatures that are stored; a book with one of another recipe is to be signed anew."""
+
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (*_PLAIN, *_FOLDED)}
 )
@@ -239,33 +240,3 @@ def sample_recipe(name: str) -> FracMinHashRecipe:
 def page_recipe(name: str) -> PageRecipe:
     """The page recipe of that name; raises UnknownRecipe."""
     return _named(PAGE_RECIPES, name, "page")
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """The recipes under which books are signed, indexed and looked up together."""
-
-    fingerprint: str
-    minhash: str
-    sample: str
-
-    @property
-    def parts(self) -> frozenset[str]:
-        """The recipes of the bands and of the posting list, which suites may share."""
-        return frozenset((self.fingerprint, self.sample))
-
-
-DEFAULT_SUITE = Suite(DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE)
-
-
-@dataclass(frozen=True, slots=True)
-class Suites:
-    """The suites that are indexed."""
-
-    serving: Suite = DEFAULT_SUITE  # answers lookups
-    building: Suite | None = None  # takes new entries, but answers no lookups
-
-    @property
-    def indexed(self) -> tuple[Suite, ...]:
-        """The suites that take every new entry, the serving one first."""
-        return (self.serving,) if self.building is None else (self.serving, self.building)

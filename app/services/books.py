@@ -22,23 +22,21 @@ from app.core.model import (
     Book,
     CatalogRecord,
     Content,
+    Entry,
     NewContent,
     PageLabels,
     Sketch,
     StoredBook,
     Submission,
-    Versions,
 )
-from app.core.recipe import Suites
 from app.readers.extraction import submission_of, without_page_furniture
 from app.readers.processes import IsolatedReader
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookFilter as BookFilter, BookStore
-from app.stores.postgres.contents import SuitesChanged, SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
-from app.stores.redis.indexes import Indexes
+from app.stores.redis.band_index import BandIndex
 
 _SECONDS_BETWEEN_COUNTS = 5.0
 _RETRY_AFTER = 60
@@ -83,21 +81,19 @@ INDEX_SECONDS = 2.0
 
 
 class Ingest:
-    """The way of a book into the catalogue and the band index, under every suite that is indexed."""
+    """The way of a book into the catalogue and the band index."""
 
     def __init__(
         self,
         catalogue: BookStore,
         entries: EntryStore,
-        indexes: Indexes,
-        suites: SuiteStore,
+        index: BandIndex,
         backlog: Backlog,
         extras: Extras,
     ) -> None:
         self._catalogue = catalogue
         self._entries = entries
-        self._indexes = indexes
-        self._suites = suites
+        self._index = index
         self._backlog = backlog
         self._extras = extras
 
@@ -147,31 +143,23 @@ class Ingest:
         page_labels: PageLabels,
         write: Callable[[NewContent], Awaitable[StoredBook]],
     ) -> StoredBook:
-        """Compute what the indexed suites ask for, write it to the catalogue and then to the index."""
+        """Compute the signatures, write them to the catalogue and then to the index."""
         await self._backlog.require_room()
-        suites = await self._suites.current()
-        while True:
-            prepared = replace(await self._prepare(content, signatures, suites), page_labels=page_labels)
-            try:
-                stored = await write(prepared)
-            except SuitesChanged:
-                suites = await self._suites.read()
-                continue
-            if stored.replaced is not None:
-                await self._forget(stored.replaced)
-            return await self._indexed(stored, prepared)
+        prepared = replace(await self._prepare(content, signatures), page_labels=page_labels)
+        stored = await write(prepared)
+        if stored.replaced is not None:
+            await self._forget(stored.replaced)
+        return await self._indexed(stored, prepared)
 
-    async def _prepare(
-        self, content: Content | None, signatures: Sketch | None, suites: Suites
-    ) -> NewContent:
+    async def _prepare(self, content: Content | None, signatures: Sketch | None) -> NewContent:
         if content is not None:
             # In one thread, though it takes longer so: lookups should find a core free.
-            return await asyncio.to_thread(computed, content, suites, self._extras)
+            return await asyncio.to_thread(computed, content, self._extras)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.
-            return signed(signatures, suites)
-        return await asyncio.to_thread(signed, signatures, suites)
+            return signed(signatures)
+        return await asyncio.to_thread(signed, signatures)
 
     async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
         if not stored.created:
@@ -179,24 +167,21 @@ class Ingest:
         entry_id = stored.book.entry_id
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                versions = {suite: content.entry(entry_id, suite) for suite in content.suites.indexed}
-                await self._indexes.insert([versions], content.suites.serving)
+                await self._index.insert([content.sketch.to_entry(entry_id)])
                 await self._entries.update_indexed([entry_id])
         except (Unavailable, TimeoutError) as exc:
             log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
             return stored
         return stored.as_indexed()
 
-    async def _forget(self, versions: Versions) -> None:
+    async def _forget(self, entry: Entry) -> None:
         # A record that cannot be removed now stays: lookups skip it, the next reconciliation removes it.
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                await self._indexes.delete(versions)
+                await self._index.delete([entry])
         except (Unavailable, TimeoutError) as exc:
             log.warning(
-                "stale entry stays in the index",
-                entry_id=next(entry.entry_id for entry in versions.values()),
-                reason=str(exc) or "timeout",
+                "stale entry stays in the index", entry_id=entry.entry_id, reason=str(exc) or "timeout"
             )
 
 

@@ -17,12 +17,10 @@ from app.catalog.similarity import title_similarity, volume_similarity
 from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.verification import VERIFICATION
 from app.core.model import Content, Metadata, Sketch, Submission
-from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.classification import Direction, Kind
 from app.core.relations.relation import ComparedBook, Relation
 from app.core.signatures.identifier import Identifier, of_signatures
-from app.core.signatures.sketch import sketch_under
-from app.services.identifier_lookup import IdentifierLookup
+from app.core.signatures.sketch import sketch
 from app.services.lookups import Lookup, Match, Verified
 from app.services.pairs.relate import related
 from app.services.reconciliation import Reconciliation
@@ -111,14 +109,12 @@ class Checks:
     def __init__(
         self,
         lookup: Lookup,
-        identifier_lookup: IdentifierLookup,
         candidates: CandidateStore,
         books: BookStore,
         names: NameQueries,
         reconciliation: Reconciliation,
     ) -> None:
         self._lookup = lookup
-        self._identifier_lookup = identifier_lookup
         self._candidates = candidates
         self._books = books
         self._names = names
@@ -142,23 +138,19 @@ class Checks:
         return replace(named, because=answer.because) if named.items else answer
 
     async def _by_text(self, book: Submission) -> CheckAnswer:
-        suite = await self._lookup.serving()
-        sketch = await asyncio.to_thread(_sketch, book, suite)
-        answer = await self._lookup.look_up(sketch.to_entry(0), Verified(), None, MOST_BOOKS, suite)
+        sketch = await asyncio.to_thread(_sketch, book)
+        answer = await self._lookup.look_up(sketch.to_entry(0), Verified(), None, MOST_BOOKS)
         if not answer.matches:
             return CheckAnswer("no", "text", "No book has this text or a part of it.")
         entry_ids = [match.book.entry.entry_id for match in answer.matches]
-        stored = {
-            each.entry_id: each
-            for each in await self._candidates.read_signatures(entry_ids, suite.minhash, DEFAULT_PAGES)
-        }
+        stored = {each.entry_id: each for each in await self._candidates.read_signatures(entry_ids)}
         known = await self._known(match.book.book_id for match in answer.matches)
         items = []
         for match in answer.matches:
             signatures, other = stored.get(match.book.entry.entry_id), known.get(match.book.book_id)
             if other is None or signatures is None:
                 continue  # gone since
-            candidate = signatures.candidate(suite.minhash, DEFAULT_PAGES)
+            candidate = signatures.candidate()
             if sketch.pages is None or candidate.pages is None:
                 items.append(_by_length(match, sketch.word_count, book.metadata, other.metadata))
                 continue
@@ -176,7 +168,7 @@ class Checks:
         return await related(this, other, contents)
 
     async def _by_content_identifier(self, identifier: Identifier, metadata: Metadata) -> CheckAnswer:
-        answer = await self._identifier_lookup.look_up(identifier, Verified(), None, MOST_BOOKS)
+        answer = await self._lookup.look_up_identifier(identifier, Verified(), None, MOST_BOOKS)
         known = await self._known(match.book.book_id for match in answer.matches)
         items = [
             _by_length(match, identifier.word_count, metadata, other.metadata)
@@ -226,11 +218,11 @@ class Checks:
         return {book.id: book for book in await self._names.list_by_id(list(book_ids))}
 
 
-def _sketch(book: Submission, suite: Suite) -> Sketch:
+def _sketch(book: Submission) -> Sketch:
     if book.content is not None:
-        return sketch_under(suite, book.content)
+        return sketch(book.content)
     assert book.sketch is not None
-    require_recipes(book.sketch, suite)
+    require_recipes(book.sketch)
     return book.sketch
 
 

@@ -15,7 +15,6 @@ from app.core.clusters.completeness import (
 from app.core.clusters.scanned_book import ScannedBook
 from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from app.core.model import PAGE_BREAK
-from app.core.recipe import DEFAULT_PAGES
 from app.core.relations.related import PairRelation
 from app.core.signatures.sketch import page_signatures
 from app.services.pairs.relations import effective_of
@@ -204,10 +203,10 @@ class Completeness:
         near = await self._kept.list_near(book_id, _MOST_NEAR)
         for start in range(0, len(near), _READ_AT_ONCE):
             entries = near[start : start + _READ_AT_ONCE]
-            for other in await self._candidates.read_signatures(entries, "", DEFAULT_PAGES):
+            for other in await self._candidates.read_signatures(entries):
                 if other.book_id in but:
                     continue
-                book = other.candidate("", DEFAULT_PAGES).pages
+                book = other.candidate().pages
                 if book is None and (content := await self._candidates.read_content(other.entry_id)):
                     book = await asyncio.to_thread(page_signatures, content)
                     await self._candidates.insert_pages(other.entry_id, book)

@@ -22,10 +22,8 @@ from app.core.matching.conflicts import (
     are_unrelated,
 )
 from app.core.matching.verification import evidence
-from app.core.recipe import Suite
 from app.core.relations.related import PairRelation
 from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
-from app.stores.postgres.contents import SuiteStore
 
 MOST_EXAMINED = 50
 """Books of one group that are examined."""
@@ -80,9 +78,8 @@ class _Facts:
 class Conflicts:
     """Metadata conflicts of the catalogue as it is now."""
 
-    def __init__(self, conflicts: ConflictQueries, suites: SuiteStore) -> None:
+    def __init__(self, conflicts: ConflictQueries) -> None:
         self._conflicts = conflicts
-        self._suites = suites
 
     async def list_conflicts(
         self, by: ConflictBy, after: ConflictPlace | None, limit: int, collection: str | None = None
@@ -92,14 +89,13 @@ class Conflicts:
         With a `collection` those that concern a book of it. A page may have fewer, even none, though there
         are more.
         """
-        suite = (await self._suites.current()).serving
         place, read = after or _BEGINNING, 0
         found: list[MetadataConflict] = []
         cut: list[CutGroup] = []
         async with self._conflicts.snapshot() as snapshot:
             while True:
                 steps, more = await _next_steps(snapshot, by, place)
-                facts = await _read_facts(snapshot, suite, steps)
+                facts = await _read_facts(snapshot, steps)
                 for step in steps:
                     if step.end <= place:
                         continue
@@ -142,9 +138,9 @@ def _step(group: Sharing) -> _Step:
     return _Step(group.key, pairs, len(pairs), ConflictPlace(group.key, _LAST, _LAST), group)
 
 
-async def _read_facts(snapshot: ConflictSnapshot, suite: Suite, steps: Iterable[_Step]) -> _Facts:
+async def _read_facts(snapshot: ConflictSnapshot, steps: Iterable[_Step]) -> _Facts:
     book_ids = {book_id for step in steps for pair in step.pairs for book_id in pair}
-    return _Facts(await snapshot.read_books(book_ids, suite), await snapshot.read_relations(book_ids))
+    return _Facts(await snapshot.read_books(book_ids), await snapshot.read_relations(book_ids))
 
 
 def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataConflict]:

@@ -10,8 +10,7 @@ from app.core.model import Book, Metadata
 from app.core.signatures import identifier
 from app.core.text.names import author_keys, folded_words
 from app.services.books import BookFilter, Books
-from app.services.identifier_lookup import IdentifierLookup
-from app.services.lookups import Verified
+from app.services.lookups import Lookup, Verified
 from app.services.reconciliation import Reconciliation
 
 _MOST_ALIKE = 10
@@ -61,11 +60,9 @@ class FoundBooks:
 class BookFinder:
     """Finds books by what their records say, and by identifiers of their texts."""
 
-    def __init__(
-        self, books: Books, identifier_lookup: IdentifierLookup, reconciliation: Reconciliation
-    ) -> None:
+    def __init__(self, books: Books, lookup: Lookup, reconciliation: Reconciliation) -> None:
         self._books = books
-        self._identifier_lookup = identifier_lookup
+        self._lookup = lookup
         self._reconciliation = reconciliation
 
     async def find(self, question: BookQuestion, after: UUID | None, limit: int) -> FoundBooks:
@@ -82,7 +79,7 @@ class BookFinder:
 
     async def _by_content(self, text: str, collection: str | None, limit: int) -> list[FoundBook]:
         query = identifier.decode(text)
-        answer = await self._identifier_lookup.look_up(query, Verified(), None, limit, collection)
+        answer = await self._lookup.look_up_identifier(query, Verified(), None, limit, collection)
         ids = [match.book.book_id for match in answer.matches]
         facts = await self._reconciliation.facts(ids, with_relations=False)
         return [FoundBook.of(facts[each].book) for each in ids if each in facts]

@@ -12,8 +12,8 @@ from app.core.errors import BookprintError
 from app.services.index.upkeep import IndexUpkeep
 from app.stores.postgres.connections import SchemaQueries
 from app.stores.postgres.jobs import JobStore
+from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import IndexState
-from app.stores.redis.indexes import Indexes
 
 log = structlog.get_logger()
 
@@ -42,11 +42,11 @@ class Health:
     What is not well is logged for the operator, since those who ask without a key are not told.
     """
 
-    def __init__(self, schema: SchemaQueries, jobs: JobStore, upkeep: IndexUpkeep, indexes: Indexes) -> None:
+    def __init__(self, schema: SchemaQueries, jobs: JobStore, upkeep: IndexUpkeep, index: BandIndex) -> None:
         self._schema = schema
         self._job_store = jobs
         self._upkeep = upkeep
-        self._indexes = indexes
+        self._band_index = index
         self._parts: dict[str, PartHealth] = {}
         self._checked_at = float("-inf")
         self._checking = asyncio.Lock()
@@ -81,15 +81,15 @@ class Health:
         return "up"
 
     async def _redis(self) -> str:
-        await self._indexes.ping()
-        await self._indexes.require_noeviction()
+        await self._band_index.ping()
+        await self._band_index.require_noeviction()
         return "up"
 
     async def _index(self) -> str:
         state = await self._upkeep.state()
         if state is not IndexState.COMPLETE:
             raise BookprintError("The band index is being rebuilt from the catalogue; lookups wait for it.")
-        await self._indexes.require_noeviction()
+        await self._band_index.require_noeviction()
         return "up"
 
     async def _jobs(self) -> str:

@@ -6,14 +6,14 @@ index, and the current ones after it. So a book that changes its state in betwee
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import IndexRebuilding, RecipeNotIndexed, Unavailable
+from app.core.errors import RecipeNotIndexed
 from app.core.index.flat_index import FlatIndex
 from app.core.index.records import Hits
 from app.core.matching.search import (
@@ -30,23 +30,22 @@ from app.core.matching.search import (
 )
 from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
 from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
-from app.core.recipe import Suite, plain_name
+from app.core.recipe import DEFAULT_FINGERPRINT, plain_name
 from app.core.relations.related import RelationSummary
 from app.core.signatures.identifier import Identifier, of_signatures
-from app.core.signatures.sketch import sketch_under
-from app.stores.postgres.contents import SuiteStore
+from app.core.signatures.sketch import sketch
+from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore, QueryBook
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.indexes import Indexes
 
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale or of another collection."""
 
-_FEW = 2_000
-"""A collection with so few entries has them all read, where its own are not among the nearest hits."""
-
 _MOST_SINGLE = 20_000
 """Hits of which each is looked up in a collection; if they are more, all its entries are read."""
+
+_HOLDERS = 1_000
+"""Books of one ISBN that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +109,12 @@ class _IndexAnswer:
 
 
 class Lookup:
-    """Questions about nearness, each answered within the suite of its recipe."""
+    """Questions about nearness."""
 
-    def __init__(self, entries: EntryStore, indexes: Indexes, suites: SuiteStore) -> None:
+    def __init__(self, entries: EntryStore, index: BandIndex, books: BookStore) -> None:
         self._entries = entries
-        self._indexes = indexes
-        self._suites = suites
-        self._few: set[str] = set()  # collections that had few entries when they were last read
-
-    async def serving(self) -> Suite:
-        """The suite that serves, as of a second ago at most."""
-        return (await self._suites.current()).serving
+        self._index = index
+        self._books = books
 
     async def near_duplicates(
         self,
@@ -128,18 +122,18 @@ class Lookup:
         question: Question,
         after: Position | None,
         limit: int,
-        suite: Suite | None = None,
         collection: str | None = None,
     ) -> Answer:
-        """The books near one that is in the catalogue, itself left out; None: in the suite that serves.
+        """The books near one that is in the catalogue, itself left out.
 
         With a `collection` those of its books alone, and provably all of them as without.
         """
-        suite, few = suite or await self.serving(), self._few_of(question, collection)
         book = await self._entries.read_query_book(
-            book_id, suite, with_sample=isinstance(question, Verified), collection=few, most=_FEW + 1
+            book_id,
+            with_sample=isinstance(question, Verified),
+            collection=collection if isinstance(question, Nearest) else None,
         )
-        return await self._answer(suite, book, question, after, limit, book_id, collection)
+        return await self._answer(book, question, _Page(after, limit, collection, book_id))
 
     async def look_up(
         self,
@@ -147,169 +141,171 @@ class Lookup:
         question: Question,
         after: Position | None,
         limit: int,
-        suite: Suite | None = None,
         collection: str | None = None,
     ) -> Answer:
         """The books near these signatures; the entry with the query's own id is left out.
 
-        `suite` is the one that served when the signatures were computed. Raises `RecipeNotIndexed` for a
-        fingerprint of another recipe than serves.
+        Raises `RecipeNotIndexed` for a fingerprint of another recipe than is indexed.
         """
-        suite = await self.suite_of(query, suite)
-        few = self._few_of(question, collection)
-        book = QueryBook(query, *await self._entries.read_pending_and_members(suite, few, _FEW + 1))
-        return await self._answer(suite, book, question, after, limit, None, collection)
+        _require_indexed(query.fingerprint)
+        within = collection if isinstance(question, Nearest) else None
+        book = await self._entries.read_pending(query, within)
+        return await self._answer(book, question, _Page(after, limit, collection))
 
-    def _few_of(self, question: Question, collection: str | None) -> str | None:
-        """The collection where its entries are read at once, because it had few."""
-        return collection if isinstance(question, Nearest) and collection in self._few else None
-
-    async def _answer(
+    async def look_up_identifier(
         self,
-        suite: Suite,
-        book: QueryBook,
+        query: Identifier,
         question: Question,
         after: Position | None,
         limit: int,
-        book_id: UUID | None,
-        collection: str | None,
+        collection: str | None = None,
     ) -> Answer:
-        query, pending, members = book.entry, book.pending, book.members
-        compared = [
-            book
-            for book in pending
-            if book.entry.entry_id != query.entry_id
-            and not (isinstance(question, Verified) and by_identifiers(query, book.entry))
-        ]
-        others = _matches(query, compared)
-        index, spare = self._indexes.of(suite), _SPARE
-        members = self._few_alone(collection, members)
-        while True:
-            try:
-                result = await find(index, query, question, spare, members)
-            except IndexRebuilding:
-                await self._require_serving(suite)
-                raise
-            same = await self.related_by_identifiers(query, suite, result.flat, pending)
-            waiting = [position_of(match) for match in others.values() if result.accepts(match.evidence)]
-            waiting += map(position_of, same.values())
-            hits = _merged(result.hits.but(query.entry_id), waiting)
-            most = question.k if isinstance(question, Nearest) else None
-            if members is not None and waiting:
-                hits = hits.only(members)
-            within = collection if members is None else None
-            answer = await self._page(suite, query, hits, others | same, after, limit, most, book_id, within)
-            answer = replace(answer, exact=result.exact)
-            if most is None or answer.total == most or result.hits.size < most + spare:
-                return answer
-            if collection is not None and spare == _SPARE:
-                members = await self._entries.read_members(collection, _FEW + 1)
-                members = self._few_alone(collection, members)
-            spare *= 10
+        """The books near an identifier; those with the same text where no distance is asked for.
 
-    def _few_alone(
-        self, collection: str | None, members: NDArray[np.uint64] | None
-    ) -> NDArray[np.uint64] | None:
-        """The entries of a collection, which is remembered, where they are few; else None."""
-        if collection is None or members is None:
-            return None
-        (self._few.add if 0 < members.size <= _FEW else self._few.discard)(collection)
-        return members if members.size <= _FEW else None
-
-    async def _page(
-        self,
-        suite: Suite,
-        query: Entry,
-        hits: Hits,
-        others: dict[int, Match],
-        after: Position | None,
-        limit: int,
-        most: int | None,
-        book_id: UUID | None,
-        collection: str | None,
-    ) -> Answer:
-        """One page of the hits that are current and in the collection; `most` cuts the whole answer off.
-
-        What the page shows is read with what has left; only if that shifts the page, more is read.
+        Whoever compares two identifiers without the service comes to the same verdict. The rule asks for the
+        length and the MinHash bits of both books. So every book within its reach is read from Postgres and
+        compared, and so is every book with the ISBN. Raises `RecipeNotIndexed` as `look_up` does.
         """
-        if not hits.size:
-            return Answer(exact=True, total=0, matches=[], next=None)
-        if collection is not None and hits.size > _MOST_SINGLE:
-            hits, collection = hits.only(await self._entries.read_members(collection)), None
-        while True:
-            page = _cut_out(hits.part(0, most), after, limit)
-            wanted = page.entry_ids.tolist()
-            if collection is None:
-                current = await self._entries.read_current_hits(wanted, hits.entry_ids, suite, book_id)
-            else:
-                current = await self._entries.read_hits_of_collection(
-                    collection, hits.entry_ids, _start(hits, after), limit, suite, book_id, most
-                )
-            shown = _matches(query, list(current.summaries.values())) | others
-            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
-            hits = hits.without(np.concatenate([gone, current.deleted]))
-            page = _cut_out(hits.part(0, most), after, limit)
-            if shown.keys() >= set(page.entry_ids.tolist()):
-                break
-        hits = hits.part(0, most)
-        matches = [shown[entry_id] for entry_id in page.entry_ids.tolist()]
-        more = matches and _cut_out(hits, after, limit + 1).size > limit
-        last = position_of(matches[-1]) if more else None
-        return Answer(True, hits.size, matches, last, current.relations)
+        entry = Entry(0, query.fingerprint, None)
+        if not isinstance(question, Verified):
+            return await self.look_up(entry, question, after, limit, collection)
+        _require_indexed(query.fingerprint)
+        pending = (await self._entries.read_pending(entry)).pending
+        flat = (await self._index.read(Plan())).flat
+        holders = await self._read_holders(query, collection)
+        wanted = holders.union(within_reach(query, flat, identified=False))
+        found = await self._same(query, wanted, pending, holders, collection)
+        hits = _merged(Hits.none(), found.values())
+        matches = [found[entry_id] for entry_id in _cut_out(hits, after, limit).entry_ids.tolist()]
+        return _answer(hits, matches, after, limit)
 
     async def related_by_identifiers(
-        self, query: Entry, suite: Suite, flat: FlatIndex | None, pending: Sequence[BookSummary]
+        self, query: Entry, flat: FlatIndex, pending: Sequence[BookSummary]
     ) -> dict[int, Match]:
         """The books that are the same by their identifiers where one of the two is an identifier alone."""
         alone = query.identified is None
         waiting = [book for book in pending if by_identifiers(query, book.entry)]
-        if flat is None or (alone and not waiting and not flat.has_identified):
+        if alone and not waiting and not flat.has_identified:
             return {}
         identifier = of_signatures(query, query.word_count) if query.word_count else None
         if identifier is None:
             return {}
         found = within_reach(identifier, flat, identified=alone)
-        return await self.same_by_identifiers(identifier, suite, set(found) - {query.entry_id}, waiting)
+        return await self._same(identifier, set(found) - {query.entry_id}, waiting)
 
-    async def same_by_identifiers(
+    async def _answer(self, book: QueryBook, question: Question, page: "_Page") -> Answer:
+        """Read the index for a question, add pending books and those known by identifier, cut out the page.
+
+        More and more of the nearest are read while too few of them are current, and of the collection.
+        """
+        query, spare = book.entry, _SPARE
+        while True:
+            found = await find(self._index, query, question, spare, book.members)
+            others = _matches(query, [each for each in book.pending if each.entry.entry_id != query.entry_id])
+            others = {entry: match for entry, match in others.items() if found.accepts(match.evidence)}
+            if found.flat is not None:
+                others = {
+                    entry: match
+                    for entry, match in others.items()
+                    if not by_identifiers(query, match.book.entry)
+                }
+                others |= await self.related_by_identifiers(query, found.flat, book.pending)
+            hits = _merged(found.hits.but(query.entry_id), others.values())
+            if book.members is not None:
+                hits = hits.only(book.members)
+            most = question.k if isinstance(question, Nearest) else None
+            answer = await self._current(query, hits, others, replace(page, most=most), book.members is None)
+            if most is None or answer.total == most or found.hits.size < most + spare:
+                return replace(answer, exact=found.exact)
+            spare *= 10
+
+    async def _current(
+        self, query: Entry, hits: Hits, others: dict[int, Match], page: "_Page", unfiltered: bool
+    ) -> Answer:
+        """The page of the hits that are current and, where they are `unfiltered`, in the collection.
+
+        One query reads the page's books and the deleted entries. A second runs only if deletions shift the
+        page.
+        """
+        collection = page.collection if unfiltered else None
+        if not hits.size:
+            return Answer(exact=True, total=0, matches=[], next=None)
+        if collection is not None and hits.size > _MOST_SINGLE:
+            hits, collection = hits.only(await self._entries.read_members(collection)), None
+        while True:
+            wanted = _cut_out(hits.part(0, page.most), page.after, page.limit).entry_ids.tolist()
+            if collection is None:
+                current = await self._entries.read_current_hits(wanted, hits.entry_ids, page.book_id)
+            else:
+                start = _start(hits, page.after)
+                current = await self._entries.read_hits_of_collection(
+                    collection, hits.entry_ids, start, page.limit, page.book_id, page.most
+                )
+            shown = _matches(query, list(current.summaries.values())) | others
+            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
+            hits = hits.without(np.concatenate([gone, current.deleted]))
+            wanted = _cut_out(hits.part(0, page.most), page.after, page.limit).entry_ids.tolist()
+            if shown.keys() >= set(wanted):
+                break
+        matches = [shown[entry_id] for entry_id in wanted]
+        return _answer(hits.part(0, page.most), matches, page.after, page.limit, current.relations)
+
+    async def _same(
         self,
         query: Identifier,
-        suite: Suite,
-        entry_ids: set[int],
+        entry_ids: Set[int],
         pending: Sequence[BookSummary],
         holders: Set[int] = frozenset(),
         collection: str | None = None,
     ) -> dict[int, Match]:
-        """Those of these books that are the same as an identifier; `holders` have its ISBN."""
+        """The books among these that are the same as an identifier; `holders` have its ISBN."""
         books = {book.entry.entry_id: book for book in pending}
         if collection is not None:
-            wanted = np.array(list(entry_ids.union(books)), dtype=np.uint64)
-            read = self._entries.read_hits_of_collection(collection, wanted, 0, wanted.size, suite)
-            books = (await read).summaries
+            wanted = np.array(list(entry_ids | books.keys()), dtype=np.uint64)
+            books = (
+                await self._entries.read_hits_of_collection(collection, wanted, 0, wanted.size)
+            ).summaries
         elif entry_ids:
             none = Hits.none().entry_ids
-            books |= (await self._entries.read_current_hits(list(entry_ids), none, suite)).summaries
+            books |= (await self._entries.read_current_hits(list(entry_ids), none)).summaries
         return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
 
-    async def suite_of(self, query: Entry, suite: Suite | None = None) -> Suite:
-        """The suite in which these signatures are looked up: the given one, or the one that serves.
+    async def _read_holders(self, query: Identifier, collection: str | None) -> set[int]:
+        """The entries of the books with the identifier's ISBN."""
+        if query.isbn is None:
+            return set()
+        wanted = BookFilter(identifier=f"isbn:{query.isbn}", collection=collection)
+        return {book.entry_id for book in await self._books.list_books(wanted, None, _HOLDERS)}
 
-        Raises `RecipeNotIndexed` where their fingerprint has another recipe than that.
-        """
-        suite = suite or await self.serving()
-        if query.fingerprint is None or plain_name(query.fingerprint.recipe) == suite.fingerprint:
-            return suite
-        suite = (await self._suites.read()).serving
-        if plain_name(query.fingerprint.recipe) != suite.fingerprint:
-            raise RecipeNotIndexed(plain_name(query.fingerprint.recipe), suite.fingerprint)
-        return suite
 
-    async def _require_serving(self, suite: Suite) -> None:
-        if suite != (await self._suites.read()).serving:
-            raise Unavailable(
-                "The recipes that served so far have just been replaced. Send the request again.",
-                retry_after=1,
-            )
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The part of an answer that a client asks for."""
+
+    after: Position | None
+    limit: int
+    collection: str | None
+    book_id: UUID | None = None  # of the book that is asked about, where it is stored
+    most: int | None = None  # books of the whole answer
+
+
+def _require_indexed(fingerprint: Fingerprint | None) -> None:
+    """Raise `RecipeNotIndexed` for a fingerprint of another recipe than is indexed."""
+    if fingerprint is not None and plain_name(fingerprint.recipe) != DEFAULT_FINGERPRINT:
+        raise RecipeNotIndexed(plain_name(fingerprint.recipe), DEFAULT_FINGERPRINT)
+
+
+def _answer(
+    hits: Hits,
+    matches: list[Match],
+    after: Position | None,
+    limit: int,
+    relations: Mapping[UUID, RelationSummary] | None = None,
+) -> Answer:
+    """The answer that shows these matches of all hits."""
+    more = matches and _cut_out(hits, after, limit + 1).size > limit
+    last = position_of(matches[-1]) if more else None
+    return Answer(False, hits.size, matches, last, relations or {})
 
 
 async def find(
@@ -322,17 +318,17 @@ async def find(
     fingerprint = query.fingerprint
     match question:
         case Verified():
-            plan = plan_candidates(query, index.suite, index.flat_index.latest)
+            plan = plan_candidates(query, index.flat_index.latest)
             read = await index.read(plan)
-            proposals = proposed(query, index.suite, plan, read)
+            proposals = proposed(query, plan, read)
             return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False, flat=read.flat)
         case _ if fingerprint is None:
             return _IndexAnswer(Hits.none(), lambda _: False)
         case Within(d):
-            plan = plan_range(fingerprint, index.suite, d, index.flat_index.latest)
+            plan = plan_range(fingerprint, d, index.flat_index.latest)
             return _IndexAnswer(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
         case Nearest(k):
-            require_same_recipe(fingerprint.recipe, index.suite.fingerprint)
+            require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
             flat = (await index.read(Plan())).flat
             if among is None:
                 hits = flat.nearest(fingerprint.bits, k + spare)
@@ -372,10 +368,11 @@ def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
     return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
 
 
-def _merged(hits: Hits, positions: Sequence[Position]) -> Hits:
-    """The hits and these positions, each entry once, nearest first."""
-    if not positions:
+def _merged(hits: Hits, matches: Collection[Match]) -> Hits:
+    """The hits and these matches, each entry once, nearest first."""
+    if not matches:
         return hits
+    positions = [position_of(match) for match in matches]
     entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
     return hits.joined(Hits(entry_ids, np.array([each.distance for each in positions], dtype=np.uint8)))
 
@@ -392,9 +389,9 @@ def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
 
 
 def query_entry(
-    suite: Suite, content: Content | None, sketch: Sketch | None, fingerprint: Fingerprint | None
+    content: Content | None, signatures: Sketch | None = None, fingerprint: Fingerprint | None = None
 ) -> Entry:
-    """The entry to look for, made from the first of these that is given; computed under the suite."""
+    """The entry to look for, made from the first of these that is given."""
     if content is not None:
-        sketch = sketch_under(suite, content)
-    return sketch.to_entry(0) if sketch is not None else Entry(0, fingerprint, None)
+        signatures = sketch(content)
+    return signatures.to_entry(0) if signatures is not None else Entry(0, fingerprint, None)

@@ -22,10 +22,8 @@ from app.catalog.reconciliation import (
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.verification import Evidence
-from app.core.recipe import Suite
 from app.core.relations.classification import RELATED
 from app.core.text.names import folded
-from app.services.identifier_lookup import IdentifierLookup
 from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.pairs.relations import effective_of
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
@@ -55,12 +53,10 @@ class Reconciliation:
         self,
         names: NameQueries,
         lookup: Lookup,
-        identifier_lookup: IdentifierLookup,
         related: RelationQueries,
     ) -> None:
         self._names = names
         self._lookup = lookup
-        self._identifier_lookup = identifier_lookup
         self._related = related
         self._counts: Mapping[int, float] = {}
         self._counts_until = 0.0
@@ -123,7 +119,6 @@ class Reconciliation:
         """The books that have the content of each description."""
         if not any(description.contents for description in descriptions):
             return [{} for _ in descriptions]
-        suite = await self._lookup.serving()
         places = asyncio.Semaphore(_LOOKUPS_AT_ONCE)
 
         async def look_up(description: BookDescription) -> ByContent | BookprintError:
@@ -131,7 +126,7 @@ class Reconciliation:
             try:
                 for content in description.contents:
                     async with places:
-                        found = dict(await self._look_up(content, suite)) | found
+                        found = dict(await self._look_up(content)) | found
             except Unavailable:
                 raise
             except BookprintError as error:
@@ -140,14 +135,14 @@ class Reconciliation:
 
         return await asyncio.gather(*map(look_up, descriptions))
 
-    async def _look_up(self, content: NamedContent, suite: Suite) -> ByContent:
+    async def _look_up(self, content: NamedContent) -> ByContent:
         if (book_id := content.book_id) is not None:
-            answer = await self._lookup.near_duplicates(book_id, Verified(), None, _BY_CONTENT, suite)
+            answer = await self._lookup.near_duplicates(book_id, Verified(), None, _BY_CONTENT)
             return {book_id: _ITSELF, **_evidence(answer)}
         if (identifier := content.identifier) is not None:
-            answer = await self._identifier_lookup.look_up(identifier, Verified(), None, _BY_CONTENT)
+            answer = await self._lookup.look_up_identifier(identifier, Verified(), None, _BY_CONTENT)
         else:
-            entry = await asyncio.to_thread(query_entry, suite, content.text, None, None)
+            entry = await asyncio.to_thread(query_entry, content.text, None, None)
             answer = await self._lookup.look_up(entry, Verified(), None, _BY_CONTENT)
         return _evidence(answer)
 

@@ -13,9 +13,7 @@ import numpy as np
 
 from app.core.errors import BookprintError
 from app.core.matching.verification import evidence_of_each, is_near_duplicate
-from app.core.recipe import Suite
 from app.core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix
-from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.vectors import ShownBook, VectorQueries
 
 
@@ -53,9 +51,8 @@ class SimilarBook:
 class SimilarBooks:
     """Finds the books that are most like one."""
 
-    def __init__(self, vectors: VectorQueries, suites: SuiteStore) -> None:
+    def __init__(self, vectors: VectorQueries) -> None:
         self._vectors = vectors
-        self._suites = suites
         self._matrix = VectorMatrix()
         self._since: int | None = None  # the transaction from which to read on; None: nothing was read
         self._reading = asyncio.Lock()
@@ -67,14 +64,13 @@ class SimilarBooks:
         its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
         `NoVector` for a book that cannot be compared.
         """
-        suite = (await self._suites.current()).serving
-        this, rows = await asyncio.gather(self._vectors.read_book(book_id, suite), self._current_rows())
+        this, rows = await asyncio.gather(self._vectors.read_book(book_id), self._current_rows())
         if this.vector is None:
             raise NoVector(await self._why_none(book_id, has_text=this.has_text))
         reach = k + _SPARE
         while True:
             entries = await asyncio.to_thread(rows.most_similar, this.vector, reach)
-            found = await self._described(entries, this.book, suite, with_copies=with_copies)
+            found = await self._described(entries, this.book, with_copies=with_copies)
             if len(found) >= k or entries.entry_ids.size < reach:
                 return found[:k]
             reach *= 10
@@ -90,10 +86,10 @@ class SimilarBooks:
             return self._matrix.rows()
 
     async def _described(
-        self, entries: SimilarEntries, this: ShownBook, suite: Suite, *, with_copies: bool
+        self, entries: SimilarEntries, this: ShownBook, *, with_copies: bool
     ) -> list[SimilarBook]:
         """Those of the entries that are books to be shown, in the same order."""
-        books = await self._vectors.read_books(entries.entry_ids.tolist(), suite)
+        books = await self._vectors.read_books(entries.entry_ids.tolist())
         left = [entry_id for entry_id in entries.entry_ids.tolist() if entry_id not in books]
         self._matrix.remove(np.array(left, dtype=np.uint64))
         others = [book for book in books.values() if book.summary.book_id != this.summary.book_id]

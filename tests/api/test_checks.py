@@ -133,8 +133,7 @@ async def test_a_row_that_cannot_be_answered_now_says_so(
     client: AsyncClient, services: OpenServices, book: Json
 ) -> None:
     """While the index is rebuilt; a number needs no index."""
-    suite = await services.lookup.serving()
-    await services.indexes.of(suite).epochs.begin("another")
+    await services.index.epochs.begin("another")
     answers = await check(client, {"text": TEXT}, {"identifier": book["identifier"]}, {"isbn": ISBN})
     assert [each.get("status") for each in answers] == [503, 503, None]
     assert answers[0]["retry_after"] > 0

@@ -10,7 +10,6 @@ from redis.asyncio import Redis
 
 from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.core.model import Book, Metadata, Submission
-from app.core.recipe import DEFAULT_SUITE
 from app.services.index.upkeep import Changed
 from app.services.lookups import Nearest, Question, Verified, Within
 from app.settings import Settings
@@ -139,7 +138,7 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     let_redis_fail(services, monkeypatch)
     book = await post(services)
     monkeypatch.undo()
-    [summary] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
+    [summary] = await services.entries.read_summaries([book.entry_id])
     _, postings = services.index.records([summary.entry])
     # As a rebuilding leaves it that writes whole buckets over some of its records.
     async with open_client(index_url) as client:
@@ -215,21 +214,6 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     assert await is_clean(services)
 
 
-async def test_an_index_of_an_earlier_form_is_built_anew_and_what_it_had_goes(
-    services: Services, redis: Redis
-) -> None:
-    first = await post(services)
-    second = await post(services, flipped(first.fingerprint.bits, 1))
-    async for key in redis.scan_iter("bp:2*"):
-        await redis.rename(key, key.replace(b"bp:2{", b"bp:{"))
-    with pytest.raises(IndexRebuilding):
-        await neighbours(services, first)
-    await services.upkeep.catch_up()
-    assert await neighbours(services, first) == {second.id}
-    assert await is_clean(services)
-    assert [key async for key in redis.scan_iter("bp:{*")] == []
-
-
 async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(
     services: Services, redis: Operator
 ) -> None:
@@ -243,7 +227,7 @@ async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_h
 
 
 async def entry_of(services: Services, book: Book):
-    [summary] = await services.entries.read_summaries([book.entry_id], DEFAULT_SUITE)
+    [summary] = await services.entries.read_summaries([book.entry_id])
     return summary.entry
 
 

@@ -34,7 +34,7 @@ from app.core.matching.verification import (
     verified,
 )
 from app.core.model import Entry, Fingerprint, require_same_recipe
-from app.core.recipe import Suite, sample_recipe
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
@@ -51,7 +51,7 @@ _FEWEST = 0.95
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The part of a suite's index to read for a query."""
+    """The part of the index to read for a query."""
 
     bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
     distance: int = 0  # bits up to which entries are near
@@ -83,15 +83,15 @@ class Proposed:
         return np.minimum(self.candidates.distances, np.uint8(LAST_DISTANCE))
 
 
-def plan_range(fingerprint: Fingerprint, suite: Suite, distance: int, flat: FlatIndex | None) -> Plan:
+def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:
     """The plan for every entry within a distance; `flat` is the index as last read, for estimates."""
-    require_same_recipe(fingerprint.recipe, suite.fingerprint)
+    require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
     radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
     bands = None if radius is None else probes(fingerprint.bits, radius)
     return Plan(fingerprint.bits, distance, bands)
 
 
-def plan_candidates(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
+def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
     """The plan for every entry that may be related, be it only by a small part of either book.
 
     Beyond the distance that suffices alone, books with samples must share hashes, which the posting list
@@ -104,9 +104,9 @@ def plan_candidates(query: Entry, suite: Suite, flat: FlatIndex | None) -> Plan:
         )
         rule = VERIFICATION
         distance = rule.distance_alone if is_narrow else rule.distance_unsampled
-        plan = plan_range(query.fingerprint, suite, distance, flat)
+        plan = plan_range(query.fingerprint, distance, flat)
     if query.sample is not None:
-        require_same_recipe(query.sample.recipe, suite.sample)
+        require_same_recipe(query.sample.recipe, DEFAULT_SAMPLE)
         plan = replace(plan, sample=sample_posting(query.sample.hashes))
     return plan
 
@@ -120,7 +120,7 @@ def near(plan: Plan, read: IndexRead) -> Hits:
     return read.flat.among(entries_near(read.bands, plan.bits, plan.distance), plan.bits, plan.distance)
 
 
-def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Proposed:
+def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
     """The near-duplicates of the query, and other entries that share enough hashes with it.
 
     Of two books one of which is an identifier alone, `within_reach` proposes.
@@ -138,7 +138,7 @@ def proposed(query: Entry, suite: Suite, plan: Plan, read: IndexRead) -> Propose
         shingle_counts=read.flat.shingle_counts(rows),
         levels=read.flat.levels(rows),
     )
-    near_duplicate = verified(Sizes.of(query), candidates, sample_recipe(suite.sample))
+    near_duplicate = verified(Sizes.of(query), candidates, sample_recipe(DEFAULT_SAMPLE))
     if query.identified is not None:
         near_duplicate[:] = False
     return Proposed(entry_ids, candidates, near_duplicate & ~read.flat.identified(rows))
@@ -182,14 +182,14 @@ def near_duplicates(proposals: Proposed) -> Hits:
     return Hits(proposals.entry_ids[proposals.near], proposals.distances[proposals.near]).sorted()
 
 
-def related_entries(query: Entry, suite: Suite, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
+def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
     """The entries that may be related, nearest first, the query left out.
 
     Near-duplicates come by their distance; then others that share enough, by how many hashes. `pending`
     entries are compared one by one, because the index does not hold them yet.
     """
     shared = proposals.candidates.shared
-    kept = proposals.near | compared(Sizes.of(query), proposals.candidates, sample_recipe(suite.sample))
+    kept = proposals.near | compared(Sizes.of(query), proposals.candidates, sample_recipe(DEFAULT_SAMPLE))
     nearness = ranks(proposals.near, proposals.distances, shared)
     ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):

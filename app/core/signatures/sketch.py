@@ -5,14 +5,13 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.core import recipe as recipes
-from app.core.model import Content, Fingerprint, FracMinHash, PageSignatures, Sketch
+from app.core.model import Content, FracMinHash, PageSignatures, Sketch
 from app.core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
     DEFAULT_SAMPLE,
     FracMinHashRecipe,
-    Suite,
 )
 from app.core.signatures.fracminhash import fracminhash, gram_sample
 from app.core.signatures.json_codec import encode
@@ -52,22 +51,6 @@ def sketch(
         sample=_sample(text, words, for_sample),
         single_words=words.single_count,
     )
-
-
-def sketch_under(suite: Suite, content: Content, text: NormalText | None = None) -> Sketch:
-    """The sketch of a book under the recipes of a suite; `text` as for `sketch`."""
-    return sketch(content, suite.fingerprint, suite.minhash, sample_recipe=suite.sample, text=text)
-
-
-def fingerprint(content: Content, recipe: str) -> Fingerprint | None:
-    """The fingerprint of a book under the recipe of this name; None as for `simhash`."""
-    return simhash(normalise(content), recipes.fingerprint_recipe(recipe))
-
-
-def sample(text: NormalText, recipe: str) -> FracMinHash | None:
-    """The sample of a normal form under the recipe of this name; None where nothing of it is hashed."""
-    words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), recipes.page_recipe(DEFAULT_PAGES))
-    return _sample(text, words, recipes.sample_recipe(recipe))
 
 
 def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:

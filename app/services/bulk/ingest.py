@@ -12,17 +12,15 @@ from typing import TypeVar
 
 from app.core.errors import InvalidInput, Refusal, Unavailable
 from app.core.model import Submission
-from app.core.recipe import Suites
 from app.core.signatures.sketch import signature_key
 from app.core.text.content import content_key
 from app.readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
-from app.readers.reading import each_of, refusal_of, results_of, submission_in
+from app.readers.reading import refusal_of, results_of, submission_in
 from app.readers.unread import Unread
 from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
-from app.stores.postgres.contents import SuitesChanged
 from app.stores.redis.epoch import IndexState
 
 
@@ -30,7 +28,7 @@ from app.stores.redis.epoch import IndexState
 class Known(ParentQuestion):
     """Asks what would become of a book with this content key and external id.
 
-    The answer is its outcome, or where it is new the suites to compute.
+    The answer is its outcome; None where it is new.
     """
 
     key: bytes
@@ -49,14 +47,14 @@ class Prepare:
         try:
             submission = submission_in(self.collection, book)
             key = _key(submission)
-            known: Suites | Outcome = ask(Known(key, submission.metadata.external_id))
-            if isinstance(known, Outcome):
+            known: Outcome | None = ask(Known(key, submission.metadata.external_id))
+            if known is not None:
                 return known
             if submission.content is not None:
-                content = computed(submission.content, known, self.extras, key)
+                content = computed(submission.content, self.extras, key)
             else:
                 assert submission.sketch is not None  # else it has no key
-                content = signed(submission.sketch, known)
+                content = signed(submission.sketch)
             content = replace(content, page_labels=submission.page_labels)
             return PreparedBook(submission.metadata, content, submission.record)
         except Exception as exc:
@@ -90,7 +88,7 @@ class _Batch:
     """Books that are stored together."""
 
     results: list[tuple[Unread, Result]]
-    stored: StoredBatch | None = None  # None: not yet
+    stored: StoredBatch
 
 
 Tell = Callable[[Unread, Outcome], None]
@@ -119,8 +117,9 @@ async def ingest_in_bulk(
         await upkeep.catch_up()
     loop = asyncio.get_running_loop()
 
-    def answer(question: Known) -> Suites | Outcome:
-        return asyncio.run_coroutine_threadsafe(_known(bulk, question), loop).result()
+    def answer(question: Known) -> Outcome | None:
+        known = _patiently(lambda: bulk.known(question.key, question.external_id))
+        return asyncio.run_coroutine_threadsafe(known, loop).result()
 
     prepare = Prepare(bulk.extras, collection)
     kinds = (PreparedBook, Refusal, Outcome, Known)
@@ -151,17 +150,12 @@ async def _in_stages(
         if not batch and storing is None and indexing is None:
             return
         stored = None if storing is None else await storing
-        storing = asyncio.create_task(_stored(bulk, _Batch(batch), reading, actor)) if batch else None
+        storing = asyncio.create_task(_stored(bulk, batch, actor)) if batch else None
         indexed = [] if indexing is None else await indexing
         indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
         for book, outcome in indexed:
             run.counts[outcome.kind] += 1
             tell(book, outcome)
-
-
-async def _known(bulk: Bulk, question: Known) -> Suites | Outcome:
-    outcome = await _patiently(lambda: bulk.known(question.key, question.external_id))
-    return await _patiently(bulk.suites) if outcome is None else outcome
 
 
 def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tuple[Unread, Result]]:
@@ -175,24 +169,15 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tup
     return batch
 
 
-async def _stored(bulk: Bulk, batch: _Batch, reading: ReadingProcesses[Result], actor: Actor) -> _Batch:
+async def _stored(bulk: Bulk, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
     """The batch when its new books are stored."""
-    books = [book for book, _ in batch.results]
-    while True:
-        prepared = [result for _, result in batch.results if isinstance(result, PreparedBook)]
-        try:
-            stored = await _patiently(lambda: bulk.store(prepared, actor=actor))  # noqa: B023
-            return replace(batch, stored=stored)
-        except SuitesChanged:
-            await bulk.suites(anew=True)
-            batch = _Batch(await asyncio.to_thread(lambda: list(each_of(reading, books))))
+    prepared = [result for _, result in results if isinstance(result, PreparedBook)]
+    return _Batch(results, await _patiently(lambda: bulk.store(prepared, actor=actor)))
 
 
 async def _indexed(bulk: Bulk, batch: _Batch) -> list[tuple[Unread, Outcome]]:
     """What became of each book of a batch, when the index holds the new ones."""
-    assert batch.stored is not None
-    stored = batch.stored
-    outcomes = iter(await _patiently(lambda: bulk.index(stored)))
+    outcomes = iter(await _patiently(lambda: bulk.index(batch.stored)))
     told: list[tuple[Unread, Outcome]] = []
     for book, result in batch.results:
         if isinstance(result, PreparedBook):

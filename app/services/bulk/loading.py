@@ -16,9 +16,8 @@ import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
 from app.core.book_rules import checked, checked_labels, checked_metadata
-from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal, Unavailable
+from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal
 from app.core.model import NewContent, Submission
-from app.core.recipe import Suites
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.services.books import new_book_ids
@@ -28,7 +27,6 @@ from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
-from app.stores.postgres.contents import SuitesChanged
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.relations import BookVersion
 
@@ -142,8 +140,7 @@ class Loading:
             await self._catalogue.repeat_cut_searches()
 
     async def _read(self, rows: Iterator[CorpusBook]) -> _Batch | None:
-        suites = await self._bulk.suites()
-        return await asyncio.to_thread(_read_batch, rows, suites)
+        return await asyncio.to_thread(_read_batch, rows)
 
     async def _store(self, batch: _Batch) -> None:
         """Store the new books of a batch, with the relations among books of the corpus, and count them."""
@@ -159,12 +156,7 @@ class Loading:
             NewBook(book_id, with_normal_identifiers(book.submission.metadata), content)
             for (book, content), book_id in zip(batch.books, ids, strict=True)
         ]
-        try:
-            stored = await self._catalogue.insert(new, actor=self._load.actor, found=found)
-        except SuitesChanged as exc:
-            raise Unavailable(
-                "The recipes that are indexed have changed meanwhile. Run the same command again."
-            ) from exc
+        stored = await self._catalogue.insert(new, actor=self._load.actor, found=found)
         self._refuse(batch.refused)
         for (book, _), book_id, entry_id in zip(batch.books, ids, stored, strict=True):
             if isinstance(entry_id, int):
@@ -221,7 +213,7 @@ def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
     )
 
 
-def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
+def _read_batch(rows: Iterator[CorpusBook]) -> _Batch | None:
     """The next batch of books; None at the end."""
     books: list[tuple[CorpusBook, NewContent]] = []
     refused: list[tuple[str, Refusal]] = []
@@ -229,7 +221,7 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
     for book in rows:
         last = book.number
         try:
-            plain = replace(book, submission=_checked(book.submission, suites))
+            plain = replace(book, submission=_checked(book.submission))
         except RecipeMismatch as exc:
             raise RecipeMismatch(
                 f"{exc} Lookups would find none of the books, so none is loaded. Write the corpus anew with "
@@ -239,7 +231,7 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
         except InvalidInput as exc:
             refused.append((book.place, Refusal.of(exc)))
             continue
-        content = _content(plain, suites)
+        content = _content(plain)
         books.append((plain, content))
         pages = content.sketch.pages
         size += 0 if pages is None else pages.values.nbytes
@@ -248,17 +240,17 @@ def _read_batch(rows: Iterator[CorpusBook], suites: Suites) -> _Batch | None:
     return None if last is None else _Batch(books, refused, last)
 
 
-def _checked(submission: Submission, suites: Suites) -> Submission:
+def _checked(submission: Submission) -> Submission:
     assert submission.sketch is not None
-    require_recipes(submission.sketch, suites.serving)
+    require_recipes(submission.sketch)
     labels = submission.page_labels
     if labels:
         labels = checked_labels(labels, submission.sketch.page_count)
     return replace(checked(submission), page_labels=labels)
 
 
-def _content(book: CorpusBook, suites: Suites) -> NewContent:
+def _content(book: CorpusBook) -> NewContent:
     sketch = book.submission.sketch
     assert sketch is not None
     labels = book.submission.page_labels
-    return NewContent(book.content_key, sketch, None, suites=suites, page_labels=labels)
+    return NewContent(book.content_key, sketch, None, page_labels=labels)

@@ -12,15 +12,13 @@ import structlog
 
 from app.catalog.identifiers import with_normal_identifiers
 from app.core.errors import Conflict, Refusal, Unavailable
-from app.core.model import CatalogRecord, Metadata, NewContent, Versions
-from app.core.recipe import Suites
+from app.core.model import CatalogRecord, Entry, Metadata, NewContent
 from app.services.books import new_book_id
 from app.services.signing import Extras
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, NewBook, Stored
-from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
-from app.stores.redis.indexes import Indexes
+from app.stores.redis.band_index import BandIndex
 
 log = structlog.get_logger()
 
@@ -81,24 +79,12 @@ class StoredBatch:
 class Bulk:
     """The way of many books into the catalogue and the band index."""
 
-    def __init__(
-        self,
-        catalogue: BulkStore,
-        entries: EntryStore,
-        indexes: Indexes,
-        suites: SuiteStore,
-        extras: Extras,
-    ) -> None:
+    def __init__(self, catalogue: BulkStore, entries: EntryStore, index: BandIndex, extras: Extras) -> None:
         """`extras` are those that books are to be prepared with."""
         self.extras = extras
         self._catalogue = catalogue
         self._entries = entries
-        self._indexes = indexes
-        self._suites = suites
-
-    async def suites(self, *, anew: bool = False) -> Suites:
-        """The suites that books are to be computed for, as of a second ago at most, or as of now."""
-        return await (self._suites.read() if anew else self._suites.current())
+        self._band_index = index
 
     async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
         """What would become of a book with this content key and external id; None where it is new."""
@@ -106,10 +92,7 @@ class Bulk:
         return None if found is None else outcome_of(found)
 
     async def store(self, books: Sequence[PreparedBook], *, actor: Actor) -> StoredBatch:
-        """Store a batch; from now on every lookup finds it.
-
-        Raises `SuitesChanged` where they were computed for other suites than are indexed now.
-        """
+        """Store a batch; from now on every lookup finds it."""
         new = [
             NewBook(new_book_id(), with_normal_identifiers(book.metadata), book.content, book.record)
             for book in books
@@ -125,25 +108,21 @@ class Bulk:
         return [outcome_of(each, indexed=indexed) for each in batch.stored]
 
     async def _index(self, entries: Mapping[int, NewContent]) -> bool:
-        """Write the entries into the index of each suite; False where they are left pending."""
-        suites = next(iter(entries.values())).suites
-        versions = [
-            {suite: content.entry(entry_id, suite) for suite in suites.indexed}
-            for entry_id, content in entries.items()
-        ]
+        """Write the entries into the index; False where they are left pending."""
+        written = [content.sketch.to_entry(entry_id) for entry_id, content in entries.items()]
         try:
             async with asyncio.timeout(INDEX_SECONDS):
-                await self._insert(versions, suites)
+                await self._insert(written)
                 await self._entries.update_indexed(list(entries))
         except (Unavailable, TimeoutError) as exc:
             log.warning("books are pending", books=len(entries), reason=str(exc) or "timeout")
             return False
         return True
 
-    async def _insert(self, versions: Sequence[Versions], suites: Suites) -> None:
+    async def _insert(self, entries: Sequence[Entry]) -> None:
         while True:
             try:
-                return await self._indexes.insert(versions, suites.serving)
+                return await self._band_index.insert(entries)
             except Unavailable:  # nothing is lost by writing the same again
                 await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 

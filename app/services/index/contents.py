@@ -7,7 +7,7 @@ posting list is made in parts, which lie in temporary files until it is their tu
 import asyncio
 import errno
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -36,9 +36,10 @@ from app.core.index.records import (
     record_ids,
     sample_posting,
 )
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.keys import address_of, bucket_keys
+from app.stores.redis.keys import FLAT_INDEX, address_of, bucket_keys
 
 _READ_AT_ONCE = 1000
 """Buckets read in one round trip."""
@@ -73,26 +74,16 @@ class BucketList:
 
 
 class ExpectedIndex:
-    """The expected index of one suite for some entries."""
+    """The expected index of some entries."""
 
-    def __init__(
-        self, signatures: SignatureQueries, index: BandIndex, columns: EntryColumns, parts: Collection[str]
-    ) -> None:
-        self.parts = parts
+    def __init__(self, signatures: SignatureQueries, columns: EntryColumns) -> None:
         self._signatures = signatures
-        self._index = index
         self._columns = columns
 
     @classmethod
-    async def of(
-        cls,
-        signatures: SignatureQueries,
-        index: BandIndex,
-        entry_ids: NDArray[np.uint64],
-        parts: Collection[str],
-    ) -> "ExpectedIndex":
-        """The index of these entries, which ascend, with the buckets of these recipes alone."""
-        return cls(signatures, index, await signatures.read_columns(entry_ids, index.suite), parts)
+    async def of(cls, signatures: SignatureQueries, entry_ids: NDArray[np.uint64]) -> "ExpectedIndex":
+        """The index of these entries, which ascend."""
+        return cls(signatures, await signatures.read_columns(entry_ids))
 
     @property
     def size(self) -> int:
@@ -101,9 +92,7 @@ class ExpectedIndex:
     @property
     def list_count(self) -> int:
         """The number of lists that `lists` yields."""
-        suite = self._index.suite
-        bands = BANDS if suite.fingerprint in self.parts else 0
-        return 1 + bands + (self._sample_parts if suite.sample in self.parts else 0)
+        return 1 + BANDS + self._sample_parts
 
     @property
     def _sample_parts(self) -> int:
@@ -111,15 +100,14 @@ class ExpectedIndex:
 
     async def lists(self) -> AsyncIterator[BucketList]:
         """All lists of buckets, the flat index last."""
-        suite = self._index.suite
-        for band in range(BANDS if suite.fingerprint in self.parts else 0):
+        for band in range(BANDS):
             packed = band_buckets(self._columns, band)
-            yield BucketList(bucket_keys(suite.fingerprint, packed.addresses), packed, BAND_RECORD.itemsize)
-        if suite.sample in self.parts:
-            async for part in self.samples():
-                yield part
+            yield BucketList(bucket_keys(DEFAULT_FINGERPRINT, packed.addresses), packed, BAND_RECORD.itemsize)
+        async for part in self.samples():
+            yield part
         packed = flat_segments(self._columns)
-        yield BucketList(self._index.segment_keys(packed), packed, FLAT_RECORD.itemsize)
+        keys = [f"{FLAT_INDEX}{segment}" for segment in packed.addresses.tolist()]
+        yield BucketList(keys, packed, FLAT_RECORD.itemsize)
 
     @property
     def segments(self) -> list[int]:
@@ -127,12 +115,10 @@ class ExpectedIndex:
 
     async def samples(self) -> AsyncIterator[BucketList]:
         """The posting list of FracMinHash, in parts, each of some buckets in a row."""
-        recipe, parts = self._index.suite.sample, self._sample_parts
+        parts = self._sample_parts
         with _told_of_full_disk(self.size), ExitStack() as stack:
             files = [stack.enter_context(SpooledTemporaryFile(_ROOM // parts)) for _ in range(parts)]
-            async for entry_ids, hashes in self._signatures.read_sample_hashes(
-                self._columns.entry_ids, recipe
-            ):
+            async for entry_ids, hashes in self._signatures.read_sample_hashes(self._columns.entry_ids):
                 posting = sample_posting(hashes)
                 posted = np.empty(hashes.size, dtype=_POSTED)
                 posted["address"] = in_lists(posting.addresses, entry_ids)
@@ -145,7 +131,8 @@ class ExpectedIndex:
                 posted = np.frombuffer(file.read(), dtype=_POSTED)
                 file.close()
                 packed = await asyncio.to_thread(packed_buckets, posted["address"], posted["record"])
-                yield BucketList(bucket_keys(recipe, packed.addresses), packed, POSTING_BYTES, POSTING_CAP)
+                keys = bucket_keys(DEFAULT_SAMPLE, packed.addresses)
+                yield BucketList(keys, packed, POSTING_BYTES, POSTING_CAP)
 
 
 @contextmanager
@@ -198,7 +185,7 @@ async def compare(
                 report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
         done += 1
         progress(expected.size * done // expected.list_count, expected.size)
-    for prefix, width in index.widths(expected.parts).items():
+    for prefix, width in index.widths().items():
         async for keys in index.list_buckets(prefix):
             unknown = [key for key in keys if key not in known]
             known.update(unknown)

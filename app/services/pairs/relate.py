@@ -15,18 +15,16 @@ from app.core.errors import BookprintError, Unavailable
 from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
 from app.core.matching.search import by_identifiers, plan_candidates, proposed, related_entries
 from app.core.model import Content, Entry
-from app.core.recipe import DEFAULT_PAGES, Suite
 from app.core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
 from app.core.relations.revision import changed_lines, is_one_issue
 from app.core.signatures.sketch import page_signatures
 from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Lookup
-from app.stores.postgres.contents import SuiteStore
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.pairs.relations import BookVersion, ComparedPair, RelationStore
-from app.stores.redis.indexes import Indexes
+from app.stores.redis.band_index import BandIndex
 
 _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
@@ -79,8 +77,7 @@ class Relate:
     def __init__(
         self,
         entries: EntryStore,
-        indexes: Indexes,
-        suites: SuiteStore,
+        index: BandIndex,
         upkeep: IndexUpkeep,
         candidates: CandidateStore,
         relations: RelationStore,
@@ -88,8 +85,7 @@ class Relate:
         limits: SelectionLimits,
     ) -> None:
         self._entries = entries
-        self._indexes = indexes
-        self._suites = suites
+        self._index = index
         self._upkeep = upkeep
         self._candidates = candidates
         self._relations = relations
@@ -102,54 +98,51 @@ class Relate:
         Raises `Unavailable` while the index is not complete.
         """
         await asyncio.to_thread(warm_up)
-        suite = (await self._suites.current()).serving
-        await self._indexes.of(suite).flat_index.read()
+        await self._index.flat_index.read()
 
     async def relate_entry(self, entry_id: int) -> None:
         """Find and store the relations of an entry; one that is no longer current needs nothing.
 
         Raises `PairsFailed` at the end where pairs could not be compared.
         """
-        suite = (await self._suites.current()).serving
-        for book in await self._entries.read_summaries([entry_id], suite):
+        for book in await self._entries.read_summaries([entry_id]):
             if not book.indexed:
                 await self._upkeep.index_entry(entry_id)
-            others = await self._search(book.entry, suite)
+            others = await self._search(book.entry)
             candidates = await self._candidates.list_candidates(book.book_id, entry_id, others, CLASSIFIER)
             selection = select_candidates(candidates, entry_id, self._limits)
-            outcome = await self._compare(entry_id, selection.compared, suite)
+            outcome = await self._compare(entry_id, selection.compared)
             await self._relations.insert_search(
                 entry_id, outcome.compared, selection.passed_over, outcome.seconds
             )
             if outcome.failures:
                 raise PairsFailed(book.book_id, outcome.failures)
 
-    async def _search(self, entry: Entry, suite: Suite) -> list[int]:
+    async def _search(self, entry: Entry) -> list[int]:
         """Entries that may be related, nearest first; last, those that are the same by identifiers alone."""
-        pending = await self._entries.read_pending(suite)
-        index = self._indexes.of(suite)
-        plan = plan_candidates(entry, suite, index.flat_index.latest)
-        read = await index.read(plan)
-        proposals = proposed(entry, suite, plan, read)
+        pending = (await self._entries.read_pending(entry)).pending
+        plan = plan_candidates(entry, self._index.flat_index.latest)
+        read = await self._index.read(plan)
+        proposals = proposed(entry, plan, read)
         compared = [book.entry for book in pending if not by_identifiers(entry, book.entry)]
-        same = await self._lookup.related_by_identifiers(entry, suite, read.flat, pending)
-        return [*related_entries(entry, suite, proposals, compared), *same]
+        same = await self._lookup.related_by_identifiers(entry, read.flat, pending)
+        return [*related_entries(entry, proposals, compared), *same]
 
-    async def _compare(self, entry_id: int, others: Sequence[CandidateBook], suite: Suite) -> _Outcome:
+    async def _compare(self, entry_id: int, others: Sequence[CandidateBook]) -> _Outcome:
         outcome = _Outcome()
         for start in range(0, len(others), _READ_AT_ONCE):
             await self._relations.insert(outcome.compared)
             outcome.compared = []
             entry_ids = [entry_id, *(other.entry_id for other in others[start : start + _READ_AT_ONCE])]
-            stored = {book.entry_id: book for book in await self._read(entry_ids, suite)}
+            stored = {book.entry_id: book for book in await self._candidates.read_signatures(entry_ids)}
             book = stored.pop(entry_id, None)
             if book is None:
                 break  # Gone or changed since: another job sees to that.
-            query = await self._candidate(book, suite)
+            query = await self._candidate(book)
             for other in stored.values():
                 try:
                     begun = time.perf_counter()
-                    pair = await self._related(book, query, other, suite)
+                    pair = await self._related(book, query, other)
                     outcome.compared.append(pair)
                     outcome.seconds[pair.relation.classification.kind].append(time.perf_counter() - begun)
                 except Unavailable:
@@ -159,9 +152,9 @@ class Relate:
         return outcome
 
     async def _related(
-        self, book: StoredSignatures, query: ComparedBook, other: StoredSignatures, suite: Suite
+        self, book: StoredSignatures, query: ComparedBook, other: StoredSignatures
     ) -> ComparedPair:
-        candidate = await self._candidate(other, suite)
+        candidate = await self._candidate(other)
         sides = [(book, query), (other, candidate)]
         if other.book_id < book.book_id:
             sides.reverse()
@@ -175,9 +168,9 @@ class Relate:
 
         return ComparedPair(versions[0], versions[1], await related(left, right, contents))
 
-    async def _candidate(self, stored: StoredSignatures, suite: Suite) -> ComparedBook:
+    async def _candidate(self, stored: StoredSignatures) -> ComparedBook:
         """The book as it is compared; page signatures that it lacks are computed from its text and kept."""
-        candidate = stored.candidate(suite.minhash, DEFAULT_PAGES)
+        candidate = stored.candidate()
         if candidate.pages is not None or not stored.has_text:
             return candidate
         content = await self._candidates.read_content(stored.entry_id)
@@ -186,6 +179,3 @@ class Relate:
         pages = await asyncio.to_thread(page_signatures, content)
         await self._candidates.insert_pages(stored.entry_id, pages)
         return ComparedBook(pages, candidate.minhash, candidate.metadata)
-
-    async def _read(self, entry_ids: Sequence[int], suite: Suite) -> list[StoredSignatures]:
-        return await self._candidates.read_signatures(entry_ids, suite.minhash, DEFAULT_PAGES)

@@ -14,8 +14,7 @@ from asyncpg import UniqueViolationError
 from sqlalchemy import any_, bindparam, func, select, text
 
 from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
-from app.core.model import Book, CatalogRecord, Digest, Metadata, NewContent, StoredBook, Versions
-from app.core.recipe import Suites
+from app.core.model import Book, CatalogRecord, Digest, Entry, Metadata, NewContent, StoredBook
 from app.core.signatures.identifier import minhash_bits
 from app.core.text.names import author_keys, year_key
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
@@ -24,10 +23,7 @@ from app.stores.postgres.clusters import delete_from_clusters, update_clusters
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.contents import (
     INSERT_RECORD_OF,
-    LOCK_SUITES,
     STORE_CONTENT,
-    SuitesChanged,
-    read_locked_suites,
     record_values,
     stored_values,
     update_changed,
@@ -46,7 +42,6 @@ from app.stores.postgres.rows import (
     metadata_values,
     parameters,
     select_summaries,
-    suite_recipes,
     title_words,
     to_book,
     to_summary,
@@ -75,10 +70,8 @@ _WRITTEN = ("id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
 # One statement is a transaction of its own; on its way through several a post would take thrice as long.
 _INSERT = SQL(f"""
-    WITH {LOCK_SUITES},
-    stored AS (
+    WITH stored AS (
         INSERT INTO books ({", ".join(_WRITTEN)}) SELECT {parameters(books, _WRITTEN)}
-        FROM agreed WHERE agreed
         ON CONFLICT DO NOTHING
         RETURNING entry_id, {TOLD}
     ),
@@ -88,12 +81,11 @@ _INSERT = SQL(f"""
     {STORE_CONTENT}
 """)
 _UPDATE_CONTENT = SQL(f"""
-    WITH {LOCK_SUITES},
-    stored AS (
+    WITH stored AS (
         UPDATE books SET
             entry_id = nextval('entry_ids'), indexed_at = NULL, version = version + 1, updated_at = now(),
             {assignments(books, CONTENT_COLUMNS)}
-        FROM agreed WHERE agreed AND id = $id
+        WHERE id = $id
         RETURNING entry_id, {TOLD}
     ),
     told AS ({insert_book_changes("book.content_replaced", "stored")}),
@@ -188,16 +180,12 @@ class BookStore:
     ) -> StoredBook:
         """Store a new book with its record, or find the one that it repeats.
 
-        Raises `Conflict` where the external id belongs to a book with other content. Raises `SuitesChanged`
-        where the content was computed for other suites than are indexed.
+        Raises `Conflict` where the external id belongs to a book with other content.
         """
         columns = await asyncio.to_thread(metadata_values, metadata)  # a thousand authors take a while
         values = columns | stored_values(content) | record_values(record) | actor_values(actor)
         while True:
-            [row] = await self._database.rows(_INSERT, id=book_id, **values)
-            if not row["agreed"]:
-                raise SuitesChanged
-            if row["entry_id"] is not None:
+            for row in await self._database.rows(_INSERT, id=book_id, **values):
                 return StoredBook(_new_book(book_id, row["entry_id"], metadata, content), created=True)
             existing = await self._read_existing(metadata, content)
             if existing is not None:
@@ -221,15 +209,12 @@ class BookStore:
         """Give a book new content, and with it a new entry; the same content again only its page labels.
 
         Content that now gets another fingerprint, because it was signed before its script was folded, is new.
-        Raises `SuitesChanged` where the content was computed for other suites than are indexed.
         """
         async with self._database.transaction() as connection:
-            if await read_locked_suites(connection) != content.suites:
-                raise SuitesChanged
             row = await _read_locked(connection, book_id, if_version)
             old = to_book(row)
             actor.require(old.metadata.collection)
-            replaced = await _read_versions(connection, book_id, content.suites)
+            replaced = await _read_entry(connection, book_id)
             if row["content_key"] == content.key and old.fingerprint == content.sketch.fingerprint:
                 await rows(
                     connection,
@@ -277,19 +262,18 @@ class BookStore:
                 await update_reviews_of(connection, book_id)
             return await _read(connection, book_id)
 
-    async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> Versions:
-        """Delete a book; returns the entries that the band index has to remove, too."""
+    async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> Entry:
+        """Delete a book; returns the entry that the band index has to remove, too."""
         async with self._database.transaction() as connection:
-            suites = await read_locked_suites(connection)
             book = to_book(await _read_locked(connection, book_id, if_version))
             actor.require(book.metadata.collection)
-            versions = await _read_versions(connection, book_id, suites)
+            entry = await _read_entry(connection, book_id)
             await repeat_cut_searches(connection, book_id)
             await delete_from_clusters(connection, book_id)
             told = {"identifier": identifier_of_book(book)} | actor_values(actor)
             await rows(connection, _DELETE, book_id=book_id, **told)
             await rows(connection, _INSERT_TOMBSTONE, entry_id=book.entry_id)
-            return versions
+            return entry
 
     async def read(self, book_id: UUID) -> Book:
         async with self._database.connection() as connection:
@@ -361,13 +345,10 @@ async def _read_locked(connection: Connection, book_id: UUID, if_version: int | 
     raise UnknownBook(book_id)
 
 
-async def _read_versions(connection: Connection, book_id: UUID, suites: Suites) -> Versions:
-    """The book's entry under every suite."""
-    versions = {}
-    for suite in suites.indexed:
-        [row] = await rows(connection, _READ_SUMMARY, book_id=book_id, **suite_recipes(suite))
-        versions[suite] = to_summary(row, suite).entry
-    return versions
+async def _read_entry(connection: Connection, book_id: UUID) -> Entry:
+    """The book's entry as the band index holds it."""
+    [row] = await rows(connection, _READ_SUMMARY, book_id=book_id)
+    return to_summary(row).entry
 
 
 async def _update(

@@ -15,7 +15,7 @@ from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.contents import CODEC, SuitesChanged, read_locked_suites
+from app.stores.postgres.contents import CODEC
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.relations import insert_relations, joining
 from app.stores.postgres.rows import (
@@ -153,8 +153,7 @@ class BulkStore:
     ) -> list[Stored]:
         """Store those of the books that are new, in one transaction; an outcome for each.
 
-        Their relations are stored with them where they were `found` already, else jobs find them. Raises
-        `SuitesChanged` where one was computed for other suites than are indexed.
+        Their relations are stored with them where they were `found` already, else jobs find them.
         """
         outcomes: dict[UUID, Stored] = {}
         left = list(books)
@@ -190,9 +189,6 @@ async def _insert(
     connection: Connection, books: Sequence[NewBook], actor: Actor, found: FoundRelations | None
 ) -> dict[UUID, int]:
     """The entries of those of the books that are new, with all that belongs to them."""
-    suites = await read_locked_suites(connection)
-    if any(book.content.suites != suites for book in books):
-        raise SuitesChanged
     drawn = [row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books))]
     by_entry = dict(zip(sorted(drawn), books, strict=True))
     await rows(connection, _CREATE_NEW_BOOKS)

@@ -11,12 +11,11 @@ from uuid import UUID
 
 from app.core.clusters.clustering import KINDS, Pair
 from app.core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, Sharing
-from app.core.recipe import Suite
 from app.core.relations.related import PairRelation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.pairs.relation_queries import read_relations
-from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, suite_recipes, to_metadata, to_summary
+from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, to_metadata, to_summary
 
 SharedBy = Literal["isbn", "title"]
 
@@ -142,10 +141,10 @@ class ConflictSnapshot:
         )
         return {(row["left_id"], row["right_id"]): row["differ"] for row in copies}
 
-    async def read_books(self, book_ids: Iterable[UUID], suite: Suite) -> dict[UUID, ConflictBook]:
-        """The books with their signatures under a suite."""
-        books = await rows(self._connection, _READ_BOOKS, books=list(book_ids), **suite_recipes(suite))
-        return {row["id"]: _book(row, suite) for row in books}
+    async def read_books(self, book_ids: Iterable[UUID]) -> dict[UUID, ConflictBook]:
+        """The books with their signatures."""
+        books = await rows(self._connection, _READ_BOOKS, books=list(book_ids))
+        return {row["id"]: _book(row) for row in books}
 
     async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
         """The effective relations between these books, by their pairs."""
@@ -174,5 +173,5 @@ class ConflictQueries:
             yield ConflictSnapshot(connection)
 
 
-def _book(row: Row, suite: Suite) -> ConflictBook:
-    return ConflictBook(to_metadata(row), to_summary(row, suite), row["related"])
+def _book(row: Row) -> ConflictBook:
+    return ConflictBook(to_metadata(row), to_summary(row), row["related"])

@@ -263,12 +263,6 @@ class ReconcileLock(SessionLock):
     _KEY = 7_236_502
 
 
-class RecipesLock(SessionLock):
-    """Lets one process at a time change which recipes are indexed."""
-
-    _KEY = 7_236_503
-
-
 _MIGRATION_LOCK = 7_236_501
 """Key of the advisory lock that lets one process migrate while the others wait."""
 

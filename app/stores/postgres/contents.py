@@ -1,26 +1,25 @@
-"""What is stored of a book's content, and the suites of recipes that it is signed and indexed under.
+"""What is stored of a book's content.
 
 Beside the signatures that is the text, compressed so that a later recipe can be computed from it, and the
 MARC record that was sent.
 """
 
-import time
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import zstandard
 
 from app.core.model import Book, CatalogRecord, Content, NewContent
-from app.core.recipe import Suite, Suites
+from app.core.recipe import PRESENT_RECIPES
 from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs_of
 from app.stores.postgres.rows import (
     SELECT_BOOKS,
     SIGNATURE_COLUMNS,
+    SignatureRow,
     array_parameters,
     content_signature_values,
     content_values,
@@ -28,143 +27,49 @@ from app.stores.postgres.rows import (
 )
 from app.stores.postgres.schema import signatures
 
-SERVING, BUILDING = "serving", "building"
-"""The states of a suite."""
-
-KNOWN_FOR = 1.0
-"""Seconds for which a process relies on what it has read."""
-
-_ALL = "SELECT fingerprint, minhash, sample, state FROM suites ORDER BY fingerprint"
-
-_READ_SUITES = SQL(_ALL)
-_READ_LOCKED = SQL(f"{_ALL} FOR SHARE")
-LOCKED_SUITES = "SELECT concat_ws(' ', fingerprint, minhash, sample, state) AS suite FROM suites FOR SHARE"
-"""The suites as `suite_lines` writes them, which stay so until the transaction ends."""
-# It conflicts with what FOR SHARE locks of the table, not with plain reads. A transaction that waited for it
-# reads what was changed meanwhile, new rows too, which a lock on rows alone would not show.
-_LOCK_TABLE = SQL("LOCK TABLE suites IN EXCLUSIVE MODE")
-_INSERT_SUITE = SQL(
-    "INSERT INTO suites (fingerprint, minhash, sample, state)"
-    " VALUES ($fingerprint, $minhash, $sample, 'building')"
-)
-_DELETE_SUITE = SQL("DELETE FROM suites WHERE fingerprint = $fingerprint AND sample = $sample")
-_LET_SERVE = SQL("UPDATE suites SET state = 'serving' WHERE state = 'building'")
-
-LACKING = """NOT EXISTS (
-    SELECT FROM signatures
-    WHERE entry_id = books.entry_id AND recipe IN ($recipe, replace($recipe, '-v', '-folded-v'))
-)"""
-HAS_TEXT = "EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id)"
-_COUNT_TEXTLESS = SQL(f"SELECT count(*) FROM books WHERE NOT {HAS_TEXT} AND {LACKING}")
-
-
-class SuitesChanged(Exception):
-    """The suites are others than those that the caller went by. Read them again, and begin again."""
-
-
-class SuiteStore:
-    """The suites as this process knows them, and the way to change them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._known = Suites()
-        self._read_at = float("-inf")
-
-    async def current(self) -> Suites:
-        """The suites, as of a second ago at most."""
-        if time.monotonic() - self._read_at > KNOWN_FOR:
-            return await self.read()
-        return self._known
-
-    async def read(self) -> Suites:
-        """The suites as of now."""
-        begun = time.monotonic()
-        self._known, self._read_at = _suites(await self._database.rows(_READ_SUITES)), begun
-        return self._known
-
-    async def insert(self, suite: Suite) -> None:
-        """Have every entry that is committed from now on enter this suite; no lookup is answered in it."""
-        async with self._changing() as connection:
-            await _delete(connection, suite)
-            await rows(connection, _INSERT_SUITE, **asdict(suite))
-
-    async def delete(self, suite: Suite) -> None:
-        """Have no entry enter this suite any more."""
-        async with self._changing() as connection:
-            await _delete(connection, suite)
-
-    async def update_serving(self, recipe: str, *, allow_missing: bool) -> int:
-        """Let the suite that was being built serve; the one that served goes on taking entries.
-
-        Returns how many entries have neither a text nor a signature of the recipe that is new in it; unless
-        such are allowed, one of them leaves everything as it is.
-        """
-        async with self._changing() as connection:
-            missing = await count_textless(connection, recipe)
-            if allow_missing or not missing:
-                serving = (await read_locked_suites(connection)).serving
-                await _delete(connection, serving)
-                await rows(connection, _LET_SERVE)
-                await rows(connection, _INSERT_SUITE, **asdict(serving))
-            return missing
-
-    @asynccontextmanager
-    async def _changing(self) -> AsyncIterator[Connection]:
-        """A transaction in which no other changes the suites or stores entries."""
-        async with self._database.transaction() as connection:
-            await rows(connection, _LOCK_TABLE)
-            yield connection
-        await self.read()
-
-
-async def _delete(connection: Connection, suite: Suite) -> None:
-    await rows(connection, _DELETE_SUITE, fingerprint=suite.fingerprint, sample=suite.sample)
-
-
-async def read_locked_suites(connection: Connection) -> Suites:
-    """The suites, which stay so until the transaction ends."""
-    return _suites(await rows(connection, _READ_LOCKED))
-
-
-def suite_lines(suites: Suites) -> list[str]:
-    """The suites, a line each, as `LOCKED_SUITES` reads them."""
-    states = zip(suites.indexed, (SERVING, BUILDING), strict=False)
-    return [" ".join((*astuple(suite), state)) for suite, state in states]
-
-
-def _suites(rows: Iterable[Row]) -> Suites:
-    by_state = {row["state"]: Suite(row["fingerprint"], row["minhash"], row["sample"]) for row in rows}
-    return Suites(by_state[SERVING], by_state.get(BUILDING))
-
-
-async def count_textless(connection: Connection, recipe: str) -> int:
-    """The number of entries with neither a text nor a signature of the recipe."""
-    [row] = await rows(connection, _COUNT_TEXTLESS, recipe=recipe)
-    return int(row["count"])
-
-
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""
 
-_COUNT = SQL(f"SELECT count(*) FROM books WHERE {HAS_TEXT} AND {LACKING}")
-_LIST = SQL(f"""
-    SELECT books.entry_id, books.page_count, texts.codec, texts.data
-    FROM books JOIN texts ON texts.entry_id = books.entry_id
-    WHERE {LACKING} AND books.entry_id > $after
-    ORDER BY books.entry_id LIMIT $limit
-""")
+_WITH_RECIPE = "EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe"
+_NEEDS = {
+    "lacking": f"NOT {_WITH_RECIPE} = ANY($recipes::text[]))",
+    "outdated": f"{_WITH_RECIPE} <> ALL($recipes::text[]))",
+}
+_COUNT = {
+    kind: SQL(f"""
+        SELECT count(*) FILTER (WHERE has_text) AS with_text, count(*) FILTER (WHERE NOT has_text) AS without
+        FROM (
+            SELECT EXISTS (SELECT FROM texts WHERE entry_id = books.entry_id) AS has_text
+            FROM books WHERE {needs}
+        ) AS needing
+    """)
+    for kind, needs in _NEEDS.items()
+}
+_LIST = {
+    kind: SQL(f"""
+        SELECT books.entry_id, books.page_count, texts.codec, texts.data
+        FROM books JOIN texts ON texts.entry_id = books.entry_id
+        WHERE books.entry_id > $after AND {needs}
+        ORDER BY books.entry_id LIMIT $limit
+    """)
+    for kind, needs in _NEEDS.items()
+}
 _READ_TEXTS = SQL("""
     SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data
     FROM books JOIN texts ON texts.entry_id = books.entry_id
     WHERE books.id = ANY($book_ids::uuid[])
 """)
 # The lock keeps each book from leaving between the look and the insert.
-_INSERT_SIGNATURES = SQL("""
-    INSERT INTO signatures (entry_id, recipe, data)
-    SELECT books.entry_id, $recipe, computed.data
-    FROM unnest($entry_ids::bigint[], $data::bytea[]) AS computed (entry_id, data)
+_INSERT_SIGNATURES = SQL(f"""
+    INSERT INTO signatures ({", ".join(SIGNATURE_COLUMNS)})
+    SELECT computed.*
+    FROM unnest({array_parameters(signatures, SIGNATURE_COLUMNS)})
+        AS computed ({", ".join(SIGNATURE_COLUMNS)})
     JOIN books ON books.entry_id = computed.entry_id FOR KEY SHARE OF books
     ON CONFLICT DO NOTHING
+""")
+_DELETE_OUTDATED = SQL("""
+    DELETE FROM signatures WHERE entry_id = ANY($entry_ids::bigint[]) AND recipe <> ALL($recipes::text[])
 """)
 
 
@@ -205,44 +110,43 @@ class TextStore:
         return {row.pop("id"): StoredText(**row) for row in map(dict, rows)}
 
 
-class MissingSignatureStore:
-    """Entries that lack the signature of a recipe, and the texts from which it can be computed."""
+class UnsignedBooks:
+    """Books whose signatures are to be computed, and the texts from which they can be."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lacking: str | None) -> None:
+        """The books that lack a signature of this recipe.
+
+        None: those with signatures of recipes that this version of Bookprint does not use.
+        """
         self._database = database
+        kind = "outdated" if lacking is None else "lacking"
+        self._count, self._list = _COUNT[kind], _LIST[kind]
+        self._recipes = list(PRESENT_RECIPES) if lacking is None else [lacking]
 
-    async def count(self, recipe: str) -> int:
-        """The number of them with a text. Those too short for the signature will always be among them."""
+    async def count(self) -> tuple[int, int]:
+        """The number of books with a text, and without one.
+
+        Books whose text is too short for a signature that they lack are always counted.
+        """
         async with self._database.transaction() as connection:
-            [row] = await rows(connection, _COUNT, recipe=recipe)
-        return int(row["count"])
+            [row] = await rows(connection, self._count, recipes=self._recipes)
+        return int(row["with_text"]), int(row["without"])
 
-    async def count_textless(self, recipe: str) -> int:
-        async with self._database.transaction() as connection:
-            return await count_textless(connection, recipe)
-
-    async def list_texts(self, recipe: str, after: int, limit: int) -> list[StoredText]:
+    async def list_texts(self, after: int, limit: int) -> list[StoredText]:
         """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
         async with self._database.transaction() as connection:
-            texts = await rows(connection, _LIST, recipe=recipe, after=after, limit=limit)
+            texts = await rows(connection, self._list, recipes=self._recipes, after=after, limit=limit)
         return [StoredText(**row) for row in texts]
 
-    async def insert(self, recipe: str, signatures: Sequence[tuple[int, bytes]]) -> None:
-        """Store the bytes of signatures of the recipe, each with its entry; deleted ones are passed over."""
-        entry_ids, data = [entry_id for entry_id, _ in signatures], [value for _, value in signatures]
+    async def sign(self, signed: Mapping[int, Sequence[SignatureRow]]) -> None:
+        """Store signatures in place of those by other recipes; deleted entries are passed over."""
+        new = [{"entry_id": entry_id} | row for entry_id, each in signed.items() for row in each]
+        columns = {name: [row[name] for row in new] for name in SIGNATURE_COLUMNS}
         async with self._database.transaction() as connection:
-            await rows(connection, _INSERT_SIGNATURES, recipe=recipe, entry_ids=entry_ids, data=data)
+            entry_ids, recipes = list(signed), list(PRESENT_RECIPES)
+            await rows(connection, _DELETE_OUTDATED, entry_ids=entry_ids, recipes=recipes)
+            await rows(connection, _INSERT_SIGNATURES, **columns)
 
-
-LOCK_SUITES = f"""
-    held AS MATERIALIZED ({LOCKED_SUITES}),
-    agreed AS MATERIALIZED (
-        SELECT count(*) = cardinality($suites::text[]) AND bool_and(suite = ANY($suites::text[]))
-            AS agreed
-        FROM held
-    )
-"""
-"""Whether the content was computed for the suites that are indexed, which stay so until the end."""
 
 _OF_SIGNATURE = SIGNATURE_COLUMNS[1:]  # but for the entry
 
@@ -257,7 +161,7 @@ STORE_CONTENT = f"""
         SELECT entry_id, $codec, $text::bytea FROM stored WHERE $text::bytea IS NOT NULL
     ),
     deferred AS MATERIALIZED ({insert_relate_jobs_of("stored")})
-    SELECT agreed, entry_id FROM agreed LEFT JOIN stored ON true LEFT JOIN deferred ON true
+    SELECT entry_id FROM stored LEFT JOIN deferred ON true
 """
 """The signatures, the text and the relate job of the entry in `stored`."""
 
@@ -266,7 +170,6 @@ def stored_values(content: NewContent) -> dict[str, Any]:
     """The content as parameters of a statement that stores it."""
     made = content_signature_values(content)
     return content_values(content) | {
-        "suites": suite_lines(content.suites),
         "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
         **{name: [row[name] for row in made] for name in _OF_SIGNATURE},
         "codec": CODEC,

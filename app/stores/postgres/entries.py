@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from app.core.errors import Unavailable, UnknownBook
 from app.core.index.packing import EntryColumns
 from app.core.model import BookSummary, Entry
-from app.core.recipe import IDENTIFIER, Suite, folded_name
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, IDENTIFIER, folded_name
 from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.pairs.relation_queries import effective_relation_in
-from app.stores.postgres.rows import select_summaries, suite_recipes, to_summary
+from app.stores.postgres.rows import select_summaries, to_summary
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
+
+FEW_MEMBERS = 2_000
+"""Entries of a collection that are read at once; hits among more are looked up one by one."""
 
 _MANY_HITS = 1_000
 """More hits than this are compared with all tombstones, of which there are few but after mass deletions."""
@@ -34,8 +37,10 @@ _MEMBERS = """(
     SELECT string_agg(int8send(entry_id), '')
     FROM (SELECT entry_id FROM books WHERE collection = $collection LIMIT $most) AS members
 ) AS members"""
-_READ_PENDING = SQL(f"SELECT {_PENDING} AS pending")
-_READ_PENDING_AND_MEMBERS = SQL(f"SELECT {_PENDING} AS pending, {_MEMBERS}")
+_READ_PENDING = {
+    False: SQL(f"SELECT {_PENDING} AS pending"),
+    True: SQL(f"SELECT {_PENDING} AS pending, {_MEMBERS}"),
+}
 _READ_QUERY_BOOK = {
     (with_sample, with_members): SQL(
         select_summaries(
@@ -120,7 +125,7 @@ class QueryBook:
 
     entry: Entry
     pending: list[BookSummary]  # every entry that was not in the index yet
-    members: NDArray[np.uint64] | None = None  # entries of a collection, ascending, where they were asked for
+    members: NDArray[np.uint64] | None = None  # entries of the collection, ascending; None: they are many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,63 +144,43 @@ class EntryStore:
         self._database = database
 
     async def read_query_book(
-        self,
-        book_id: UUID,
-        suite: Suite,
-        *,
-        with_sample: bool,
-        collection: str | None = None,
-        most: int | None = None,
+        self, book_id: UUID, *, with_sample: bool, collection: str | None = None
     ) -> QueryBook:
-        """The book of a lookup in a suite, and the pending ones, to be read before the index.
+        """The book of a lookup, the pending ones, and the entries of a collection, read before the index.
 
-        The sample is the largest part by far, and only needed to verify. With a `collection` its entries,
-        as `read_members` does. Raises `UnknownBook`, and `Unavailable` as `read_pending` does.
+        A book that is indexed meanwhile is met twice, where the other order would miss it. The sample is the
+        largest part by far, and only needed to verify. Raises `UnknownBook`, and `Unavailable` where too many
+        books are pending to compare them all.
         """
         statement = _READ_QUERY_BOOK[with_sample, collection is not None]
-        asked = {"book_id": book_id, "limit": PENDING_LIMIT + 1, "collection": collection, "most": most}
-        rows = await self._database.rows(statement, **asked, **suite_recipes(suite))
+        rows = await self._database.rows(statement, book_id=book_id, **_limits(collection))
         if not rows:
             raise UnknownBook(book_id)
-        [row] = rows
-        members = None if collection is None else _entry_ids(row["members"])
-        pending = await self._read_pending(row["pending"], suite)
-        return QueryBook(to_summary(row, suite).entry, pending, members)
+        return await self._query_book(to_summary(rows[0]).entry, rows[0], collection)
 
-    async def read_pending(self, suite: Suite) -> list[BookSummary]:
-        """Every entry that is not in the index yet, to be read before the index.
+    async def read_pending(self, query: Entry, collection: str | None = None) -> QueryBook:
+        """The same for a book that is not stored."""
+        statement = _READ_PENDING[collection is not None]
+        [row] = await self._database.rows(statement, **_limits(collection))
+        return await self._query_book(query, row, collection)
 
-        An entry that is indexed meanwhile is met twice, where the other order would miss it. Raises
-        `Unavailable` where too many books are pending to compare them all.
-        """
-        [row] = await self._database.rows(_READ_PENDING, limit=PENDING_LIMIT + 1)
-        return await self._read_pending(row["pending"], suite)
-
-    async def read_pending_and_members(
-        self, suite: Suite, collection: str | None, most: int
-    ) -> tuple[list[BookSummary], NDArray[np.uint64] | None]:
-        """What `read_pending` and, of a collection, `read_members` read, in one statement."""
-        if collection is None:
-            return await self.read_pending(suite), None
-        [row] = await self._database.rows(
-            _READ_PENDING_AND_MEMBERS, limit=PENDING_LIMIT + 1, collection=collection, most=most
-        )
-        return await self._read_pending(row["pending"], suite), _entry_ids(row["members"])
-
-    async def _read_pending(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
-        """Those of these entries that are still current, indexed meanwhile or not."""
-        if len(entry_ids) > PENDING_LIMIT:
+    async def _query_book(self, query: Entry, row: Row, collection: str | None) -> QueryBook:
+        pending, members = row["pending"], None
+        if len(pending) > PENDING_LIMIT:
             raise Unavailable(
                 f"More than {PENDING_LIMIT} books wait to be indexed, so an answer could be incomplete. "
                 "Check that workers run and that Redis can be reached.",
                 retry_after=10,
             )
-        return await self.read_summaries(entry_ids, suite) if entry_ids else []
+        if collection is not None:
+            members = _entry_ids(row["members"])
+            members = members if members.size <= FEW_MEMBERS else None
+        return QueryBook(query, await self.read_summaries(pending) if pending else [], members)
 
     async def read_current_hits(
-        self, shown: Sequence[int], hits: NDArray[np.uint64], suite: Suite, book_id: UUID | None = None
+        self, shown: Sequence[int], hits: NDArray[np.uint64], book_id: UUID | None = None
     ) -> CurrentHits:
-        """The current hits of a lookup in a suite; `shown` are the entries that its page shows.
+        """The current hits of a lookup; `shown` are the entries that its page shows.
 
         `book_id` is that of the query, if it is a stored book.
         """
@@ -205,10 +190,9 @@ class EntryStore:
             book_id=book_id,
             hits=[] if many else hits.tolist(),
             entry_ids=list(shown),
-            **suite_recipes(suite),
         )
         [state] = await self._database.rows(_READ_TOMBSTONES) if many else found[:1]
-        return _current_hits(found, suite, np.array(state["deleted"], dtype=np.uint64))
+        return _current_hits(found, np.array(state["deleted"], dtype=np.uint64))
 
     async def read_hits_of_collection(
         self,
@@ -216,7 +200,6 @@ class EntryStore:
         hits: NDArray[np.uint64],
         start: int,
         limit: int,
-        suite: Suite,
         book_id: UUID | None = None,
         most: int | None = None,
     ) -> CurrentHits:
@@ -226,7 +209,7 @@ class EntryStore:
         that are not in the collection, and perhaps others behind the first `most` that are.
         """
         listed, limit = hits.tolist(), limit if most is None else min(limit, most)
-        asked: dict[str, object] = {"collection": collection, "book_id": book_id, **suite_recipes(suite)}
+        asked: dict[str, object] = {"collection": collection, "book_id": book_id}
         if not start and len(listed) <= limit:
             found = await self._database.rows(_READ_ALL_HITS_OF_COLLECTION, entry_ids=listed, **asked)
             members = {row["entry_id"] for row in found}
@@ -236,17 +219,17 @@ class EntryStore:
             found = await self._database.rows(_READ_HITS_OF_COLLECTION, start=start, limit=limit, **asked)
             members = set(found[0]["members"])
         others = np.array([each for each in listed if each not in members], dtype=np.uint64)
-        return _current_hits(found, suite, others)
+        return _current_hits(found, others)
 
-    async def read_members(self, collection: str, most: int | None = None) -> NDArray[np.uint64]:
-        """The entries of a collection, ascending; where they are more than `most`, so many of them."""
-        [row] = await self._database.rows(_READ_MEMBERS, collection=collection, most=most)
+    async def read_members(self, collection: str) -> NDArray[np.uint64]:
+        """All entries of a collection, ascending."""
+        [row] = await self._database.rows(_READ_MEMBERS, collection=collection, most=None)
         return _entry_ids(row["members"])
 
-    async def read_summaries(self, entry_ids: Sequence[int], suite: Suite) -> list[BookSummary]:
-        """Those of the entries that are current, under a suite, in no order."""
-        rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids), **suite_recipes(suite))
-        return [to_summary(row, suite) for row in rows]
+    async def read_summaries(self, entry_ids: Sequence[int]) -> list[BookSummary]:
+        """The entries that are current, in no order."""
+        rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids))
+        return [to_summary(row) for row in rows]
 
     async def read_current_ids(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
         """The ids of those entries that are current, ascending."""
@@ -277,11 +260,16 @@ class EntryStore:
             await rows(connection, _DELETE_TOMBSTONES, seconds=older_than)
 
 
-def _current_hits(found: Sequence[Row], suite: Suite, deleted: NDArray[np.uint64]) -> CurrentHits:
+def _limits(collection: str | None) -> dict[str, object]:
+    """The parameters of what is read before the index."""
+    return {"limit": PENDING_LIMIT + 1, "collection": collection, "most": FEW_MEMBERS + 1}
+
+
+def _current_hits(found: Sequence[Row], deleted: NDArray[np.uint64]) -> CurrentHits:
     current = [row for row in found if row["entry_id"]]
     relations = {row["id"]: effective_relation_in(row) for row in current}
     return CurrentHits(
-        summaries={row["entry_id"]: to_summary(row, suite) for row in current},
+        summaries={row["entry_id"]: to_summary(row) for row in current},
         relations={book_id: relation for book_id, relation in relations.items() if relation},
         deleted=deleted,
     )
@@ -337,26 +325,26 @@ class SignatureQueries:
         marked_ids = np.sort(_numbers(row["entries"]))
         return (marked_ids >> 1).astype(np.uint64), (marked_ids & 1).astype(np.bool_)
 
-    async def read_columns(self, entry_ids: NDArray[np.uint64], suite: Suite) -> EntryColumns:
+    async def read_columns(self, entry_ids: NDArray[np.uint64]) -> EntryColumns:
         """The columns of these entries, which ascend; others are passed over."""
         columns = EntryColumns.empty(entry_ids)
-        async for part in self._read_parts(entry_ids, suite.fingerprint, 1, 16):
+        async for part in self._read_parts(entry_ids, DEFAULT_FINGERPRINT, 1, 16):
             columns.bits[part.rows] = part.data.reshape(-1, 16)
             columns.signed[part.rows] = True
-        async for part in self._read_parts(entry_ids, suite.minhash, 1, 0):
+        async for part in self._read_parts(entry_ids, DEFAULT_MINHASH, 1, 0):
             columns.shingle_counts[part.rows] = part.shingle_counts
         async for part in self._read_parts(entry_ids, IDENTIFIER, 1, 0):
             columns.shingle_counts[part.rows] = part.shingle_counts
             columns.identified[part.rows] = True
-        async for part in self._read_parts(entry_ids, suite.sample, 1, 1):
+        async for part in self._read_parts(entry_ids, DEFAULT_SAMPLE, 1, 1):
             columns.levels[part.rows] = part.data
         return columns
 
     async def read_sample_hashes(
-        self, entry_ids: NDArray[np.uint64], recipe: str
+        self, entry_ids: NDArray[np.uint64]
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
         """The hashes of the entries' samples, some at a time, each with its entry."""
-        async for part in self._read_parts(entry_ids, recipe, 2, _LONGEST_SAMPLE):
+        async for part in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
             yield np.repeat(part.entry_ids, part.lengths // 8), part.data.view("<u8")
 
     async def _read_parts(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, Text, literal_column, select, text
+from sqlalchemy import Table, Text, select, text
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.core.model import (
@@ -21,12 +21,20 @@ from app.core.model import (
     NewContent,
     Sketch,
 )
-from app.core.recipe import DEFAULT_MINHASH, DIGESTS, IDENTIFIER, VECTORS, Suite, folded_name
+from app.core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_SAMPLE,
+    DIGESTS,
+    IDENTIFIER,
+    VECTORS,
+    folded_name,
+)
 from app.core.signatures.minhash import lowest_bits
 from app.core.signatures.page_minhash import to_records
 from app.core.text.names import folded, folded_words, name_keys
 from app.stores.postgres.connections import SQL, Row
-from app.stores.postgres.schema import DIALECT, books, signatures, suites
+from app.stores.postgres.schema import DIALECT, books, signatures
 
 
 def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -77,7 +85,8 @@ METADATA_FIELDS = tuple(field.name for field in fields(Metadata))
 SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
 """The columns of a signature that `content_signature_values` has, and its entry."""
 
-_NO_SIGNATURE: dict[str, Any] = {"shingle_count": None, "unit": None}
+SignatureRow = dict[str, Any]
+"""The columns of a signature, but for its entry."""
 
 _BITS = 16
 """Bytes of one bit for each MinHash value, where a book came as an identifier alone."""
@@ -96,8 +105,18 @@ FOUNDER = """
 """
 """The founder of the cluster of the same text that a book is in; itself where it is alone."""
 
-_FOLDED: ColumnElement[str] = literal_column("replace(suites.fingerprint, '-v', '-folded-v')")
-"""`folded_name` of the recipe that serves."""
+_RECIPES = {
+    "fingerprint": (DEFAULT_FINGERPRINT, folded_name(DEFAULT_FINGERPRINT)),
+    "minhash": (DEFAULT_MINHASH, IDENTIFIER),
+    "sample": (DEFAULT_SAMPLE,),
+}
+"""The recipes of the rows that can hold each kind of signature; a book has at most one of them."""
+
+
+def _is(kind: str) -> str:
+    """Says of a row of signatures that it is of this kind."""
+    return f"recipe IN ({', '.join(map(repr, _RECIPES[kind]))})"
+
 
 _fingerprint, _minhash = signatures.alias("fingerprint"), signatures.alias("minhash")
 BOOKS = (
@@ -119,16 +138,13 @@ BOOKS = (
         """),
     )
     .select_from(books)
-    .join(suites, suites.c.state == literal_column("'serving'"))
     .outerjoin(
         _fingerprint,
-        (_fingerprint.c.entry_id == books.c.entry_id)
-        & _fingerprint.c.recipe.in_([suites.c.fingerprint, _FOLDED]),
+        (_fingerprint.c.entry_id == books.c.entry_id) & text(f"fingerprint.{_is('fingerprint')}"),
     )
     .outerjoin(
         _minhash,
-        (_minhash.c.entry_id == books.c.entry_id)
-        & (_minhash.c.recipe.in_([literal_column(f"'{each}'") for each in (DEFAULT_MINHASH, IDENTIFIER)])),
+        (_minhash.c.entry_id == books.c.entry_id) & text(f"minhash.{_is('minhash')}"),
     )
 )
 """Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
@@ -138,7 +154,7 @@ SELECT_BOOKS = SQL(BOOKS).text
 
 
 def select_summaries(*more: str, with_sample: bool = False) -> str:
-    """Books as lookups need them, for `to_summary`: titles and signatures of the suite of `suite_recipes`.
+    """Books as lookups need them, for `to_summary`: titles and signatures.
 
     `more` are further columns. Only a comparison with the index needs a book's shingle sample.
     """
@@ -153,21 +169,14 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
 
 
 def _signature(kind: str) -> str:
-    others = {"fingerprint": ", $folded", "minhash": f", '{IDENTIFIER}'"}
     # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
     # kept when they have grown. Postgres cannot make a join of what has a limit.
     return f"""
         LEFT JOIN LATERAL (
             SELECT data, recipe, shingle_count FROM signatures
-            WHERE entry_id = books.entry_id AND recipe IN (${kind}{others.get(kind, "")}) LIMIT 1
+            WHERE entry_id = books.entry_id AND {_is(kind)} LIMIT 1
         ) AS {kind} ON true
     """
-
-
-def suite_recipes(suite: Suite) -> dict[str, str]:
-    """The parameters of `select_summaries`."""
-    recipes = {"fingerprint": suite.fingerprint, "minhash": suite.minhash, "sample": suite.sample}
-    return recipes | {"folded": folded_name(suite.fingerprint)}
 
 
 def to_book(row: Row) -> Book:
@@ -193,13 +202,13 @@ def _minhash_bits(row: Row) -> MinHashBits | None:
     if row["minhash"] is None:
         return None
     if len(row["minhash"]) <= _BITS:
-        return _identified(row, DEFAULT_MINHASH).minhash
+        return _identified(row).minhash
     return lowest_bits(MinHashSignature.from_bytes(DEFAULT_MINHASH, row["minhash"], row["shingle_count"]))
 
 
-def _identified(row: Row, recipe: str) -> Identified:
+def _identified(row: Row) -> Identified:
     """What the row of an identifier alone says: its MinHash bits, of a short identifier no bytes."""
-    bits = MinHashBits(recipe, row["minhash"], row["shingle_count"]) if row["minhash"] else None
+    bits = MinHashBits(DEFAULT_MINHASH, row["minhash"], row["shingle_count"]) if row["minhash"] else None
     return Identified(row["word_count"], bits)
 
 
@@ -210,12 +219,12 @@ def to_metadata(row: Row) -> Metadata:
     return Metadata(**values | lists)
 
 
-def to_summary(row: Row, suite: Suite) -> BookSummary:
-    """A row of `select_summaries` with the recipes of this suite."""
+def to_summary(row: Row) -> BookSummary:
+    """A row of `select_summaries`."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     identified = None
     if minhash is not None and len(minhash) <= _BITS:
-        minhash, identified = None, _identified(row, suite.minhash)
+        minhash, identified = None, _identified(row)
     return BookSummary(
         book_id=row["id"],
         title=row["title"],
@@ -226,8 +235,8 @@ def to_summary(row: Row, suite: Suite) -> BookSummary:
             fingerprint=None if bits is None else Fingerprint(row["recipe"], bits),
             minhash=None
             if minhash is None
-            else MinHashSignature.from_bytes(suite.minhash, minhash, row["shingle_count"]),
-            sample=None if sample is None else FracMinHash.unpacked(suite.sample, sample),
+            else MinHashSignature.from_bytes(DEFAULT_MINHASH, minhash, row["shingle_count"]),
+            sample=None if sample is None else FracMinHash.unpacked(DEFAULT_SAMPLE, sample),
             word_count=row["word_count"],
             identified=identified,
         ),
@@ -263,43 +272,33 @@ def title_words(title: str) -> list[str]:
     return sorted({word[:_LONGEST_WORD] for word in folded_words(title)})
 
 
-def content_signature_values(content: NewContent) -> list[dict[str, Any]]:
-    """The columns of one row for each signature of the content, but for its entry."""
+def content_signature_values(content: NewContent) -> list[SignatureRow]:
+    """The rows of the signatures of the content."""
     rows = signature_values(content.sketch)
-    if content.next_fingerprint is not None:
-        rows.append({"recipe": content.next_fingerprint.recipe, "data": content.next_fingerprint.bits})
-    if content.next_sample is not None:
-        rows.append({"recipe": content.next_sample.recipe, "data": content.next_sample.packed()})
     if content.vector is not None:
-        rows.append({"recipe": VECTORS, "data": content.vector.tobytes()})
-    return [_NO_SIGNATURE | row for row in rows]
+        rows.append(signature_row(VECTORS, content.vector.tobytes()))
+    return rows
 
 
-def signature_values(sketch: Sketch) -> list[dict[str, Any]]:
-    """The columns of one row for each signature of the sketch, but for its entry."""
-    rows: list[dict[str, Any]] = []
+def signature_values(sketch: Sketch) -> list[SignatureRow]:
+    """The rows of the signatures of the sketch."""
+    rows: list[SignatureRow] = []
     if sketch.fingerprint is not None:
-        rows.append({"recipe": sketch.fingerprint.recipe, "data": sketch.fingerprint.bits})
-    if sketch.minhash is not None:
-        rows.append(
-            {
-                "recipe": sketch.minhash.recipe,
-                "data": sketch.minhash.to_bytes(),
-                "shingle_count": sketch.minhash.shingle_count,
-            }
-        )
+        rows.append(signature_row(sketch.fingerprint.recipe, sketch.fingerprint.bits))
+    if (minhash := sketch.minhash) is not None:
+        rows.append(signature_row(minhash.recipe, minhash.to_bytes(), shingle_count=minhash.shingle_count))
     if (identified := sketch.identified) is not None:
         data = b"" if identified.minhash is None else identified.minhash.bits
-        rows.append({"recipe": IDENTIFIER, "data": data, "shingle_count": identified.length})
+        rows.append(signature_row(IDENTIFIER, data, shingle_count=identified.length))
     if sketch.sample is not None:
-        rows.append({"recipe": sketch.sample.recipe, "data": sketch.sample.packed()})
+        rows.append(signature_row(sketch.sample.recipe, sketch.sample.packed()))
     if sketch.pages is not None:
-        rows.append(
-            {
-                "recipe": sketch.pages.recipe,
-                "data": to_records(sketch.pages),
-                "unit": sketch.pages.unit,
-            }
-        )
-    rows += ({"recipe": digest.recipe, "data": digest.value} for digest in sketch.digests)
-    return [_NO_SIGNATURE | row for row in rows]
+        rows.append(signature_row(sketch.pages.recipe, to_records(sketch.pages), unit=sketch.pages.unit))
+    return rows + [signature_row(digest.recipe, digest.value) for digest in sketch.digests]
+
+
+def signature_row(
+    recipe: str, data: bytes, *, shingle_count: int | None = None, unit: str | None = None
+) -> SignatureRow:
+    """The row of a signature."""
+    return {"recipe": recipe, "data": data, "shingle_count": shingle_count, "unit": unit}

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from app.core.errors import UnknownBook
 from app.core.model import BookSummary
-from app.core.recipe import Suite
 from app.core.vectors import BYTES, EntryVectors, Vector
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.rows import FOUNDER, IS_VECTOR, select_summaries, suite_recipes, to_summary
+from app.stores.postgres.rows import FOUNDER, IS_VECTOR, select_summaries, to_summary
 
 _READ_AT_ONCE = 50_000
 """Vectors."""
@@ -119,17 +118,17 @@ class VectorQueries:
         [row] = await self._database.rows(_ARE_LACKING)
         return bool(row["lacking"])
 
-    async def read_book(self, book_id: UUID, suite: Suite) -> QueryVector:
-        """A book with its vector and its signatures under a suite; raises `UnknownBook`."""
-        for row in await self._database.rows(_READ_BOOK, book_id=book_id, **suite_recipes(suite)):
+    async def read_book(self, book_id: UUID) -> QueryVector:
+        """A book with its vector and its signatures; raises `UnknownBook`."""
+        for row in await self._database.rows(_READ_BOOK, book_id=book_id):
             vector = None if row["vector"] is None else _vectors(row["vector"])[0]
-            return QueryVector(_described(row, suite), vector, row["has_text"])
+            return QueryVector(_described(row), vector, row["has_text"])
         raise UnknownBook(book_id)
 
-    async def read_books(self, entry_ids: Sequence[int], suite: Suite) -> dict[int, ShownBook]:
+    async def read_books(self, entry_ids: Sequence[int]) -> dict[int, ShownBook]:
         """The books of those of the entries that are current, by entry."""
-        found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids), **suite_recipes(suite))
-        return {row["entry_id"]: _described(row, suite) for row in found}
+        found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids))
+        return {row["entry_id"]: _described(row) for row in found}
 
 
 async def _read_part(connection: Connection, is_all: bool, since: int, entry_id: int) -> Row:
@@ -146,5 +145,5 @@ def _vectors(data: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, BYTES)
 
 
-def _described(row: Row, suite: Suite) -> ShownBook:
-    return ShownBook(to_summary(row, suite), tuple(row["authors"]), row["founder_id"])
+def _described(row: Row) -> ShownBook:
+    return ShownBook(to_summary(row), tuple(row["authors"]), row["founder_id"])

@@ -5,11 +5,12 @@ posting list of FracMinHash. Beside them stands the flat index of all entries. I
 the flat index is in its buckets too.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.core.errors import BookprintError
 from app.core.index.fingerprints import BANDS, probes
 from app.core.index.packing import PackedBuckets
 from app.core.index.records import (
@@ -25,11 +26,11 @@ from app.core.index.records import (
 )
 from app.core.matching.search import IndexRead, Plan
 from app.core.model import Entry, require_same_recipe
-from app.core.recipe import DEFAULT_SUITE, Suite
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
 from app.stores.redis.flat_index_replica import FlatIndexReplica
-from app.stores.redis.keys import bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
+from app.stores.redis.keys import ALL_KEYS, bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
 from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS
 
 _BUCKETS_AT_ONCE = 500
@@ -56,12 +57,11 @@ class BucketRecords:
 
 
 class BandIndex:
-    """The buckets and the flat index of one suite of recipes."""
+    """The buckets and the flat index."""
 
-    def __init__(self, client: RedisClient, suite: Suite = DEFAULT_SUITE) -> None:
-        self.suite = suite
-        self.epochs = Epochs(client, epoch_keys(suite, suite.parts))
-        self.flat_index = FlatIndexReplica(client, suite)
+    def __init__(self, client: RedisClient) -> None:
+        self.epochs = Epochs(client, epoch_keys())
+        self.flat_index = FlatIndexReplica(client)
         self._client = client
 
     async def read(self, plan: Plan) -> IndexRead:
@@ -75,7 +75,7 @@ class BandIndex:
         while True:
             firsts = np.arange(lists, dtype=np.uint64)[:, None] << np.uint64(LIST_BITS)
             posted = in_lists(plan.sample.addresses, firsts).ravel()
-            reading = await self.flat_index.read((self.suite.fingerprint, bands), (self.suite.sample, posted))
+            reading = await self.flat_index.read((DEFAULT_FINGERPRINT, bands), (DEFAULT_SAMPLE, posted))
             if reading.flat.posting_lists <= lists:
                 return IndexRead(reading.flat, reading.values[: bands.size], reading.values[bands.size :])
             lists = reading.flat.posting_lists
@@ -109,9 +109,6 @@ class BandIndex:
                 await self._client.call_each(REMOVE_RECORDS, part.keys, part.data)
             await self.flat_index.delete(entries)
 
-    def segment_keys(self, packed: PackedBuckets) -> list[str]:
-        return [f"{self.flat_index.segment_prefix}{segment}" for segment in packed.addresses.tolist()]
-
     async def read_buckets(self, keys: Sequence[str]) -> list[bytes | None]:
         """The buckets with these keys, whether or not the index is complete."""
         return await self._client.read(keys)
@@ -128,21 +125,20 @@ class BandIndex:
         if key.startswith(self.flat_index.segment_prefix):
             await self.flat_index.note_deleted(records)
 
-    async def delete_all(self, parts: Collection[str]) -> None:
-        """Remove the flat index and the buckets of these recipes; no lookup may be answered from them.
+    async def delete_all(self) -> None:
+        """Remove the index, also one of other recipes; no lookup may be answered from it.
 
-        The list of segments goes last: while it is there, something may be left.
+        The epochs of this index stay. Others go first: without them nothing is read there.
         """
-        await self.flat_index.forget_changes()
-        for prefix in self.widths(parts):
-            async for keys in self.list_buckets(prefix):
-                await self._client.run([("UNLINK", key) for key in keys])
-        await self.flat_index.forget_segments()
+        kept = set(epoch_keys())
+        for pattern in ALL_KEYS:
+            async for keys in self._client.names(pattern):
+                await self._client.run([("UNLINK", key) for key in keys if key not in kept])
 
-    def widths(self, parts: Collection[str]) -> dict[str, int]:
+    def widths(self) -> dict[str, int]:
         """Bytes of a record, by what the keys of buckets begin with: bands, posting list, flat index."""
-        widths = {self.suite.fingerprint: BAND_RECORD.itemsize, self.suite.sample: POSTING_BYTES}
-        prefixes = {bucket_prefix(recipe): width for recipe, width in widths.items() if recipe in parts}
+        widths = {DEFAULT_FINGERPRINT: BAND_RECORD.itemsize, DEFAULT_SAMPLE: POSTING_BYTES}
+        prefixes = {bucket_prefix(recipe): width for recipe, width in widths.items()}
         return prefixes | {self.flat_index.segment_prefix: FLAT_RECORD.itemsize}
 
     async def list_buckets(self, prefix: str) -> AsyncIterator[list[str]]:
@@ -150,19 +146,34 @@ class BandIndex:
         async for keys in self._client.names(f"{prefix}*"):
             yield [key for key in keys if is_bucket(key)]
 
+    async def ping(self) -> None:
+        """Raises `Unavailable` if Redis, or a node of the cluster, does not answer."""
+        await self._client.ping()
+
+    async def require_noeviction(self) -> None:
+        """Raise BookprintError where Redis, or a node of the cluster, may drop keys to make room.
+
+        It counts what the policy says, not whether `maxmemory` is set: that can change at any moment.
+        """
+        if evicting := sorted(await self._client.eviction_policies() - {"noeviction"}):
+            raise BookprintError(
+                f"Redis may drop books from the band index when its memory is full (maxmemory-policy "
+                f"{', '.join(evicting)}). Set maxmemory-policy noeviction, then run: bookprint reindex"
+            )
+
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
         """The records of these entries in the bands and in the posting list."""
-        bands, posted = BucketRecords(self.suite.fingerprint), BucketRecords(self.suite.sample)
+        bands, posted = BucketRecords(DEFAULT_FINGERPRINT), BucketRecords(DEFAULT_SAMPLE)
         for entry in entries:
             entry_ids = np.array([entry.entry_id], dtype=np.uint64)
             if entry.fingerprint is not None:
-                require_same_recipe(entry.fingerprint.recipe, self.suite.fingerprint)
+                require_same_recipe(entry.fingerprint.recipe, DEFAULT_FINGERPRINT)
                 bits = entry.fingerprint.bits
                 bands.addresses.extend(probes(bits, 0).tolist())
                 record = pack_bands(np.frombuffer(bits, dtype=np.uint8), entry_ids)
                 bands.data.extend([record.tobytes()] * BANDS)
             if entry.sample is not None:
-                require_same_recipe(entry.sample.recipe, self.suite.sample)
+                require_same_recipe(entry.sample.recipe, DEFAULT_SAMPLE)
                 posting = sample_posting(entry.sample.hashes)
                 posted.addresses.extend(in_lists(posting.addresses, entry_ids).tolist())
                 posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from app.core.index.flat_index import FlatIndex
 from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
 from app.core.model import Entry
-from app.core.recipe import Suite
 from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import read_with_epochs
-from app.stores.redis.keys import bucket_keys, epochs_of, flat_index_prefix
+from app.stores.redis.keys import FLAT_INDEX, bucket_keys, epochs_of
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 
 Request = TypeVar("Request")
@@ -104,11 +103,11 @@ class Reading:
 
 
 class FlatIndexReplica:
-    """The flat index of one suite."""
+    """The flat index in Redis, and its copy in this process."""
 
-    def __init__(self, client: RedisClient, suite: Suite) -> None:
+    def __init__(self, client: RedisClient) -> None:
         self._client = client
-        self.segment_prefix = flat_index_prefix(suite)
+        self.segment_prefix = FLAT_INDEX
         self.segments_key = f"{self.segment_prefix}segments"
         self._changes = f"{self.segment_prefix}changes"
         self.epoch = f"{self.segment_prefix}epoch"
@@ -148,17 +147,6 @@ class FlatIndexReplica:
         if segments:
             await self._client.run([("SADD", self.segments_key, *segments)])
         await self._client.run([("DEL", self._changes)])
-
-    async def has_segments(self) -> bool:
-        [count] = await self._client.run([("EXISTS", self.segments_key)])
-        return bool(count)
-
-    async def forget_changes(self) -> None:
-        """Forget the changes; replicas that follow find that they no longer can."""
-        await self._client.run([("DEL", self._changes)])
-
-    async def forget_segments(self) -> None:
-        await self._client.run([("DEL", self.segments_key)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:
         """The entries that Redis holds now, ascending, whether or not the index is complete."""

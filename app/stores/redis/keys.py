@@ -3,10 +3,10 @@
 A bucket's key is `bp:2{recipe:partition}:address`; 2 is the form of the records. On a cluster the part in
 braces decides the hash slot. So the buckets of one partition, 16,384 in a row of a band or of every posting
 list, lie on one node, and one command can name many of them.
-Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index of a suite.
+The names of the recipes are part of the keys, so an index of other recipes is never read.
+Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index.
 """
 
-from collections.abc import Collection
 from functools import cache
 
 import numpy as np
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from app.core.index.fingerprints import BAND_BITS, BANDS
 from app.core.index.records import SAMPLE_BUCKET_BITS
-from app.core.recipe import Suite
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 
 _PREFIX = "bp:2"
-FOREIGN = ("bp:[^2]*:epoch", "bp:[^2]*")
-"""Patterns of the keys of earlier versions, epochs first: without them nothing is read there."""
+FLAT_INDEX = f"{_PREFIX}{{{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}}}:"
+"""The prefix of the keys of the flat index."""
+
+ALL_KEYS = (f"{_PREFIX}{{*}}:epoch", f"{_PREFIX}{{*")
+"""Patterns of all keys of the index, also of one of other recipes; epochs come first."""
 
 _PARTITION_BITS = 14
 _LAST_PARTITION = (1 << (SAMPLE_BUCKET_BITS - _PARTITION_BITS)) - 1
@@ -70,23 +73,15 @@ def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
     return [f"{partitions[each]}epoch" for each in set(touched.tolist())]
 
 
-def flat_index_prefix(suite: Suite) -> str:
-    """The prefix of the keys of a suite's flat index."""
-    return f"{_PREFIX}{{{suite.fingerprint}+{suite.sample}}}:"
-
-
-def epoch_keys(suite: Suite, parts: Collection[str]) -> list[str]:
-    """The epochs of a suite's flat index, and of its bands and posting list where `parts` names them."""
-    address_bits = {
-        suite.fingerprint: (BANDS - 1).bit_length() + BAND_BITS,
-        suite.sample: SAMPLE_BUCKET_BITS,
-    }
-    return [
-        f"{flat_index_prefix(suite)}epoch",
+@cache
+def epoch_keys() -> tuple[str, ...]:
+    """The epochs of the flat index, of all bands and of the posting list."""
+    sizes = {DEFAULT_FINGERPRINT: (BANDS - 1).bit_length() + BAND_BITS, DEFAULT_SAMPLE: SAMPLE_BUCKET_BITS}
+    return (
+        f"{FLAT_INDEX}epoch",
         *(
             epoch
-            for recipe, bits in address_bits.items()
-            if recipe in parts
+            for recipe, bits in sizes.items()
             for epoch in epochs_of(recipe, np.arange(0, 1 << bits, 1 << _PARTITION_BITS))
         ),
-    ]
+    )

@@ -10,7 +10,8 @@ from httpx import AsyncClient
 
 from app.services import lookups
 from app.settings import Settings
-from app.stores.redis.indexes import Indexes
+from app.stores.postgres import entries
+from app.stores.redis.band_index import BandIndex
 from tests.api.conftest import asking, started, taking_turns
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, distance, look_up, near, post, signatures
@@ -48,13 +49,13 @@ def found(answer: Json) -> list[tuple[int, str]]:
     return sorted((item["distance"], item["id"]) for item in answer["items"])
 
 
-@pytest.fixture(params=["as in use", "few hits at once", "none of few books"])
+@pytest.fixture(params=["as in use", "of many members", "of many members and hits"])
 def _bounds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that this small library crosses."""
-    if request.param == "few hits at once":
+    if request.param != "as in use":
+        monkeypatch.setattr(entries, "FEW_MEMBERS", 2)
+    if request.param == "of many members and hits":
         monkeypatch.setattr(lookups, "_MOST_SINGLE", 3)
-    if request.param == "none of few books":
-        monkeypatch.setattr(lookups, "_FEW", 2)
 
 
 @pytest.mark.usefixtures("_bounds")
@@ -150,13 +151,13 @@ async def test_pending_books_are_found_in_their_collection(
     async def fails(*_: object) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr(Indexes, "insert", fails)
+    monkeypatch.setattr(BandIndex, "insert", fails)
     pending = [
         await post(client, signatures=signatures(flipped(bits, 5), rng), collection=name)
         for name in ("waiting", "waiting too")
     ]
     assert {book["status"] for book in pending} == {"pending"}
-    for parameters in ({"d": 3}, {"k": 1}, {"k": 1}, {"k": 1}):  # the processes remember small collections
+    for parameters in ({"d": 3}, {"k": 1}):
         for book in pending:
             answer = await near(client, query, **parameters, collection=book["collection"])
             assert [item["id"] for item in answer["items"]] == [book["id"]]

@@ -10,8 +10,8 @@ import pytest
 
 from app.services.access.limits import Limits, Usage
 from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
+from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
-from app.stores.redis.indexes import Indexes
 from app.stores.redis.time_windows import TimeWindows
 from tests.redis_cluster import Operator, on_cluster_too, operator_of
 from tests.services.access.passing_time import PassingTime
@@ -199,7 +199,7 @@ async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: 
     sender = caller(requests_per_minute=1)
     await limits.take(sender, requests=1)
     async with open_client(redis_url) as client:
-        await Indexes(client).delete_foreign()
+        await BandIndex(client).delete_all()
 
     assert refused(await limits.take(sender, requests=1)) == ["requests"]
 

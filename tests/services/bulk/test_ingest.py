@@ -1,15 +1,13 @@
-"""Taking in many books: their order, suites that change meanwhile, and an early end."""
+"""Taking in many books: their order, and an early end."""
 
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from multiprocessing import forkserver
 from typing import Any
 
 import pytest
 
-from app.core.recipe import DEFAULT_SUITE
 from app.readers.unread import Unread, UnreadLine
 from app.services.books import BookFilter
 from app.services.bulk.ingest import ingest_in_bulk
@@ -60,16 +58,6 @@ async def test_what_became_of_each_book_is_told_in_order(services: OpenServices)
     assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
     assert [outcome.refusal.problem for _, outcome in told if outcome.refusal is not None] == ["empty-text"]
     assert (await services.upkeep.verify(lambda done, total: None)).clean
-
-
-async def test_books_are_read_anew_where_the_suites_have_changed(services: OpenServices) -> None:
-    building = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
-    await services.bulk.suites(anew=True)  # those that the processes are told
-    await services.suites.insert(building)
-    run = IngestRun()
-    await take_in(services, map(line, range(5)), run)
-    assert run.counts["created"] == 5
-    assert (await services.bulk.suites()).building == building
 
 
 async def test_a_run_puts_its_books_in_a_collection(services: OpenServices) -> None:

@@ -8,7 +8,7 @@ import pytest
 from app.cli.posting import book_body
 from app.core.errors import Refusal
 from app.core.model import Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, Suites
+from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.signatures.digests import digests
 from app.corpus import sketches
 from app.readers.files import find, unread_books
@@ -57,7 +57,7 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     posted = read_book(book, silence)
     assert isinstance(posted, Submission)
     assert book_body(posted)["page_labels"] == list(expected)
-    stored = Prepare(Extras(text=True))(book, lambda question: Suites())
+    stored = Prepare(Extras(text=True))(book, lambda question: None)
     assert isinstance(stored, PreparedBook)
     assert stored.content.page_labels == expected
     signed = Sign(DEFAULT_FINGERPRINT)(book, silence)
@@ -98,7 +98,7 @@ def test_a_book_that_is_known_is_not_signed() -> None:
 def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> None:
     pytest.importorskip("iscc_lib")
     prepare = Prepare(Extras(iscc=with_iscc))
-    book = prepare(line(text="a book of words " * 50), lambda question: Suites())
+    book = prepare(line(text="a book of words " * 50), lambda question: None)
     assert isinstance(book, PreparedBook)
     assert (book.content.iscc is not None) == with_iscc
 
@@ -106,7 +106,7 @@ def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> Non
 @pytest.mark.parametrize("with_digests", [True, False])
 def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
     prepare = Prepare(Extras(digests=with_digests))
-    book = prepare(line(text="a book of words"), lambda question: Suites())
+    book = prepare(line(text="a book of words"), lambda question: None)
     assert isinstance(book, PreparedBook)
     assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
 
@@ -114,7 +114,7 @@ def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) 
 @pytest.mark.parametrize("vector", [True, False])
 def test_prepared_book_has_a_vector_where_it_is_asked_for(vector: bool) -> None:
     prepare = Prepare(Extras(vector=vector))
-    book = prepare(line(text=prose(1)), lambda question: Suites())
+    book = prepare(line(text=prose(1)), lambda question: None)
     assert isinstance(book, PreparedBook)
     assert (book.content.vector is not None) == vector
 
@@ -134,9 +134,7 @@ def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
-    book = Prepare(Extras(text=keep_texts))(
-        line(text="a book of words " * 50, id="x"), lambda question: Suites()
-    )
+    book = Prepare(Extras(text=keep_texts))(line(text="a book of words " * 50, id="x"), lambda question: None)
     assert isinstance(book, PreparedBook)
     assert (book.content.compressed_text is not None) == keep_texts
     assert book.content.sketch.word_count == 200

@@ -6,21 +6,19 @@ from dataclasses import replace
 import pytest
 
 from app.core.model import Metadata, Submission
-from app.core.recipe import DEFAULT_SUITE, Suites
 from app.core.text.content import content_from_pages, content_from_text
 from app.services.bulk.storing import Bulk, Outcome, PreparedBook
 from app.services.signing import Extras, computed
 from app.stores.postgres.connections import SQL
-from app.stores.postgres.contents import SuitesChanged
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
 
-def book(text: str, external_id: str | None = None, suites: Suites | None = None) -> PreparedBook:
+def book(text: str, external_id: str | None = None) -> PreparedBook:
     content = content_from_text(f"{text}. " * 200)
     return PreparedBook(
         Metadata(title=text, external_id=external_id),
-        computed(content, suites or Suites(), Extras(text=True)),
+        computed(content, Extras(text=True)),
     )
 
 
@@ -49,7 +47,7 @@ async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServic
         await services.ingest.post(
             Submission(Metadata(external_id=name), pages, page_labels=known), actor=ACTOR
         )
-    signed = computed(pages, Suites(), Extras(text=True))
+    signed = computed(pages, Extras(text=True))
     prepared = [
         PreparedBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
         PreparedBook(Metadata(external_id="taken in, unlabelled"), signed),
@@ -83,16 +81,6 @@ async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices)
     created = [outcome for part in outcomes for outcome in part if outcome.kind == "created"]
     assert len(created) == 60
     assert (await services.upkeep.verify(lambda done, total: None)).books == 60
-
-
-async def test_books_computed_for_other_suites_are_not_stored(services: OpenServices) -> None:
-    building = replace(DEFAULT_SUITE, fingerprint="tf-simhash128-v1")
-    await services.suites.insert(building)
-    with pytest.raises(SuitesChanged):
-        await services.bulk.store([book("one")], actor=ACTOR)
-    suites = await services.bulk.suites(anew=True)
-    assert suites == replace(Suites(), building=building)
-    assert kinds(await take_in(services.bulk, [book("one", suites=suites)])) == ["created"]
 
 
 async def test_a_lost_index_leaves_books_pending_and_found(

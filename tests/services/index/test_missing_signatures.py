@@ -10,7 +10,7 @@ from app.core.signatures.digests import digests
 from app.core.text.content import content_from_text
 from app.settings import Settings
 from app.stores.postgres.books import BookFilter
-from app.stores.postgres.contents import MissingSignatureStore
+from app.stores.postgres.contents import UnsignedBooks
 from app.wiring import Services
 from tests.api.library import prose
 from tests.factories import ACTOR
@@ -51,16 +51,16 @@ async def test_computing_that_was_broken_off_goes_on_where_it_stopped(
     for text in TEXTS:
         await post(services, text)
     monkeypatch.setattr("app.services.index.missing_signatures._COMPUTED_AT_ONCE", 2)
-    insert, batches = MissingSignatureStore.insert, []
+    sign, batches = UnsignedBooks.sign, []
 
-    async def thrice(*arguments: Any) -> None:
-        if len(batches) == 3:
+    async def once(*arguments: Any) -> None:
+        if len(batches) == 1:
             raise Unavailable("The process died here.")
         batches.append(arguments)
-        await insert(*arguments)
+        await sign(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(MissingSignatureStore, "insert", thrice)
+        patch.setattr(UnsignedBooks, "sign", once)
         with pytest.raises(Unavailable):
             await compute(services)
     assert await compute(services) == len(TEXTS) - 2

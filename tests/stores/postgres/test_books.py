@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
-from app.core.model import Metadata
-from app.core.recipe import DEFAULT_SUITE
+from app.core.model import Entry, Metadata
 from app.services.books import new_book_id
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.connections import SQL, Database, ReconcileLock, open_database
@@ -90,7 +89,7 @@ async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     assert second.book.version == 2
     assert second.book.metadata.title == "Kept"
     assert second.replaced is not None
-    assert second.replaced[DEFAULT_SUITE].entry_id == first.book.entry_id
+    assert second.replaced.entry_id == first.book.entry_id
     assert (await entries.read_current_ids([first.book.entry_id, second.book.entry_id])).tolist() == [
         second.book.entry_id
     ]
@@ -155,7 +154,7 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
     same = content("text")
     first = (await catalogue.insert(new_book_id(), Metadata(external_id="x"), same, actor=ACTOR)).book
     gone = await catalogue.delete(first.id, None, actor=ACTOR)
-    assert gone[DEFAULT_SUITE].entry_id == first.entry_id
+    assert gone.entry_id == first.entry_id
     with pytest.raises(UnknownBook):
         await catalogue.read(first.id)
     with pytest.raises(UnknownBook):
@@ -209,17 +208,19 @@ async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries
     hits = np.array(wanted, dtype=np.uint64)
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
 
-    current = await entries.read_current_hits(wanted, hits, DEFAULT_SUITE)
+    current = await entries.read_current_hits(wanted, hits)
     assert {summary.book_id for summary in current.summaries.values()} == {indexed.id}
     waiting = {pending.entry_id, new.entry_id}
-    assert {summary.entry.entry_id for summary in await entries.read_pending(DEFAULT_SUITE)} == waiting
-    asked = await entries.read_query_book(indexed.id, DEFAULT_SUITE, with_sample=False)
+    assert {
+        summary.entry.entry_id for summary in (await entries.read_pending(Entry(0, None, None))).pending
+    } == waiting
+    asked = await entries.read_query_book(indexed.id, with_sample=False)
     assert {summary.entry.entry_id for summary in asked.pending} == waiting
     assert current.deleted.tolist() == [gone.entry_id]
     # Against all tombstones, and together with others.
     everyone, first = await asyncio.gather(
-        entries.read_current_hits(wanted, many, DEFAULT_SUITE),
-        entries.read_current_hits([second.entry_id], hits, DEFAULT_SUITE),
+        entries.read_current_hits(wanted, many),
+        entries.read_current_hits([second.entry_id], hits),
     )
     assert set(everyone.deleted) == {gone.entry_id, replaced.entry_id}
     assert first.deleted.tolist() == [gone.entry_id]
@@ -239,9 +240,9 @@ async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: Ent
     await catalogue.delete(gone.id, None, actor=ACTOR)
     hits = np.array([gone.entry_id], dtype=np.uint64)
     await entries.delete_tombstones(60.0)
-    assert (await entries.read_current_hits([], hits, DEFAULT_SUITE)).deleted.tolist() == [gone.entry_id]
+    assert (await entries.read_current_hits([], hits)).deleted.tolist() == [gone.entry_id]
     await entries.delete_tombstones(0.0)
-    assert (await entries.read_current_hits([], hits, DEFAULT_SUITE)).deleted.tolist() == []
+    assert (await entries.read_current_hits([], hits)).deleted.tolist() == []
 
 
 async def test_one_process_at_a_time_reconciles(database: Database) -> None:

@@ -23,7 +23,7 @@ OF_ALL = {
     "entries._DELETE_TOMBSTONES",
     "entries._READ_ENTRIES",
     "entries._READ_MEMBERS",
-    "entries._READ_PENDING_AND_MEMBERS",
+    "entries._READ_PENDING True",
     "entries._READ_QUERY_BOOK (False, True)",
     "entries._READ_QUERY_BOOK (True, True)",
     "entries._READ_PARTS",
@@ -45,8 +45,6 @@ IN_TRANSACTIONS = {
 
 BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "sessions", "vectors", "webhooks"}
 """Modules whose statements read ranges, or tables that stay small; no lookup waits for them."""
-
-SMALL = {"suites"}
 
 SOME = {"ix_books_pending", "pk_tombstones"}
 """Indexes of what there is little of, which lookups read whole."""
@@ -81,11 +79,7 @@ def scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def reads_by_key(scan: Mapping[str, Any]) -> bool:
-    return (
-        scan.get("Relation Name") in SMALL
-        or scan.get("Index Name") in SOME
-        or BY_KEY.search(scan.get("Index Cond", "")) is not None
-    )
+    return scan.get("Index Name") in SOME or BY_KEY.search(scan.get("Index Cond", "")) is not None
 
 
 @pytest.fixture

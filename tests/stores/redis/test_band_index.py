@@ -47,7 +47,7 @@ def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, in
 async def buckets_of(index: BandIndex) -> dict[str, bytes]:
     """Every bucket of the index."""
     buckets = {}
-    for prefix in index.widths(index.suite.parts):
+    for prefix in index.widths():
         async for keys in index.list_buckets(prefix):
             buckets |= dict(zip(keys, await index.read_buckets(keys), strict=True))
     return buckets
@@ -66,8 +66,8 @@ async def near_duplicates(index: BandIndex, query: Entry) -> Hits:
 
 
 async def related(index: BandIndex, query: Entry) -> Proposed:
-    plan = plan_candidates(query, index.suite, index.flat_index.latest)
-    return proposed(query, index.suite, plan, await index.read(plan))
+    plan = plan_candidates(query, index.flat_index.latest)
+    return proposed(query, plan, await index.read(plan))
 
 
 def pairs(hits: Hits) -> list[tuple[int, int]]:

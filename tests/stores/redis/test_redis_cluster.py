@@ -43,7 +43,7 @@ async def two(frail: Cluster) -> AsyncIterator[tuple[BandIndex, BandIndex]]:
 async def build(index: BandIndex, entries: list[Entry]) -> None:
     token = uuid4().hex
     await index.epochs.begin(token)
-    await index.delete_all(index.suite.parts)
+    await index.delete_all()
     await index.insert(entries, missing=True, guarded=False)
     assert await index.epochs.finish(token)
 

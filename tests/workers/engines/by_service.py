@@ -95,12 +95,11 @@ async def _candidates(services: OpenServices, names: dict[int, str], nearest: in
 
     They are asked for once more when all books are known: relations do not tell which books a job found.
     """
-    suite = (await services.suites.current()).serving
     found: dict[Pair, Candidate] = {}
-    for entry in [book.entry for book in await services.entries.read_summaries(list(names), suite)]:
-        plan = plan_candidates(entry, suite, services.index.flat_index.latest)
-        proposals = proposed(entry, suite, plan, await services.index.read(plan))
-        for other in related_entries(entry, suite, proposals, [])[:nearest]:
+    for entry in [book.entry for book in await services.entries.read_summaries(list(names))]:
+        plan = plan_candidates(entry, services.index.flat_index.latest)
+        proposals = proposed(entry, plan, await services.index.read(plan))
+        for other in related_entries(entry, proposals, [])[:nearest]:
             row = int(np.searchsorted(proposals.entry_ids, np.uint64(other)))
             distance = int(proposals.distances[row])
             left, right = sorted((entry.entry_id, other))

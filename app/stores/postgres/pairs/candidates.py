@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.core.matching.candidates import CandidateBook
 from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
-from app.core.recipe import page_recipe
+from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, page_recipe
 from app.core.relations.relation import ComparedBook
 from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.connections import SQL, Database
@@ -49,18 +49,18 @@ _LIST = SQL(f"""
         books.id IN (SELECT id FROM decided) AS decided
     FROM wanted AS books
 """)
-_READ_SIGNATURES = SQL("""
+_READ_SIGNATURES = SQL(f"""
     SELECT books.id AS book_id, books.entry_id, books.title, books.volume, books.year,
         minhash.data AS minhash, minhash.shingle_count, pages.data AS pages, pages.unit,
         texts.entry_id IS NOT NULL AS has_text
     FROM books
     LEFT JOIN LATERAL (
         SELECT data, shingle_count FROM signatures
-        WHERE entry_id = books.entry_id AND recipe = $minhash_recipe LIMIT 1
+        WHERE entry_id = books.entry_id AND recipe = '{DEFAULT_MINHASH}' LIMIT 1
     ) AS minhash ON true
     LEFT JOIN LATERAL (
         SELECT data, unit FROM signatures
-        WHERE entry_id = books.entry_id AND recipe = $pages_recipe LIMIT 1
+        WHERE entry_id = books.entry_id AND recipe = '{DEFAULT_PAGES}' LIMIT 1
     ) AS pages ON true
     LEFT JOIN texts ON texts.entry_id = books.entry_id
     WHERE books.entry_id = ANY($entry_ids::bigint[])
@@ -94,13 +94,13 @@ class StoredSignatures:
     unit: Literal["page", "window"] | None  # of the pages
     has_text: bool  # from which page signatures can be computed
 
-    def candidate(self, minhash_recipe: str, pages_recipe: str) -> ComparedBook:
-        """The book as the core compares it; the recipes are those that it was read under."""
+    def candidate(self) -> ComparedBook:
+        """The book as the core compares it."""
         minhash = pages = None
         if self.minhash is not None and self.shingle_count is not None:
-            minhash = MinHashSignature.from_bytes(minhash_recipe, self.minhash, self.shingle_count)
+            minhash = MinHashSignature.from_bytes(DEFAULT_MINHASH, self.minhash, self.shingle_count)
         if self.pages is not None and self.unit is not None:
-            pages = from_records(page_recipe(pages_recipe), self.unit, self.pages)
+            pages = from_records(page_recipe(DEFAULT_PAGES), self.unit, self.pages)
         return ComparedBook(pages, minhash, Metadata(title=self.title, year=self.year, volume=self.volume))
 
 
@@ -131,16 +131,9 @@ class CandidateStore:
         wanted = [*(entry for entry in sorted(known) if entry not in named), *candidates]
         return [known[entry] for entry in wanted if entry in known]
 
-    async def read_signatures(
-        self, entry_ids: Sequence[int], minhash_recipe: str, pages_recipe: str
-    ) -> list[StoredSignatures]:
-        """Those of the entries that are current, under these recipes, in no order."""
-        signatures = await self._database.rows(
-            _READ_SIGNATURES,
-            entry_ids=list(entry_ids),
-            minhash_recipe=minhash_recipe,
-            pages_recipe=pages_recipe,
-        )
+    async def read_signatures(self, entry_ids: Sequence[int]) -> list[StoredSignatures]:
+        """The entries that are current, in no order."""
+        signatures = await self._database.rows(_READ_SIGNATURES, entry_ids=list(entry_ids))
         return [StoredSignatures(**row) for row in signatures]
 
     async def read_content(self, entry_id: int) -> Content | None:
