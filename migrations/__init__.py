@@ -1,4 +1,4 @@
 """Alembic's migrations of the catalogue."""
 
-NEWEST = "0030"
+NEWEST = "0001"
 """The last revision: processes that serve compare the database with it without loading Alembic."""

@@ -529,23 +529,23 @@ CREATE TABLE public.books (
     external_id text,
     title text,
     title_words text[] DEFAULT '{}'::text[] NOT NULL,
+    folded_title text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     authors text[] DEFAULT '{}'::text[] NOT NULL,
     language text,
     year integer,
     volume text,
     identifiers text[] DEFAULT '{}'::text[] NOT NULL,
+    collection text,
+    name_keys integer[] DEFAULT '{}'::integer[] NOT NULL,
     page_count integer,
+    page_labels text[],
     word_count integer NOT NULL,
     character_count bigint NOT NULL,
+    single_words integer,
+    iscc text,
     indexed_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    page_labels text[],
-    folded_title text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    name_keys integer[] DEFAULT '{}'::integer[] NOT NULL,
-    iscc text,
-    single_words integer,
-    collection text
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.changes (
@@ -561,7 +561,7 @@ CREATE TABLE public.cluster_borders (
     by text NOT NULL,
     left_id uuid NOT NULL,
     right_id uuid NOT NULL,
-    CONSTRAINT ck_cluster_borders_ck_cluster_borders_ordered CHECK ((left_id < right_id))
+    CONSTRAINT ck_cluster_borders_ordered CHECK ((left_id < right_id))
 );
 
 CREATE TABLE public.cluster_heirs (
@@ -611,7 +611,7 @@ CREATE TABLE public.decisions (
     kind text,
     decided_at timestamp with time zone DEFAULT now() NOT NULL,
     decided_by text,
-    CONSTRAINT ck_decisions_ck_decisions_ordered CHECK ((left_id < right_id))
+    CONSTRAINT ck_decisions_ordered CHECK ((left_id < right_id))
 );
 
 CREATE TABLE public.failure_counts (
@@ -635,10 +635,10 @@ CREATE TABLE public.keys (
     lookups_per_minute integer,
     bytes_per_minute bigint,
     uploads_at_once integer,
+    collection text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    collection text
+    revoked_at timestamp with time zone
 );
 
 CREATE TABLE public.marc_records (
@@ -753,14 +753,14 @@ CREATE TABLE public.relations (
     left_because text NOT NULL,
     right_because text NOT NULL,
     confidences jsonb NOT NULL,
+    link double precision,
+    revised double precision,
     signals jsonb,
     unit text,
     runs jsonb DEFAULT '[]'::jsonb NOT NULL,
     page_map bytea,
     related_at timestamp with time zone DEFAULT now() NOT NULL,
-    link double precision,
-    revised double precision,
-    CONSTRAINT ck_relations_ck_relations_ordered CHECK ((left_id < right_id))
+    CONSTRAINT ck_relations_ordered CHECK ((left_id < right_id))
 );
 
 CREATE TABLE public.reviews (
@@ -788,13 +788,6 @@ CREATE TABLE public.signatures (
 );
 ALTER TABLE ONLY public.signatures ALTER COLUMN data SET STORAGE EXTERNAL;
 
-CREATE TABLE public.suites (
-    fingerprint text NOT NULL,
-    minhash text NOT NULL,
-    sample text NOT NULL,
-    state text NOT NULL
-);
-
 CREATE TABLE public.texts (
     entry_id bigint NOT NULL,
     codec text NOT NULL,
@@ -803,8 +796,8 @@ CREATE TABLE public.texts (
 ALTER TABLE ONLY public.texts ALTER COLUMN data SET STORAGE EXTERNAL;
 
 CREATE TABLE public.tombstones (
-    entry_id bigint CONSTRAINT departures_entry_id_not_null NOT NULL,
-    deleted_at timestamp with time zone DEFAULT now() CONSTRAINT departures_left_at_not_null NOT NULL
+    entry_id bigint NOT NULL,
+    deleted_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.unnumbered_changes (
@@ -911,9 +904,6 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.signatures
     ADD CONSTRAINT pk_signatures PRIMARY KEY (entry_id, recipe);
-
-ALTER TABLE ONLY public.suites
-    ADD CONSTRAINT pk_suites PRIMARY KEY (state);
 
 ALTER TABLE ONLY public.texts
     ADD CONSTRAINT pk_texts PRIMARY KEY (entry_id);
@@ -1080,7 +1070,7 @@ ALTER TABLE ONLY public.relations
     ADD CONSTRAINT fk_relations_right_id FOREIGN KEY (right_id) REFERENCES public.books(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.reviews
-    ADD CONSTRAINT fk_reviews_left_id FOREIGN KEY (left_id, right_id) REFERENCES public.relations(left_id, right_id) ON DELETE CASCADE;
+    ADD CONSTRAINT fk_reviews_left_id_right_id FOREIGN KEY (left_id, right_id) REFERENCES public.relations(left_id, right_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.signatures
     ADD CONSTRAINT fk_signatures_entry_id FOREIGN KEY (entry_id) REFERENCES public.books(entry_id) ON DELETE CASCADE;

@@ -146,15 +146,6 @@ tombstones = Table(
     Column("deleted_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
 )
 
-suites = Table(
-    "suites",
-    metadata,
-    Column("fingerprint", Text, nullable=False),
-    Column("minhash", Text, nullable=False),
-    Column("sample", Text, nullable=False),
-    Column("state", Text, primary_key=True),  # serving or building
-)
-
 queued_jobs = Table("procrastinate_jobs", metadata, Column("id", BigInteger, primary_key=True))
 """The job queue's own table, which its library defines; here only to be referred to."""
 

@@ -7,8 +7,6 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
-from alembic import command
 
 from app.core.model import Metadata
 from app.core.text.names import (
@@ -22,7 +20,7 @@ from app.core.text.names import (
     word_key,
     year_key,
 )
-from app.stores.postgres import connections, names as name_statements
+from app.stores.postgres import names as name_statements
 from app.stores.postgres.connections import Database
 from app.stores.postgres.names import CandidateSearch, NameQueries
 
@@ -174,48 +172,3 @@ async def test_every_arm_of_the_search_goes_through_an_index(database: Database)
     assert {"ix_books_name_keys", "ix_books_identifiers", "pk_books"} <= {
         part.split('"')[0] for part in written.split('"Index Name": "')[1:]
     }
-
-
-def test_books_that_were_there_before_get_their_keys(database_url: str) -> None:
-    engine, config = sa.create_engine(database_url), connections._config()
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0007")
-        connection.execute(
-            sa.text("""
-                INSERT INTO books (id, content_key, title, authors, year, word_count, character_count)
-                VALUES (gen_random_uuid(), 'a', 'Emma', '{"Jane Austen"}', 1816, 1, 1),
-                    (gen_random_uuid(), 'b', NULL, '{}', NULL, 1, 1)
-            """)
-        )
-        connection.commit()
-        command.upgrade(config, "head")
-        connection.commit()
-        filled = connection.execute(
-            sa.text("SELECT folded_title, name_keys FROM books ORDER BY content_key")
-        ).all()
-    engine.dispose()
-
-    assert filled[0] == ("emma", name_keys(Metadata("Emma", ("Jane Austen",), year=1816)))
-    assert filled[1] == ("", [])
-
-
-def test_books_that_were_there_before_get_the_keys_of_typing(database_url: str) -> None:
-    engine, config = sa.create_engine(database_url), connections._config()
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0022")
-        connection.execute(
-            sa.text("""
-                INSERT INTO books (id, content_key, title, authors, year, name_keys, word_count,
-                    character_count)
-                VALUES (gen_random_uuid(), 'a', 'Emma', '{"Jane Austen"}', 1816, '{1}', 1, 1)
-            """)
-        )
-        connection.commit()
-        command.upgrade(config, "head")
-        connection.commit()
-        keys = connection.scalar(sa.text("SELECT name_keys FROM books"))
-    engine.dispose()
-
-    assert keys == name_keys(Metadata("Emma", ("Jane Austen",), year=1816))
