@@ -108,12 +108,11 @@ class SampleBody(Body):
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(SAMPLE_RECIPES)})
     level: Annotated[int, Field(ge=0, le=254), WholeNumber] = Field(
         description="The sample holds every hash of the book below a limit: (8 + level mod 8) · 2^(level div "
-        "8 + 29) in char20-sample256-v1 and -v2, 2^level in word5-sample128-v1, whose levels end at 64."
+        "8 + 29)."
     )
     hashes: str = Field(
         max_length=_base64_length(256 * 8),
-        description="Base64 of at most 256 hashes (128 in word5-sample128-v1), ascending, each a "
-        "little-endian unsigned 64-bit integer.",
+        description="Base64 of at most 256 hashes, ascending, each a little-endian unsigned 64-bit integer.",
     )
 
 

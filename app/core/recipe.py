@@ -35,13 +35,13 @@ class FingerprintRecipe:
     """A simhash of character n-grams; `tf` is the recipe of Vladimir et al. (2015, section 4.1)."""
 
     name: str
-    bits: int  # 64 to 256, a multiple of 32; 128 can be indexed
+    bits: int  # 64 to 256, a multiple of 32
     weighting: Literal["gap", "tf"]
     lengths: Lengths
     window: int  # Δ in code points: an occurrence so close to the previous one is a near repeat
     min_count: int  # n-grams that are rarer have no weight
     min_features: int  # with fewer weights that are not zero there is no fingerprint
-    identifier_code: int | None  # 0 to 255, of the recipe in a `bp1:` identifier; None: it has none
+    identifier_code: int  # 0 to 255, of the recipe in a `bp1:` identifier
     normaliser: str = "nfkc-lower-v1"
 
 
@@ -100,18 +100,16 @@ _GAP = FingerprintRecipe(
 )
 
 
-def _tf(bits: int) -> FingerprintRecipe:
-    return FingerprintRecipe(
-        name=f"tf-simhash{bits}-v1",
-        bits=bits,
-        weighting="tf",
-        lengths=_FINGERPRINT_LENGTHS,
-        window=500,
-        min_count=1,
-        min_features=16,
-        identifier_code=2 if bits == 128 else None,
-    )
-
+_TF = FingerprintRecipe(
+    name="tf-simhash128-v1",
+    bits=128,
+    weighting="tf",
+    lengths=_FINGERPRINT_LENGTHS,
+    window=500,
+    min_count=1,
+    min_features=16,
+    identifier_code=2,
+)
 
 _WORD5 = MinHashRecipe(
     name="word5-minhash128-v1",
@@ -135,22 +133,20 @@ _CHAR6 = PageRecipe(
 
 @dataclass(frozen=True, slots=True)
 class FracMinHashRecipe:
-    """A FracMinHash of what is hashed of a text, whose limit is the largest that keeps few enough.
+    """A FracMinHash of runs of folded letters, whose limit is the largest that keeps few enough hashes.
 
     The limit at a level is (per_octave + level mod per_octave) · 2^(level div per_octave + lowest).
     """
 
     name: str
     most: int  # hashes at most
-    hashed: Literal["shingles", "grams"]  # those of the MinHash recipe, or runs of folded letters
     per_octave: int  # limits in each octave, a power of two
     lowest: int  # exponent of the limits at the first levels
     top_level: int  # of a sample that keeps every hash, or nearly so
-    gram_weight: int = 40  # a gram is the shortest run of symbols that weighs this much
-    letter_weight: int = 2  # the least of the weights
-    arabic_weight: int = 2  # of an Arabic letter
-    dense_weight: int = 5  # of Han, Kana, Hangul and the like
-    arabic_classes: bool = False  # whether Arabic letters of one shape become one
+    gram_weight: int = 360  # a gram is the shortest run of symbols that weighs this much: 20 letters,
+    letter_weight: int = 18  # the least of the weights
+    arabic_weight: int = 20  # 18 Arabic letters,
+    dense_weight: int = 45  # or 8 of Han, Kana, Hangul and the like
 
     @property
     def mean_kept(self) -> float:
@@ -158,17 +154,7 @@ class FracMinHashRecipe:
         return self.most * (2 * self.per_octave + 1) / (2 * self.per_octave + 2)
 
 
-_WORDS128 = FracMinHashRecipe("word5-sample128-v1", 128, "shingles", per_octave=1, lowest=0, top_level=64)
-_LETTERS256 = FracMinHashRecipe("char20-sample256-v1", 256, "grams", per_octave=8, lowest=29, top_level=254)
-_SHAPES256 = replace(
-    _LETTERS256,
-    name="char20-sample256-v2",
-    gram_weight=360,  # 20 letters, 18 Arabic ones, 8 dense characters
-    letter_weight=18,
-    arabic_weight=20,
-    dense_weight=45,
-    arabic_classes=True,
-)
+_CHAR20 = FracMinHashRecipe("char20-sample256-v2", 256, per_octave=8, lowest=29, top_level=254)
 
 MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
@@ -182,15 +168,15 @@ VECTORS = "tfidf-simhash1024-v1"
 
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
-DEFAULT_SAMPLE = _SHAPES256.name
+DEFAULT_SAMPLE = _CHAR20.name
 DEFAULT_PAGES = _CHAR6.name
 
-_PLAIN = (_GAP, *(_tf(bits) for bits in range(64, 257, 32)))
+_PLAIN = (_GAP, _TF)
 _FOLDED = tuple(
     replace(
         recipe,
         name=folded_name(recipe.name),
-        identifier_code=recipe.identifier_code and recipe.identifier_code + 2,
+        identifier_code=recipe.identifier_code + 2,
         normaliser="nfkc-lower-folded-v1",
     )
     for recipe in _PLAIN
@@ -205,9 +191,7 @@ FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (*_PLAIN, *_FOLDED)}
 )
 MINHASH_RECIPES: Mapping[str, MinHashRecipe] = MappingProxyType({_WORD5.name: _WORD5})
-SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType(
-    {recipe.name: recipe for recipe in (_SHAPES256, _LETTERS256, _WORDS128)}
-)
+SAMPLE_RECIPES: Mapping[str, FracMinHashRecipe] = MappingProxyType({_CHAR20.name: _CHAR20})
 PAGE_RECIPES: Mapping[str, PageRecipe] = MappingProxyType({_CHAR6.name: _CHAR6})
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.matching.verification import VERIFICATION, Candidates, Sizes, verified
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
+from app.core.matching.verification import VERIFICATION, Candidates, verified
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.candidate_pairs import CandidatePairs, candidate_pairs
 from research.identifiers.paper_sets import FULL, HARD, LONGER, SHORT, SetPlan, SignedSet, signed_set
@@ -74,13 +73,8 @@ def candidates(texts: SignedSet) -> CandidatePairs:
 
 def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
     """The candidates that the verification rule accepts, one query after the other."""
-    # Samples of grams are compared without the shingle counts, which the sets do not keep.
-    unknown = np.zeros(proposed.query.size, dtype=np.uint32)
-    return verified(
-        Sizes(unknown, texts.levels[proposed.query]),
-        Candidates(unknown, texts.levels[proposed.other], proposed.distance, proposed.shared),
-        sample_recipe(DEFAULT_SAMPLE),
-    )
+    levels = texts.levels[proposed.query], texts.levels[proposed.other]
+    return verified(Candidates.between(*levels, proposed.distance, proposed.shared))
 
 
 def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.bool_]) -> list[Cell]:

@@ -46,7 +46,7 @@ PLACES = 40
 LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
 SIMULATED, QUERIES = 20_000, 200
 _LETTERS = sample_recipe(DEFAULT_SAMPLE)
-_WORDS = FracMinHashRecipe("words128", 128, "shingles", per_octave=1, lowest=0, top_level=64)
+_WORDS = FracMinHashRecipe("words128", 128, per_octave=1, lowest=0, top_level=64)
 _OF_LETTERS = f"letter samples of {_LETTERS.most}"
 _SAMPLES = {
     **{f"word samples of {most}": replace(_WORDS, name=f"words{most}", most=most) for most in (64, 128, 256)},

@@ -116,9 +116,9 @@ FOLDED = {
 }
 
 
-def symbols(normal: str, version: int) -> list[int]:
+def symbols(normal: str) -> list[int]:
     """The code points of a normal form with letters folded, none equal to the one before."""
-    classes = CLASSES | ARABIC_CLASSES if version == 2 else CLASSES
+    classes = CLASSES | ARABIC_CLASSES
     folded: list[int] = []
     for char in normal:
         point = ord(char)
@@ -132,15 +132,14 @@ def symbols(normal: str, version: int) -> list[int]:
     return folded
 
 
-def grams(normal: str, version: int) -> list[int]:
+def grams(normal: str) -> list[int]:
     """The 64-bit hash of each gram of folded letters, in order."""
-    folded, hashes = symbols(normal, version), []
-    arabic = 18 if version == 1 else 20
+    folded, hashes = symbols(normal), []
     for first in range(len(folded)):
         weight = running = 0
         for symbol in folded[first:]:
             dense = 0x2E80 <= symbol < 0xD7B0 or 0xF900 <= symbol < 0xFB00 or symbol >= 0x20000
-            weight += 45 if dense else arabic if 0x600 <= symbol < 0x700 else 18
+            weight += 45 if dense else 20 if 0x600 <= symbol < 0x700 else 18
             running = (running * BASE + symbol) & M64
             if weight >= 360:
                 hashes.append(mix64(running))
@@ -148,9 +147,9 @@ def grams(normal: str, version: int) -> list[int]:
     return hashes
 
 
-def gram_sample(normal: str, version: int = 2) -> tuple[int, list[int]]:
-    """The level and the hashes of a sample of grams, `char20-sample256-v1` or `-v2`."""
-    hashes = sorted(set(grams(normal, version)))
+def gram_sample(normal: str) -> tuple[int, list[int]]:
+    """The level and the hashes of a sample of grams, `char20-sample256-v2`."""
+    hashes = sorted(set(grams(normal)))
     for level in range(254, -1, -1):
         count = bisect_left(hashes, (8 + level % 8) << level // 8 + 29)
         if count <= 256:

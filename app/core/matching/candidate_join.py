@@ -22,8 +22,7 @@ from app.core.index.block_index import (
 )
 from app.core.index.packing import EntryColumns
 from app.core.matching.search import ranks
-from app.core.matching.verification import VERIFICATION, Candidates, Sizes, compared, verified
-from app.core.recipe import FracMinHashRecipe
+from app.core.matching.verification import VERIFICATION, Candidates, compared, verified
 
 _PAIRS_AT_ONCE = 1 << 20
 
@@ -41,9 +40,7 @@ class JoinedCandidates:
     left_out: NDArray[np.int64]  # further candidates of the book, in one of its pairs; 0 in the others
 
 
-def candidates_of_each(
-    queries: SignatureBlock, others: BlockIndex, recipe: FracMinHashRecipe, most: int
-) -> Iterator[JoinedCandidates]:
+def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -> Iterator[JoinedCandidates]:
     """The candidates in one block of each book of another, the `most` nearest, some thousand pairs at a time.
 
     The blocks may be one and the same; no book is a candidate of itself.
@@ -58,21 +55,15 @@ def candidates_of_each(
         query, count = kernels.find_pairs(
             asked, indexed, query, VERIFICATION.distance_unsampled, VERIFICATION.min_shared, room
         )
-        yield _nearest(queries.columns, others.columns, room.at(slice(count)), recipe, most)
+        yield _nearest(queries.columns, others.columns, room.at(slice(count)), most)
 
 
-def _nearest(
-    books: EntryColumns, others: EntryColumns, pairs: FoundPairs, recipe: FracMinHashRecipe, most: int
-) -> JoinedCandidates:
-    queries = Sizes(books.shingle_counts[pairs.queries], books.levels[pairs.queries])
-    candidates = Candidates(
-        shingle_counts=others.shingle_counts[pairs.others],
-        levels=others.levels[pairs.others],
-        distances=pairs.distances,
-        shared=pairs.shared,
+def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most: int) -> JoinedCandidates:
+    candidates = Candidates.between(
+        books.levels[pairs.queries], others.levels[pairs.others], pairs.distances, pairs.shared
     )
-    near = verified(queries, candidates, recipe)
-    wanted = near | compared(queries, candidates, recipe)
+    near = verified(candidates)
+    wanted = near | compared(candidates)
     pairs, near = pairs.at(wanted), near[wanted]
     order = ranks(near, pairs.distances, pairs.shared)
     starts = np.flatnonzero(np.diff(pairs.queries, prepend=np.uint32(0xFFFFFFFF)))

@@ -15,6 +15,7 @@ from app.core.index.fingerprints import probe_radius, probes
 from app.core.index.flat_index import FlatIndex
 from app.core.index.records import (
     NO_POSTING,
+    NO_SAMPLE,
     Hits,
     Posting,
     entries_near,
@@ -26,7 +27,6 @@ from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
-    Sizes,
     compared,
     evidence_of_each,
     is_compared,
@@ -34,7 +34,7 @@ from app.core.matching.verification import (
     verified,
 )
 from app.core.model import Entry, Fingerprint, require_same_recipe
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from app.core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
@@ -80,7 +80,8 @@ class Proposed:
     @property
     def distances(self) -> NDArray[np.uint8]:
         """Their distances; 129 where either book has no fingerprint."""
-        return np.minimum(self.candidates.distances, np.uint8(LAST_DISTANCE))
+        distances: NDArray[np.uint8] = np.minimum(self.candidates.distances, LAST_DISTANCE).astype(np.uint8)
+        return distances
 
 
 def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:
@@ -132,13 +133,14 @@ def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
         found = np.union1d(found, unsampled.entry_ids)
     rows = read.flat.rows(found)
     entry_ids = read.flat.entry_ids(rows)
-    candidates = Candidates(
-        distances=read.flat.distances(plan.bits, rows),
-        shared=sampled.counts_of(entry_ids),
-        shingle_counts=read.flat.shingle_counts(rows),
-        levels=read.flat.levels(rows),
+    level = NO_SAMPLE if query.sample is None else query.sample.level
+    candidates = Candidates.between(
+        np.array([level], dtype=np.uint8),
+        read.flat.levels(rows),
+        read.flat.distances(plan.bits, rows),
+        sampled.counts_of(entry_ids),
     )
-    near_duplicate = verified(Sizes.of(query), candidates, sample_recipe(DEFAULT_SAMPLE))
+    near_duplicate = verified(candidates)
     if query.identified is not None:
         near_duplicate[:] = False
     return Proposed(entry_ids, candidates, near_duplicate & ~read.flat.identified(rows))
@@ -189,7 +191,7 @@ def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry])
     entries are compared one by one, because the index does not hold them yet.
     """
     shared = proposals.candidates.shared
-    kept = proposals.near | compared(Sizes.of(query), proposals.candidates, sample_recipe(DEFAULT_SAMPLE))
+    kept = proposals.near | compared(proposals.candidates)
     nearness = ranks(proposals.near, proposals.distances, shared)
     ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):

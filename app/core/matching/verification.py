@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from app.core.index.fingerprints import NO_DISTANCE
 from app.core.index.records import NO_SAMPLE
 from app.core.model import Entry, Sketch, require_same_recipe
-from app.core.recipe import FracMinHashRecipe, sample_recipe
+from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import kept_shares, shared_hashes
 from app.core.signatures.minhash import containment, equal_values_of_each
 from app.core.signatures.simhash import hamming
 
 HasSignatures = Sketch | Entry
+
+_SAMPLE = sample_recipe(DEFAULT_SAMPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,11 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
     if this.sample is None or other.sample is None:
         return None, None
     shared = shared_hashes(this.sample, other.sample)
-    recipe = sample_recipe(this.sample.recipe)
-    return shared, float(_shares(Sizes.of(this), Sizes.of(other), np.array([shared]), recipe)[0])
+    levels = np.array([this.sample.level]), np.array([other.sample.level])
+    return shared, float(_shares(*levels, np.array([shared]))[0])
 
 
-def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
+def is_near_duplicate(evidence: Evidence) -> bool:
     """Whether one book is a near-duplicate of the other, or contains it.
 
     >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
@@ -126,25 +128,17 @@ def is_near_duplicate(evidence: Evidence, rule: Verification = VERIFICATION) -> 
     >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
     False
     """
-    distance = NO_DISTANCE if evidence.distance is None else evidence.distance
-    alone = rule.distance_unsampled if evidence.shared is None else rule.distance_alone
-    return distance <= alone or _meets(evidence, rule.steps)
+    return bool(verified(Candidates.of(evidence))[0])
 
 
-def is_compared(evidence: Evidence, rule: Verification = VERIFICATION) -> bool:
+def is_compared(evidence: Evidence) -> bool:
     """Whether two books are compared page by page: near-duplicates, and those that share a little.
 
     >>> is_compared(Evidence(50, shared=2, sampled=0.008)), is_compared(Evidence(50, shared=3, sampled=0.012))
     (False, True)
     """
-    return is_near_duplicate(evidence, rule) or _meets(evidence, rule.compared)
-
-
-def _meets(evidence: Evidence, steps: Sequence[ShareStep]) -> bool:
-    """Whether the evidence meets one of the steps: `_meet` for one pair."""
-    distance = NO_DISTANCE if evidence.distance is None else evidence.distance
-    shared, share = np.array([evidence.shared or 0]), np.array([evidence.sampled or 0.0])
-    return bool(_meet(np.array([distance]), shared, share, steps)[0])
+    candidates = Candidates.of(evidence)
+    return bool((verified(candidates) | compared(candidates))[0])
 
 
 _WHOLE = 0.75
@@ -165,75 +159,74 @@ def is_partial(evidence: Evidence) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sizes:
-    """What the verification rule knows of books beside what they share, as arrays of one length."""
+class Candidates:
+    """Pairs of a book and its query to verify, as arrays of one length."""
 
-    shingle_counts: NDArray[np.uint32]  # 0 where there is no MinHash
-    levels: NDArray[np.uint8]  # of the samples; NO_SAMPLE where there is none
+    distances: NDArray[np.integer]  # NO_DISTANCE where either book has no fingerprint
+    shared: NDArray[np.integer]  # hashes in both samples
+    shares: NDArray[np.float64]  # of the smaller book that the other has, by the samples; 0 to 1
+    sampled: NDArray[np.bool_]  # whether both have a sample
 
     @classmethod
-    def of(cls, book: HasSignatures) -> "Sizes":
-        """Those of one book, (1,)."""
-        count = 0 if book.minhash is None else book.minhash.shingle_count
-        level = NO_SAMPLE if book.sample is None else book.sample.level
-        return cls(np.array([count], dtype=np.uint32), np.array([level], dtype=np.uint8))
+    def of(cls, evidence: Evidence) -> "Candidates":
+        """One pair, (1,)."""
+        distance = NO_DISTANCE if evidence.distance is None else evidence.distance
+        return cls(
+            np.array([distance]),
+            np.array([evidence.shared or 0]),
+            np.array([evidence.sampled or 0.0]),
+            np.array([evidence.shared is not None]),
+        )
+
+    @classmethod
+    def between(
+        cls,
+        levels: NDArray[np.uint8],
+        others: NDArray[np.uint8],
+        distances: NDArray[np.integer],
+        shared: NDArray[np.integer],
+    ) -> "Candidates":
+        """Pairs of one query, or of one each, by the levels of their samples; NO_SAMPLE: there is none."""
+        return cls(
+            distances, shared, _shares(levels, others, shared), np.maximum(levels, others) != NO_SAMPLE
+        )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates(Sizes):
-    """Books to verify, and what each shares with its query, as arrays of one length."""
-
-    distances: NDArray[np.uint8]  # NO_DISTANCE where either book has no fingerprint
-    shared: NDArray[np.integer]  # hashes in both samples
-
-
-def verified(
-    queries: Sizes, candidates: Candidates, recipe: FracMinHashRecipe, rule: Verification = VERIFICATION
-) -> NDArray[np.bool_]:
-    """Whether each candidate is a near-duplicate of its query, (n,): `is_near_duplicate` for all at once.
-
-    There is one query for all or one for each; samples are of `recipe`.
-    """
-    sampled = np.maximum(queries.levels, candidates.levels) != NO_SAMPLE
-    alone = candidates.distances <= np.where(sampled, rule.distance_alone, rule.distance_unsampled)
-    share = _shares(queries, candidates, candidates.shared, recipe)
-    return alone | _meet(candidates.distances, candidates.shared, share, rule.steps)
+def verified(candidates: Candidates) -> NDArray[np.bool_]:
+    """Whether each candidate is a near-duplicate of its query, (n,)."""
+    rule = VERIFICATION
+    alone = np.where(candidates.sampled, rule.distance_alone, rule.distance_unsampled)
+    return (candidates.distances <= alone) | _meet(candidates, rule.steps)
 
 
-def compared(
-    queries: Sizes, candidates: Candidates, recipe: FracMinHashRecipe, rule: Verification = VERIFICATION
-) -> NDArray[np.bool_]:
+def compared(candidates: Candidates) -> NDArray[np.bool_]:
     """Whether each candidate that is no near-duplicate is compared with its query all the same, (n,)."""
-    share = _shares(queries, candidates, candidates.shared, recipe)
-    return _meet(candidates.distances, candidates.shared, share, rule.compared)
+    return _meet(candidates, VERIFICATION.compared)
 
 
 def _shares(
-    these: Sizes, those: Sizes, shared: NDArray[np.integer], recipe: FracMinHashRecipe
+    levels: NDArray[np.integer], others: NDArray[np.integer], shared: NDArray[np.integer]
 ) -> NDArray[np.float64]:
     """The share of the smaller book that the other has, by shared hashes, (n,), 0 to 1.
 
-    A shared hash stands for as many as the lower limit leaves one of. How many a book has is known for
-    shingles; grams are estimated from how many a sample keeps on average.
+    A shared hash stands for as many as the lower limit leaves one of. How many a book has is estimated from
+    how many a sample keeps on average.
     """
-    kept, kept_by_others = kept_shares(these.levels, recipe), kept_shares(those.levels, recipe)
-    if recipe.hashed == "shingles":
-        smaller = np.minimum(these.shingle_counts, those.shingle_counts).astype(np.float64)
-    else:
-        smaller = recipe.mean_kept / np.maximum(kept, kept_by_others)
+    kept, kept_by_others = kept_shares(levels, _SAMPLE), kept_shares(others, _SAMPLE)
+    smaller = _SAMPLE.mean_kept / np.maximum(kept, kept_by_others)
     shares: NDArray[np.float64] = np.minimum(
         1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)
     )
     return shares
 
 
-def _meet(
-    distances: NDArray[np.integer],
-    shared: NDArray[np.integer],
-    shares: NDArray[np.float64],
-    steps: Sequence[ShareStep],
-) -> NDArray[np.bool_]:
-    met = np.zeros(distances.size, dtype=np.bool_)
+def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
+    """Whether each candidate meets one of the steps, (n,)."""
+    met = np.zeros(candidates.distances.size, dtype=np.bool_)
     for step in steps:
-        met |= (shared >= step.shared) & (shares >= step.share) & (distances <= step.distance)
+        met |= (
+            (candidates.shared >= step.shared)
+            & (candidates.shares >= step.share)
+            & (candidates.distances <= step.distance)
+        )
     return met

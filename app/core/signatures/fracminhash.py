@@ -4,10 +4,9 @@ All distinct hashes below a limit are kept, so what two books share is in both s
 limit is the largest of the recipe's levels that leaves no more hashes than the recipe allows. Two books are
 compared below the lower of their limits, where each sample is complete.
 
-What is hashed are word shingles, or grams of folded letters (`app.core.text.folding`): runs of 20 letters
-(of 18 Arabic ones where these have classes), or of eight Han and the like, which an error in ten letters
-leaves whole one time in eight. A gram's hash is mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols,
-B = SHINGLE_BASE.
+What is hashed are grams of folded letters (`app.core.text.folding`): runs of 20 letters, of 18 Arabic ones,
+or of eight Han and the like, which an error in ten letters leaves whole one time in eight. A gram's hash is
+mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
 """
 
 from collections.abc import Callable
@@ -26,7 +25,7 @@ _ALL = 1 << 64
 
 
 def fracminhash(hashes: Hashes, recipe: FracMinHashRecipe) -> FracMinHash | None:
-    """The sample of shingle hashes, which may repeat; None if there are none."""
+    """The sample of these hashes, which may repeat; None if there are none."""
 
     def distinct_below(limit: int) -> Hashes:
         return np.unique(hashes if limit == _ALL else hashes[hashes < np.uint64(limit)])
@@ -39,7 +38,7 @@ def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | No
     from app.core.signatures import shingle_kernels as kernels
 
     weights = (recipe.gram_weight, recipe.letter_weight, recipe.arabic_weight, recipe.dense_weight)
-    table = folding_table(recipe.arabic_classes)
+    table = folding_table()
 
     def distinct_below(limit: int) -> Hashes:
         hashes = np.empty(2 * text.size, dtype=np.uint64)  # some code points fold to two symbols

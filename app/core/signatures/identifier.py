@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.core.errors import InvalidIdentifier, InvalidInput
+from app.core.errors import InvalidIdentifier
 from app.core.model import (
     Book,
     Entry,
@@ -287,11 +287,8 @@ def _require_check(holds: bool) -> None:
 
 
 def _recipe_code(recipe: str) -> bytes:
-    """The byte that stands for a fingerprint recipe; raises InvalidInput if the recipe has no identifiers."""
-    code = fingerprint_recipe(recipe).identifier_code
-    if code is None:
-        raise InvalidInput(f"Fingerprints of {recipe} have no identifier.", field="recipe")
-    return _BYTES[code]
+    """The byte that stands for a fingerprint recipe; raises UnknownRecipe."""
+    return _BYTES[fingerprint_recipe(recipe).identifier_code]
 
 
 def _recipe_of(code: int) -> str:

@@ -124,9 +124,6 @@ def _check(sketch: Sketch, field: str) -> None:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
     if sample is not None and minhash is None:
         raise InvalidInput("A sample tells nothing without the MinHash of the same book.", f"{field}.sample")
-    shingled = sample is not None and sample_recipe(sample.recipe).hashed == "shingles"
-    if sample and minhash and shingled and sample.hashes.size > minhash.shingle_count:
-        raise InvalidInput("More hashes than shingles.", field=f"{field}.sample.hashes")
     if pages is None:
         return
     if (pages.unit == "page") != (sketch.page_count is not None):

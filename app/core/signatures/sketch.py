@@ -5,19 +5,18 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.core import recipe as recipes
-from app.core.model import Content, FracMinHash, PageSignatures, Sketch
+from app.core.model import Content, PageSignatures, Sketch
 from app.core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
     DEFAULT_SAMPLE,
-    FracMinHashRecipe,
 )
-from app.core.signatures.fracminhash import fracminhash, gram_sample
+from app.core.signatures.fracminhash import gram_sample
 from app.core.signatures.json_codec import encode
 from app.core.signatures.minhash import minhash
 from app.core.signatures.page_minhash import page_minhash
-from app.core.signatures.shingles import Shingles, shingles
+from app.core.signatures.shingles import shingles
 from app.core.signatures.simhash import simhash
 from app.core.text.normal_form import NormalText, normalise
 
@@ -27,7 +26,6 @@ def sketch(
     fingerprint_recipe: str = DEFAULT_FINGERPRINT,
     minhash_recipe: str = DEFAULT_MINHASH,
     page_recipe: str = DEFAULT_PAGES,
-    sample_recipe: str = DEFAULT_SAMPLE,
     text: NormalText | None = None,
 ) -> Sketch:
     """The sketch of a book under the recipes of these names; raises UnknownRecipe.
@@ -38,7 +36,6 @@ def sketch(
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
-    for_sample = recipes.sample_recipe(sample_recipe)
     text = normalise(content) if text is None else text
     words = shingles(text, for_minhash, for_pages)
     return Sketch(
@@ -48,7 +45,8 @@ def sketch(
         word_count=words.token_count,
         character_count=text.size,
         page_count=content.page_count,
-        sample=_sample(text, words, for_sample),
+        # A book without a single shingle has no MinHash, and a sample alone is not looked up.
+        sample=gram_sample(text, recipes.sample_recipe(DEFAULT_SAMPLE)) if words.hashes.size else None,
         single_words=words.single_count,
     )
 
@@ -58,13 +56,6 @@ def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignat
     text, for_pages = normalise(content), recipes.page_recipe(recipe)
     words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
     return page_minhash(text, words, for_pages)
-
-
-def _sample(text: NormalText, words: Shingles, recipe: FracMinHashRecipe) -> FracMinHash | None:
-    if recipe.hashed == "shingles":
-        return fracminhash(words.hashes, recipe)
-    # A book without a single shingle has no MinHash, and a sample alone is not looked up.
-    return gram_sample(text, recipe) if words.hashes.size else None
 
 
 def signature_key(sketch: Sketch) -> bytes:

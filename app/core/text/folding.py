@@ -74,12 +74,11 @@ _DROPPED = (
 
 
 @cache
-def folding_table(arabic_classes: bool) -> NDArray[np.uint64]:
+def folding_table() -> NDArray[np.uint64]:
     """What each code point below `SIZE` becomes, (SIZE,): a symbol, 0 for none, and 2^32 times a second."""
     replaced = {chr(code): unicodedata.normalize("NFD", chr(code))[0] for part in _MARKED for code in part}
     replaced |= _REPLACED | {chr(code): "" for part in _DROPPED for code in part}
-    classes = CLASSES | ARABIC_CLASSES if arabic_classes else CLASSES
-    symbols = {letter: symbol for symbol, letters in classes.items() for letter in letters}
+    symbols = {letter: symbol for symbol, letters in (CLASSES | ARABIC_CLASSES).items() for letter in letters}
     table = np.zeros(SIZE, dtype=np.uint64)
     for code in range(SIZE):
         letters = replaced.get(chr(code), chr(code))

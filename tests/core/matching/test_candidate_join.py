@@ -10,9 +10,7 @@ from app.core.matching.candidate_join import candidates_of_each
 from app.core.matching.search import LAST_DISTANCE
 from app.core.matching.verification import evidence_of_each, is_compared, is_near_duplicate
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
-
-RECIPE = sample_recipe(DEFAULT_SAMPLE)
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 
 Found = tuple[int, int, int | None, int, bool]
 
@@ -63,7 +61,7 @@ def block(entries: list[Entry]) -> SignatureBlock:
 
 def joined(queries: list[Entry], others: list[Entry], most: int) -> dict[int, list[Found]]:
     found: dict[int, list[tuple[int, Found]]] = {}
-    for part in candidates_of_each(block(queries), BlockIndex.of(block(others)), RECIPE, most):
+    for part in candidates_of_each(block(queries), BlockIndex.of(block(others)), most):
         columns = (
             part.books,
             part.others,
@@ -121,7 +119,7 @@ def test_two_blocks_give_what_one_gives() -> None:
 def test_what_is_left_out_is_counted() -> None:
     [entry] = library(np.random.default_rng(1), 1)
     copies = [Entry(n, entry.fingerprint, entry.minhash, entry.sample) for n in range(1, 31)]
-    [part] = candidates_of_each(block(copies), BlockIndex.of(block(copies)), RECIPE, 4)
+    [part] = candidates_of_each(block(copies), BlockIndex.of(block(copies)), 4)
     assert part.books.size == 30 * 4
     left_out = np.zeros(31, dtype=np.int64)
     np.add.at(left_out, part.books.astype(np.int64), part.left_out)
@@ -136,6 +134,6 @@ def test_a_hash_that_too_many_books_share_lists_the_first_of_them_and_is_reporte
     assert {each.books for each in index.capped} == {20}
     low = (entry.sample.hashes & np.uint64(0xFFFFFFFF)).tolist()
     assert sorted(each.value for each in index.capped) == sorted(low)
-    [part] = candidates_of_each(block(copies), index, RECIPE, 200)
+    [part] = candidates_of_each(block(copies), index, 200)
     assert set(part.others.tolist()) == {1, 2, 3, 4, 5}
     assert set(part.books.tolist()) == set(range(1, 21))

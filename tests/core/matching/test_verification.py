@@ -10,7 +10,6 @@ from app.core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
-    Sizes,
     compared,
     evidence,
     evidence_of_each,
@@ -19,13 +18,7 @@ from app.core.matching.verification import (
     verified,
 )
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
-from app.core.recipe import (
-    DEFAULT_FINGERPRINT,
-    DEFAULT_MINHASH,
-    DEFAULT_SAMPLE,
-    SAMPLE_RECIPES,
-    sample_recipe,
-)
+from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from app.core.signatures.fracminhash import shared_hashes
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_text
@@ -36,8 +29,8 @@ WORDS = texts.text("latin", 12_000, 1).split()
 OTHER = texts.text("latin", 12_000, 2).split()
 
 
-def of(words: list[str], recipe: str = DEFAULT_SAMPLE) -> Sketch:
-    return sketch(content_from_text(" ".join(words)), sample_recipe=recipe)
+def of(words: list[str]) -> Sketch:
+    return sketch(content_from_text(" ".join(words)))
 
 
 def test_book_is_a_near_duplicate_of_itself() -> None:
@@ -115,13 +108,12 @@ def test_the_farther_apart_the_more_text_is_asked_for(
     assert is_near_duplicate(Evidence(distance, shared=shared, sampled=sampled)) is near
 
 
-@pytest.mark.parametrize("name", SAMPLE_RECIPES)
-def test_share_of_the_smaller_book_is_estimated_at_any_sizes(name: str) -> None:
+def test_share_of_the_smaller_book_is_estimated_at_any_sizes() -> None:
     words = texts.text("latin", 60_000, 3).split()
-    whole = of(words, name)
+    whole = of(words)
     for count in (3_000, 12_000, 40_000):
-        part = of(words[:count], name)
-        mixed = of(words[:count] + OTHER, name)
+        part = of(words[:count])
+        mixed = of(words[:count] + OTHER)
         of_part, of_mixed = evidence(part, whole).sampled, evidence(mixed, whole).sampled
         assert of_part is not None
         assert of_mixed is not None
@@ -136,10 +128,9 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     others = [entry_near(rng, query) for _ in range(20)]
     one_by_one = [evidence(query, other) for other in others]
     candidates = held_against(query, others, one_by_one)
-    sizes, recipe = Sizes.of(query), sample_recipe(DEFAULT_SAMPLE)
-    accepted = verified(sizes, candidates, recipe)
+    accepted = verified(candidates)
     assert accepted.tolist() == [is_near_duplicate(pair) for pair in one_by_one]
-    wanted = accepted | compared(sizes, candidates, recipe)
+    wanted = accepted | compared(candidates)
     assert wanted.tolist() == [is_compared(pair) for pair in one_by_one]
     for pair, near in zip(one_by_one, accepted, strict=True):
         close = pair.distance is not None and pair.distance <= VERIFICATION.distance_unsampled
@@ -147,7 +138,10 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
 
 
 def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) -> Candidates:
-    return Candidates(
+    level = query.sample.level if query.sample else 255
+    return Candidates.between(
+        np.array([level], dtype=np.uint8),
+        np.array([other.sample.level if other.sample else 255 for other in others], dtype=np.uint8),
         distances=np.array(
             [NO_DISTANCE if e.distance is None else e.distance for e in one_by_one], dtype=np.uint8
         ),
@@ -157,10 +151,6 @@ def held_against(query: Entry, others: list[Entry], one_by_one: list[Evidence]) 
                 for other in others
             ]
         ),
-        shingle_counts=np.array(
-            [other.minhash.shingle_count if other.minhash else 0 for other in others], dtype=np.uint32
-        ),
-        levels=np.array([other.sample.level if other.sample else 255 for other in others], dtype=np.uint8),
     )
 
 

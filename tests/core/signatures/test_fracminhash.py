@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from app.core.errors import RecipeMismatch
 from app.core.model import Content, FracMinHash
-from app.core.recipe import DEFAULT_SAMPLE, SAMPLE_RECIPES, sample_recipe
+from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, gram_sample, kept_shares, limit_of, shared_hashes
 from app.core.text.normal_form import normalise
 from tests.core import reference
@@ -18,35 +18,31 @@ from tests.vectors import texts
 LETTERS = sample_recipe(DEFAULT_SAMPLE)
 
 
-def by_definition(hashes: set[int], name: str) -> tuple[int, list[int]]:
-    recipe = sample_recipe(name)
+def by_definition(hashes: set[int]) -> tuple[int, list[int]]:
+    recipe = LETTERS
     level = recipe.top_level
     while sum(value < limit_of(level, recipe) for value in hashes) > recipe.most:
         level -= 1
     return level, sorted(value for value in hashes if value < limit_of(level, recipe))
 
 
-@pytest.mark.parametrize("name", SAMPLE_RECIPES)
 @given(st.integers(0, 2**32), st.integers(1, 1500), st.integers(1, 40), st.integers(0, 20))
-def test_sample_is_what_the_definition_says(
-    name: str, seed: int, size: int, repeats: int, shift: int
-) -> None:
+def test_sample_is_what_the_definition_says(seed: int, size: int, repeats: int, shift: int) -> None:
     rng = np.random.default_rng(seed)
     distinct = rng.integers(0, 2**64, size, dtype=np.uint64) >> np.uint64(shift)
-    made = fracminhash(rng.permutation(np.repeat(distinct, repeats)), sample_recipe(name))
-    level, kept = by_definition(set(distinct.tolist()), name)
+    made = fracminhash(rng.permutation(np.repeat(distinct, repeats)), LETTERS)
+    level, kept = by_definition(set(distinct.tolist()))
     assert made is not None or not kept
     if made is not None:
         assert (made.level, made.hashes.tolist()) == (level, kept)
-        assert made.recipe == name
+        assert made.recipe == LETTERS.name
 
 
-@pytest.mark.parametrize("version", [1, 2])
 @given(tricky_texts(400))
-def test_sample_of_any_text_is_that_of_the_plain_implementation(version: int, text: str) -> None:
+def test_sample_of_any_text_is_that_of_the_plain_implementation(text: str) -> None:
     normal = normalise(Content(text, None))
-    made = gram_sample(normal, sample_recipe(f"char20-sample256-v{version}"))
-    level, hashes = reference.gram_sample(str(normal), version)
+    made = gram_sample(normal, LETTERS)
+    level, hashes = reference.gram_sample(str(normal))
     assert ([] if made is None else made.hashes.tolist()) == hashes
     assert made is None or made.level == level
 
@@ -76,22 +72,10 @@ def test_look_alikes_and_old_spelling_leave_the_sample_as_it_is() -> None:
 def test_arabic_letters_of_one_shape_leave_the_sample_as_it_is() -> None:
     text = texts.text("arabic", 3000, 5)
     misread = text.replace("ت", "ن").replace("ش", "س").replace("ف", "ق").replace("ا", "ل")
-    for recipe, are_equal in (("char20-sample256-v1", False), (DEFAULT_SAMPLE, True)):
-        one, other = (
-            gram_sample(normalise(Content(each, None)), sample_recipe(recipe)) for each in (text, misread)
-        )
-        assert one is not None
-        assert other is not None
-        assert np.array_equal(one.hashes, other.hashes) == are_equal
-
-
-@pytest.mark.parametrize("script", sorted(texts.SYLLABLES.keys() - {"arabic"}))
-def test_both_samples_of_letters_of_other_scripts_have_the_same_hashes(script: str) -> None:
-    normal = normalise(Content(texts.text(script, 1500, 5), None))
-    one, other = (gram_sample(normal, sample_recipe(f"char20-sample256-v{version}")) for version in (1, 2))
+    one, other = (gram_sample(normalise(Content(each, None)), LETTERS) for each in (text, misread))
     assert one is not None
     assert other is not None
-    assert (one.level, one.hashes.tolist()) == (other.level, other.hashes.tolist())
+    assert one.hashes.tolist() == other.hashes.tolist()
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:

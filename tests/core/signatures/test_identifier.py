@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import InvalidIdentifier, InvalidInput, RecipeMismatch
+from app.core.errors import InvalidIdentifier, RecipeMismatch
 from app.core.model import Fingerprint, MinHashBits
 from app.core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES
 from app.core.signatures.identifier import (
@@ -98,11 +98,6 @@ def test_identifiers_of_two_recipes_are_not_compared() -> None:
         distance(first, second)
 
 
-def test_recipes_that_cannot_be_indexed_have_no_identifier() -> None:
-    with pytest.raises(InvalidInput, match="have no identifier"):
-        encode(Fingerprint("tf-simhash64-v1", bytes(8)), 9)
-
-
 def test_recipe_codes_are_not_shared() -> None:
     codes = [
         each.identifier_code for each in FINGERPRINT_RECIPES.values() if each.identifier_code is not None
@@ -160,11 +155,6 @@ def test_other_strings_are_no_long_identifiers(text: str) -> None:
     with pytest.raises(InvalidIdentifier) as refusal:
         decode(text)
     assert refusal.value.field == "identifier"
-
-
-def test_recipes_without_a_code_have_no_long_identifier() -> None:
-    with pytest.raises(InvalidInput):
-        encode_long(Fingerprint("tf-simhash64-v1", bytes(8)), MinHashBits(DEFAULT_MINHASH, bytes(16), 9), 9)
 
 
 def test_golden_vectors_are_made_of_the_bits_that_the_documentation_names(vectors: Any) -> None:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from app.core import recipe
 from app.core.errors import UnknownRecipe
 from app.core.model import Sketch
 from app.core.signatures import json_codec as signatures
@@ -126,25 +125,10 @@ def test_text_shorter_than_a_shingle_has_no_minhash() -> None:
     assert five.shingle_count == 1
 
 
-def test_fewer_bits_of_term_frequency_are_the_first_of_more() -> None:
-    content = content_from_text(texts.text("latin", 1000, 3))
-    all_bits = sketch(content, fingerprint_recipe="tf-simhash256-v1").fingerprint
-    assert all_bits is not None
-    for bits in range(64, 257, 32):
-        fewer = sketch(content, fingerprint_recipe=f"tf-simhash{bits}-v1").fingerprint
-        assert fewer is not None
-        assert fewer.bits == all_bits.bits[: bits // 8]
-
-
 @pytest.mark.parametrize("part", ["fingerprint_recipe", "minhash_recipe", "page_recipe"])
 def test_unknown_recipe_is_refused(part: str) -> None:
     with pytest.raises(UnknownRecipe, match="Known: "):
         sketch(content_from_text("text"), **{part: "no-such-recipe-v9"})
-
-
-def test_only_recipes_of_128_bits_can_be_indexed() -> None:
-    indexable = {name for name, each in recipe.FINGERPRINT_RECIPES.items() if each.indexable}
-    assert indexable == {"gap-simhash128-v1", "tf-simhash128-v1"}
 
 
 def test_signature_key_tells_sketches_apart() -> None:

@@ -18,7 +18,6 @@ from app.core.index.fingerprints import NO_DISTANCE
 from app.core.index.packing import EntryColumns
 from app.core.index.records import NO_SAMPLE
 from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus
@@ -85,11 +84,10 @@ def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterat
     """The candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
     block: int = task["block"]
     index = BlockIndex.of(read_block(out, block))
-    recipe = sample_recipe(DEFAULT_SAMPLE)
     if index.capped and 0 in task["asked"]:
         storage.write(out, "capped", _capped(block, index.capped), f"block-{block}")
     for asked in task["asked"]:
-        for found in candidates_of_each(read_block(out, asked), index, recipe, nearest):
+        for found in candidates_of_each(read_block(out, asked), index, nearest):
             yield _rows(found)
 
 

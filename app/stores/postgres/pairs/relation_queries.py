@@ -241,8 +241,6 @@ def _decision(row: Row) -> Decision | None:
 
 def to_signals(document: Mapping[str, Any]) -> Signals:
     """The signals as they are stored, left book first."""
-    # Relations stored up to November 2026 call a span a stretch.
-    document = {name.replace("stretch", "span"): value for name, value in document.items()}
     values: dict[str, Any] = {
         name: Sides(**value) if isinstance(value, dict) and "left" in value else value
         for name, value in document.items()
