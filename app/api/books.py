@@ -2,16 +2,15 @@
 
 import asyncio
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import Body, Depends, Query, Response
-from pydantic import Field
+from pydantic import Field, create_model
 
 from app.api.clusters.answers import ClusterNameAnswer
 from app.api.documents import (
-    CLEAN_PATTERN,
-    Clean,
+    ANSWERED,
     CollectionFilter,
     Cursors,
     Document,
@@ -47,6 +46,7 @@ from app.api.submissions import (
     ExternalId,
     LanguageTag,
     MetadataBody,
+    Title,
     Year,
 )
 from app.catalog.identifiers import is_valid, isbns
@@ -72,9 +72,7 @@ class BookQuery(PageQuery):
         description="An identifier that the book has, as isbn:9780141439600; "
         "or the ISCC of its content, iscc:…",
     )
-    title: (
-        Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=CLEAN_PATTERN), Clean] | None
-    ) = Field(default=None, description="Words that all occur in the title; at least one.")
+    title: Title | None = Field(default=None, description="Words that all occur in the title; at least one.")
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
     author: Author | None = Field(
         default=None, description="Names of one author or several, that all occur; initials do not count."
@@ -106,10 +104,8 @@ class Links(Document):
     )
 
 
-class BookAnswer(Document):
-    """A book as the catalogue holds it."""
-
-    model_config = shown(examples.BOOK)
+class _BookFacts(Document):
+    """What is known of a book beside most of its metadata."""
 
     id: UUID = Field(description="Id of the book, for good.")
     identifier: str | None = Field(
@@ -144,11 +140,20 @@ class BookAnswer(Document):
         description="The cluster of the copies of its text, at present; a book alone is a cluster of one."
     )
     links: Links
-    authors: list[str]
-    language: str | None
-    year: int | None
-    volume: str | None
-    external_id: str | None
+
+
+if TYPE_CHECKING:
+    _Described = _BookFacts
+else:
+    _others = {name: kind for name, kind in ANSWERED.items() if name not in _BookFacts.model_fields}
+    _Described = create_model("_Described", __base__=_BookFacts, **_others)
+
+
+class BookAnswer(_Described):
+    """A book as the catalogue holds it."""
+
+    model_config = shown(examples.BOOK)
+
     collection: str | None = Field(description="Null where the book belongs to none.")
     version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
 
@@ -217,9 +222,6 @@ _TEXT = {"schema": {"type": "string"}}
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
 
-ANSWERS: dict[str, Any] = {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: _OBJECT, JSON_LD: _OBJECT}}
-"""These types in the description of an answer."""
-
 
 def described(description: Description, media_type: str) -> Response:
     """The book as one of these types; raises TooLongForBinary."""
@@ -235,7 +237,7 @@ _ETAG = "The book's version, for If-Match."
 _LOCATION = "The path of the book."
 _VERSION = with_headers(200, ETag=_ETAG)
 _READ = with_headers(200, ETag=f"{_ETAG} Only JSON has it.", Vary="Accept.")
-_READ[200] |= ANSWERS
+_READ[200] |= {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: _OBJECT, JSON_LD: _OBJECT}}
 _CREATED = with_headers(201, ETag=_ETAG, Location=_LOCATION)
 _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"model": PostedBook}}
 _CONTENTS: dict[str, Any] = examples.named(
@@ -248,9 +250,6 @@ _CONTENTS: dict[str, Any] = examples.named(
 _BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
 _CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
 _RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
-
-
-AcceptedType = Annotated[str, Depends(deps.chosen)]
 
 
 async def post_file(
@@ -307,7 +306,10 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     scope="read",
 )
 async def read_book(
-    book_id: BookId, services: ServicesDep, media_type: AcceptedType, response: Response
+    book_id: BookId,
+    services: ServicesDep,
+    media_type: Annotated[str, Depends(deps.chosen)],
+    response: Response,
 ) -> BookAnswer | Response:
     """Answers the book as it is now.
 
@@ -385,16 +387,12 @@ def _answer_posted(
     metrics.count_post(stored.created)
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = book_path(stored.book.id)
-    _tag(response, stored.book)
+    response.headers["ETag"] = f'"{stored.book.version}"'
     fields = file_fields(sent)
     fields["warnings"] += told_of_post(stored, sent, actor)
     return PostedBook.of(stored.book, created=stored.created, **fields)
 
 
 def _tagged(response: Response, book: Book) -> BookAnswer:
-    _tag(response, book)
-    return BookAnswer.of(book)
-
-
-def _tag(response: Response, book: Book) -> None:
     response.headers["ETag"] = f'"{book.version}"'
+    return BookAnswer.of(book)

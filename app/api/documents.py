@@ -26,9 +26,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.core.book_rules import CONTROLS, LONGEST_COLLECTION, NAME_PATTERN, control_in, on_one_line
 from app.core.errors import InvalidInput
 from app.core.matching.conflicts import ConflictPlace
+from app.core.metadata import CONTROLS, FIELDS, LONGEST_COLLECTION, NAME_PATTERN, control_in, on_one_line
 from app.core.model import Submission
 from app.core.signatures.json_codec import MAX_COUNT
 from app.services.lookups import Position
@@ -124,6 +124,12 @@ class Document(BaseModel):
     """A JSON object that clients are answered; made from an object with fields of the same names."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+_ANSWERED = {str: str | None, int: int | None, tuple: list[str]}
+
+ANSWERED = {each.name: (_ANSWERED[each.kind], ...) for each in FIELDS}
+"""The fields of the metadata in an answer, for `create_model`."""
 
 
 class PageQuery(BaseModel):

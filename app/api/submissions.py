@@ -1,9 +1,11 @@
 """What clients send of a book: its content, its metadata, and its MARC record."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Annotated, Any, ClassVar, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.documents import (
@@ -21,9 +23,23 @@ from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
-from app.core import book_rules
-from app.core.book_rules import LONGEST_LABEL, checked_labels
+from app.core.book_rules import LONGEST_LABEL, MAX_PAGES, checked_labels
 from app.core.errors import InvalidInput
+from app.core.metadata import (
+    FIELD,
+    FIELDS,
+    IDENTIFIER_PATTERN,
+    LISTS,
+    LONGEST_AUTHOR,
+    LONGEST_EXTERNAL_ID,
+    LONGEST_IDENTIFIER,
+    LONGEST_LANGUAGE,
+    MOST_YEAR,
+    MetadataField,
+    checked_metadata,
+    metadata_from,
+    with_lower_scheme,
+)
 from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier, known_by
@@ -68,71 +84,70 @@ def stated(document: dict[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in listed.items() if value not in (None, [])}
 
 
-_LISTS = ("authors", "identifiers")
-
-
 def _scheme_and_value(text: str) -> str:
-    identifier = book_rules.with_lower_scheme(text)
+    identifier = with_lower_scheme(text)
     if identifier is None:
         raise PydanticCustomError("identifier_form", "This is not an identifier with its scheme")
     return identifier
 
 
-Title = Annotated[str, Field(max_length=book_rules.LONGEST_TITLE, json_schema_extra=CLEAN_PATTERN), Clean]
-Author = Annotated[str, Field(max_length=book_rules.LONGEST_AUTHOR, json_schema_extra=CLEAN_PATTERN), Clean]
-LanguageTag = Annotated[
-    str, Field(max_length=book_rules.LONGEST_LANGUAGE, json_schema_extra=CLEAN_PATTERN), Clean
-]
-Year = Annotated[int, Field(ge=-book_rules.MOST_YEAR, le=book_rules.MOST_YEAR), WholeNumber]
-Volume = Annotated[str, Field(max_length=book_rules.LONGEST_VOLUME, json_schema_extra=CLEAN_PATTERN), Clean]
-PageText = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
-PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
-ExternalId = Annotated[
-    str,
-    Field(min_length=1, max_length=book_rules.LONGEST_EXTERNAL_ID, json_schema_extra=CLEAN_PATTERN),
-    Clean,
-]
+def _text(longest: int, shortest: int | None = None) -> Any:
+    """The rule of a text of these lengths, which is to be `Clean` as well."""
+    return Field(min_length=shortest, max_length=longest, json_schema_extra=CLEAN_PATTERN)
+
+
+Title = Annotated[str, _text(FIELD["title"].longest, 1), Clean]
+Author = Annotated[str, _text(LONGEST_AUTHOR), Clean]
+LanguageTag = Annotated[str, _text(LONGEST_LANGUAGE), Clean]
+Year = Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR), WholeNumber]
+ExternalId = Annotated[str, _text(LONGEST_EXTERNAL_ID, 1), Clean]
 CatalogueIdentifier = Annotated[
     str,
-    Field(
-        max_length=book_rules.LONGEST_IDENTIFIER, json_schema_extra={"pattern": book_rules.IDENTIFIER_PATTERN}
-    ),
+    Field(max_length=LONGEST_IDENTIFIER, json_schema_extra={"pattern": IDENTIFIER_PATTERN}),
     Clean,
     AfterValidator(_scheme_and_value),
 ]
+PageText = Annotated[str, Field(json_schema_extra=TEXT_PATTERN)]
+PageLabel = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL, json_schema_extra=CLEAN_PATTERN)]
+
+_OF_ONE_NAME: Mapping[str, Any] = MappingProxyType(
+    {
+        "external_id": ExternalId,
+        "identifiers": CatalogueIdentifier,
+        "collection": Collection,
+    }
+)
+"""The types of fields with a rule of their own, in lists of each text."""
 
 
-class MetadataBody(Body):
+def _type_of(field: MetadataField) -> Any:
+    """The type of a field of the metadata in a body."""
+    if field.kind is int:
+        return Year
+    text: Any = _OF_ONE_NAME.get(field.name, Annotated[str, _text(field.longest), Clean])
+    if field.kind is tuple:
+        return Annotated[list[text], Field(max_length=field.most, fail_fast=True)]
+    return text
+
+
+if TYPE_CHECKING:
+    _Described = Body
+else:
+    _Described = create_model(
+        "_Described",
+        __base__=Body,
+        **{
+            each.name: (_type_of(each) | None, Field(default=None, description=each.description))
+            for each in FIELDS
+        },
+    )
+
+
+class MetadataBody(_Described):
     """The catalogue data of a book. Fields that are left out, or null, are not known."""
 
     model_config = shown(examples.METADATA)
 
-    title: Title | None = Field(
-        default=None,
-        description="The title, kept as it is sent. Here and below tabs and line ends become blanks.",
-    )
-    authors: Annotated[list[Author], Field(max_length=book_rules.MOST_AUTHORS, fail_fast=True)] | None = (
-        Field(default=None, description="The authors in their order.")
-    )
-    language: LanguageTag | None = Field(default=None, description="The language, best as a BCP 47 tag.")
-    year: Year | None = Field(
-        default=None, description="The year of publication; negative before the common era."
-    )
-    volume: Volume | None = Field(
-        default=None, description="Which volume of a work or series it is, as printed."
-    )
-    external_id: ExternalId | None = Field(
-        default=None, description="Your own id of the book; no two books have the same."
-    )
-    identifiers: (
-        Annotated[list[CatalogueIdentifier], Field(max_length=book_rules.MOST_IDENTIFIERS, fail_fast=True)]
-        | None
-    ) = Field(default=None, description="Identifiers as scheme:value, for example isbn:9780141439600.")
-    collection: Collection | None = Field(
-        default=None,
-        description="The collection that the book belongs to, as a library, a partner or a batch. It is kept "
-        "without blanks around it.",
-    )
     marc: MarcInJson | None = Field(
         default=None,
         description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
@@ -144,10 +159,8 @@ class MetadataBody(Body):
         """What the record says keeps the limits of the other fields."""
         if self.marc is None:
             return self
-        said = stated(self.marc)
-        said |= {name: tuple(said.get(name, ())) for name in _LISTS}
         try:
-            book_rules.checked_metadata(Metadata(**said))
+            checked_metadata(metadata_from(stated(self.marc)))
         except InvalidInput as exc:
             raise PydanticCustomError(
                 "marc_record",
@@ -158,8 +171,7 @@ class MetadataBody(Body):
 
     def to_metadata(self) -> Metadata:
         """The metadata as the services know it: the fields that were sent, else what the record says."""
-        values = stated(self.marc) | self._sent()
-        return Metadata(**values | {name: tuple(values.get(name, ())) for name in _LISTS})
+        return metadata_from(stated(self.marc) | self._sent())
 
     def to_record(self) -> CatalogRecord | None:
         """The record that was sent, with the names of the fields that were sent beside it."""
@@ -171,7 +183,7 @@ class MetadataBody(Body):
     def to_changes(self) -> dict[str, object]:
         """The fields that were sent, by name, and what a `record` among them says; null empties a field."""
         changes = {
-            name: (value or []) if name in _LISTS else value
+            name: (value or []) if name in LISTS else value
             for name, value in self.model_dump(exclude_unset=True).items()
         }
         if "marc" in changes:
@@ -183,8 +195,7 @@ class MetadataBody(Body):
 
     def _sent(self) -> dict[str, Any]:
         """The fields that are known, but for the record."""
-        names = (name for name in MetadataBody.model_fields if name != "marc")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in FIELD if (value := getattr(self, name)) is not None}
 
 
 class ContentBody(OneOfBody):
@@ -197,19 +208,19 @@ class ContentBody(OneOfBody):
     text: str | None = Field(
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
     )
-    pages: Annotated[list[PageText], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None = Field(
+    pages: Annotated[list[PageText], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
         default=None, description="The text of each page, blank pages too."
     )
     signatures: SignaturesBody | None = Field(
         default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
     )
 
-    page_labels: (
-        Annotated[list[PageLabel | None], Field(max_length=book_rules.MAX_PAGES, fail_fast=True)] | None
-    ) = Field(
-        default=None,
-        description="What is printed on each page as its number, null where nothing is: as many as there "
-        "are `pages`, or as the `page_count` of `signatures` says.",
+    page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
+        Field(
+            default=None,
+            description="What is printed on each page as its number, null where nothing is: as many as there "
+            "are `pages`, or as the `page_count` of `signatures` says.",
+        )
     )
 
     def to_content(self) -> Content | None:

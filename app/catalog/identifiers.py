@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from app.catalog import iscc
-from app.core.book_rules import LONGEST_IDENTIFIER
+from app.core.metadata import LONGEST_IDENTIFIER
 from app.core.model import Metadata
 from app.core.text.catalogue_values import WRONG_DIGIT, ean_digit, fault_in, folded, isbn, issn, numbers_in
 

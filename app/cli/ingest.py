@@ -23,8 +23,8 @@ from app.cli.environment import (
 )
 from app.cli.maintenance import within
 from app.cli.output import Refusals, Report, Reporter, UserError, complain, notices, results
-from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
+from app.core.metadata import FIELD
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
@@ -111,7 +111,7 @@ def ingest(
     count, run = processes or cores(), IngestRun()
     try:
         if collection is not None:
-            collection = checked_collection(collection)
+            collection = FIELD["collection"].checked(collection)
         with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
 
             def tell(book: "Unread", outcome: "Outcome") -> None:

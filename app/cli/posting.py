@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict
 from typing import Any
 
 from app.catalog.marc import forms
@@ -103,17 +104,7 @@ def _post(service: Client, book: Submission | Refusal) -> tuple[Outcome, Mapping
 
 def book_body(book: Submission) -> dict[str, Any]:
     """The book as POST /v1/books takes it."""
-    metadata = book.metadata
-    named = {
-        "title": metadata.title,
-        "authors": list(metadata.authors),
-        "language": metadata.language,
-        "year": metadata.year,
-        "volume": metadata.volume,
-        "external_id": metadata.external_id,
-        "identifiers": list(metadata.identifiers),
-        "collection": metadata.collection,
-    }
+    named = {name: _listed(value) for name, value in asdict(book.metadata).items()}
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
     if book.record is not None:
         record = forms.single(book.record)

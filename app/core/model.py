@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import RecipeMismatch
+from app.core.metadata import Metadata as Metadata
 from app.core.recipe import plain_name
 
 PAGE_BREAK = "\f"
@@ -24,20 +25,6 @@ class Content:
 
     text: str
     page_count: int | None  # blank pages count too; None: the page breaks are not known
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """A catalogue's description of a book; no part of it enters a signature."""
-
-    title: str | None = None
-    authors: tuple[str, ...] = ()
-    language: str | None = None
-    year: int | None = None
-    volume: str | None = None
-    external_id: str | None = None
-    identifiers: tuple[str, ...] = ()  # "scheme:value", as "isbn:9780141439600"
-    collection: str | None = None  # to which the book belongs, as a library, a partner or a batch
 
 
 @dataclass(frozen=True, slots=True)

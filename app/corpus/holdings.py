@@ -13,10 +13,11 @@ import orjson
 
 from app.core.csv_tables import CsvWriter
 from app.core.errors import InvalidInput
+from app.core.metadata import FIELDS, LISTS
 from app.corpus.parquet import require_pyarrow
+from app.corpus.sketches import METADATA
 
-FIELDS = ("identifier", "title", "authors", "language", "year", "volume", "external_id", "identifiers")
-_LISTS = {"authors", "identifiers"}
+COLUMNS = ("identifier", *METADATA)
 _ROWS_TOGETHER = 10_000
 
 _Row = Mapping[str, Any]
@@ -35,7 +36,7 @@ def write(path: Path, rows: Iterator[_Row]) -> int:
     try:
         with writer(partial) as add:
             while some := list(islice(rows, _ROWS_TOGETHER)):
-                add([{name: row.get(name) for name in FIELDS} for row in some])
+                add([{name: row.get(name) for name in COLUMNS} for row in some])
                 count += len(some)
         partial.replace(path)
     finally:
@@ -51,8 +52,8 @@ def _parquet(path: Path) -> Iterator[Add]:
     pq = require_pyarrow()
     import pyarrow as pa
 
-    types = {name: pa.list_(pa.string()) if name in _LISTS else pa.string() for name in FIELDS}
-    schema = pa.schema(types | {"year": pa.int32()})
+    types = {name: pa.list_(pa.string()) if name in LISTS else pa.string() for name in COLUMNS}
+    schema = pa.schema(types | {each.name: pa.int32() for each in FIELDS if each.kind is int})
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         yield lambda rows: writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
 
@@ -61,13 +62,13 @@ def _parquet(path: Path) -> Iterator[Add]:
 def _csv(path: Path) -> Iterator[Add]:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = CsvWriter(file)
-        writer.row(FIELDS)
+        writer.row(COLUMNS)
         yield lambda rows: writer.rows(map(_joined, rows))
 
 
 def _joined(row: _Row) -> list[object]:
     """The cells of a row, with `; ` between the values of a list."""
-    return ["; ".join(row[name]) if name in _LISTS else row[name] for name in FIELDS]
+    return ["; ".join(row[name]) if name in LISTS else row[name] for name in COLUMNS]
 
 
 @contextmanager

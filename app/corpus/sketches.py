@@ -12,6 +12,7 @@ from typing import Any
 
 from app.core.book_rules import checked_labels
 from app.core.errors import InvalidInput
+from app.core.metadata import TABLE_FIELDS, metadata_from
 from app.core.model import Metadata, PageLabels, Sketch, Submission
 from app.core.recipe import DIGESTS
 from app.core.signatures import json_codec
@@ -29,7 +30,8 @@ _ROWS_TOGETHER = 256
 COLUMNS = tuple(column.name for column in SIGNATURES)
 """All columns, in order."""
 
-METADATA = ("external_id", "title", "authors", "language", "year", "volume", "identifiers")
+METADATA = tuple(each.name for each in TABLE_FIELDS)
+"""Names of the columns with metadata."""
 
 _COUNTS = ("word_count", "character_count", "page_count", "single_words")
 _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -55,9 +57,7 @@ def cells_of(metadata: Metadata, sketch: Sketch, labels: PageLabels) -> dict[str
 
 def metadata_of(cells: Mapping[str, Any]) -> Metadata:
     """What is said of the book in a row."""
-    described: dict[str, Any] = {name: cells.get(name) for name in METADATA}
-    described |= {name: tuple(cells.get(name) or ()) for name in ("authors", "identifiers")}
-    return Metadata(**described)
+    return metadata_from({name: cells.get(name) for name in METADATA})
 
 
 def sketch_of(cells: Mapping[str, Any]) -> Sketch:

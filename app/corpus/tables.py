@@ -10,6 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from app.core.metadata import TABLE_FIELDS
 from app.core.recipe import DIGESTS
 
 if TYPE_CHECKING:
@@ -43,14 +44,9 @@ _PAIR = (
     ("left", "int64", "Number of the older book."),
     ("right", "int64", "Number of the younger book."),
 )
+_ARROW_TYPES = {str: "string", int: "int64", tuple: "list<string>"}
 _METADATA = (
-    ("external_id", "string", "The id that the input gives the book."),
-    ("title", "string", ""),
-    ("authors", "list<string>", ""),
-    ("language", "string", ""),
-    ("year", "int64", ""),
-    ("volume", "string", "Which volume of a work it is, as printed."),
-    ("identifiers", "list<string>", "Of catalogues, as `isbn:9780141439600`."),
+    *((each.name, _ARROW_TYPES[each.kind], each.description) for each in TABLE_FIELDS),
     ("page_labels", "list<string>", "What is printed on each page; null where nothing is."),
 )
 _COUNTS = (

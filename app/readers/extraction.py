@@ -221,25 +221,23 @@ def _plain(label: str | None) -> str | None:
 
 def description(
     *,
-    title: str | None = None,
     authors: Iterable[str | None] = (),
     language: str | None = None,
     date: str | None = None,
-    volume: str | None = None,
     identifiers: Iterable[str | None] = (),
+    **texts: str | None,
 ) -> Metadata:
     """The metadata that a file gives, without blanks, control characters and repetitions.
 
     `language` is a tag (BCP 47), a code or a name in English; `date` is a date of any form, of which a year
-    of the common calendar counts; `identifiers` are written scheme:value.
+    of the common calendar counts; `identifiers` are written scheme:value; `texts` are the other fields.
     """
     return Metadata(
-        title=clean(title),
         authors=_all(authors),
         language=_language(language),
         year=year_in(date or ""),
-        volume=clean(volume),
         identifiers=_all(identifiers),
+        **{name: clean(text) for name, text in texts.items()},
     )
 
 

@@ -289,7 +289,7 @@ class _Manifest:
         columns = find_columns(table.header, {})
         if table.path_column is not None or columns.identifier is not None:
             return cls(path, table)
-        if columns.schemes or (columns.title is not None and len(table.header) > 1):
+        if columns.schemes or ("title" in columns.metadata and len(table.header) > 1):
             raise InvalidInput(
                 f"A table of books that names none of their files. It has: {listed(table.header)}. Give it a "
                 f"column {PATH}, or ask for its books by `bookprint check`."

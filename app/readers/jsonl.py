@@ -8,15 +8,16 @@ alone, as `bookprint sign` prints it, is a book without its text. Other fields a
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
 from app.core.book_rules import checked_labels
 from app.core.errors import BrokenFile, InvalidInput, InvalidText
+from app.core.metadata import FIELDS, metadata_from
 from app.core.model import Content, Metadata, PageLabels, Sketch, Submission
 from app.core.signatures import json_codec
 from app.core.signatures.identifier import decode, known_by
@@ -92,19 +93,20 @@ def _lines(stream: BinaryIO, longest: int) -> Iterator[bytes | None]:
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
-    external_id = fields.get("id", fields.get("external_id"))
-    if isinstance(external_id, int) and not isinstance(external_id, bool):
-        external_id = str(external_id)
-    return Metadata(
-        title=_string(fields, "title"),
-        authors=_authors(fields),
-        language=_string(fields, "language" if "language" in fields else "lang"),
-        year=_year(fields),
-        volume=_string(fields, "volume"),
-        external_id=_string({"id": external_id}, "id"),
-        identifiers=_strings(fields, "identifiers") or (),
-        collection=collection if isinstance(collection := fields.get("collection"), str) else None,
-    )
+    values: dict[str, Any] = {
+        each.name: _READ[each.kind](fields, each.name) for each in FIELDS if each.name not in _READ_APART
+    }
+    if "language" not in fields:
+        values["language"] = _string(fields, "lang")
+    if values["authors"] is None and (author := _string(fields, "author")):
+        values["authors"] = (author,)
+    own_id = fields.get("id", fields.get("external_id"))
+    if isinstance(own_id, int) and not isinstance(own_id, bool):
+        own_id = str(own_id)
+    values["external_id"] = _string({"id": own_id}, "id")
+    collection = fields.get("collection")
+    values["collection"] = collection if isinstance(collection, str) else None
+    return metadata_from(values)
 
 
 def _content_or_sketch(fields: Mapping[str, object]) -> tuple[Content | None, Sketch | None]:
@@ -137,19 +139,11 @@ def _page_labels(fields: Mapping[str, object], book: Content | Sketch | None) ->
     return checked_labels(labels, book.page_count if book is not None and has_pages else None)
 
 
-def _authors(fields: Mapping[str, object]) -> tuple[str, ...]:
-    authors = _strings(fields, "authors")
-    if authors is not None:
-        return authors
-    author = _string(fields, "author")
-    return (author,) if author else ()
-
-
-def _year(fields: Mapping[str, object]) -> int | None:
-    year = fields.get("year")
-    if year is None or (isinstance(year, int) and not isinstance(year, bool)):
-        return year
-    raise InvalidInput(f"`year` must be a whole number or null, not {_kind(year)}.", "year")
+def _number(fields: Mapping[str, object], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InvalidInput(f"`{name}` must be a whole number or null, not {_kind(value)}.", name)
 
 
 def _string(fields: Mapping[str, object], name: str) -> str | None:
@@ -175,3 +169,13 @@ def _kind(value: object) -> str:
     """JSON's name for the value's type."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
     return names.get(type(value), "null" if value is None else "an object")
+
+
+_READ: Mapping[type, Callable[[Mapping[str, object], str], object]] = {
+    str: _string,
+    int: _number,
+    tuple: _strings,
+}
+"""The reader of a field by its type."""
+
+_READ_APART = ("external_id", "collection")

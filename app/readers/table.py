@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
 
-from app.core.book_rules import LONGEST_IDENTIFIER
 from app.core.errors import InvalidInput
+from app.core.metadata import LONGEST_IDENTIFIER, TABLE_FIELDS
 from app.core.model import Metadata
 from app.core.text.catalogue_values import numbers_in
 from app.readers.extraction import clean, description, identifier
@@ -14,22 +13,7 @@ from app.readers.extraction import clean, description, identifier
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "pages": ("pages", "text_by_page_src", "text_by_page_gen", "text_by_page", "page_texts", "page_text"),
     "text": ("text", "content", "full_text", "fulltext", "ocr_text", "raw_text", "body"),
-    "id": (
-        *("id", "external_id", "barcode_src", "htid", "volume_id", "book_id", "doc_id", "document_id"),
-        *("record_id", "uuid", "ark", "url"),
-    ),
-    "title": ("title", "title_src", "book_title", "main_title", "titel", "titre", "título", "titolo"),
-    "authors": (
-        *("authors", "author", "author_src", "creators", "creator", "author_s"),
-        *("autor", "autoren", "verfasser", "auteur", "auteurs", "autore", "autores"),
-    ),
-    "language": ("language", "lang", "language_src", "language_gen", "sprache", "langue", "idioma", "lingua"),
-    "year": (
-        *("year", "date1_src", "publication_year", "pub_year", "year_published", "publication_date", "date"),
-        *("jahr", "erscheinungsjahr", "année", "año", "anno"),
-    ),
-    "volume": ("volume", "enumcron", "enumeration_chronology", "band"),
-    "identifiers": ("identifiers", "identifiers_src"),
+    **{each.headings[0]: each.headings for each in TABLE_FIELDS},
     "identifier": ("identifier", "bp2", "bp1", "composite", "long_identifier"),
 }
 """What a column can hold, and the names by which it is found, the first that there is before the others.
@@ -56,35 +40,27 @@ class Columns:
     pages: str | None = None
     text: str | None = None
     second_pages: str | None = None  # where the pages of a row are null
-    id: str | None = None
-    title: str | None = None
-    authors: str | None = None
-    language: str | None = None
-    year: str | None = None
-    volume: str | None = None
-    identifiers: str | None = None
     identifier: str | None = None  # bp1:… or bp2:…, instead of a text
+    metadata: Mapping[str, str] = field(default_factory=dict)  # by the name of the field
     schemes: tuple[tuple[str, str], ...] = ()  # columns that hold identifiers of one scheme, with it
 
     @property
     def names(self) -> list[str]:
-        single = (
-            *(self.pages, self.second_pages, self.text, self.id, self.title, self.authors),
-            *(self.language, self.year, self.volume, self.identifiers, self.identifier),
-        )
-        return list(dict.fromkeys([*filter(None, single), *(column for column, _ in self.schemes)]))
+        single = (self.pages, self.second_pages, self.text, self.identifier)
+        several = (*self.metadata.values(), *(column for column, _ in self.schemes))
+        return list(dict.fromkeys([*filter(None, single), *several]))
 
 
 def named_columns(options: Iterable[str]) -> dict[str, str]:
     """The columns that options of the form FIELD=NAME name, by what they hold; raises InvalidInput."""
     named = {}
     for option in options:
-        field, sign, name = option.partition("=")
-        if not sign or field not in COLUMNS:
+        held, sign, name = option.partition("=")
+        if not sign or held not in COLUMNS:
             raise InvalidInput(
                 f"--column takes FIELD=NAME, where FIELD is one of {', '.join(COLUMNS)}.", "column"
             )
-        named[field] = name
+        named[held] = name
     return named
 
 
@@ -95,50 +71,48 @@ def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
     """
     columns = list(present)
     by_folded = {heading(column): column for column in reversed(columns)}
-    for field, column in named.items():
-        if field not in COLUMNS:
-            raise InvalidInput(f"A column cannot hold {field!r}. It can hold: {', '.join(COLUMNS)}.", field)
+    for held, column in named.items():
+        if held not in COLUMNS:
+            raise InvalidInput(f"A column cannot hold {held!r}. It can hold: {', '.join(COLUMNS)}.", held)
         if column not in columns:
-            raise InvalidInput(f"There is no column {column!r}. There are: {listed(columns)}.", field)
+            raise InvalidInput(f"There is no column {column!r}. There are: {listed(columns)}.", held)
     found: dict[str, str | None] = {}
-    for field, names in COLUMNS.items():
+    for held, names in COLUMNS.items():
         matches = (by_folded[name] for name in names if name in by_folded)
-        found[field] = named.get(field) or next(matches, None)
+        found[held] = named.get(held) or next(matches, None)
     if "text" in named and "pages" not in named:
         found["pages"] = None
     second = (
         by_folded.get("text_by_page_gen") if found["pages"] == by_folded.get("text_by_page_src") else None
     )
     schemes = tuple((column, scheme) for column in columns if (scheme := _scheme_of(column)) is not None)
-    other = Columns(schemes=schemes, second_pages=second if found["pages"] else None)
-    return replace(other, **cast(dict[str, Any], found))
+    return Columns(
+        pages=found["pages"],
+        text=found["text"],
+        second_pages=second if found["pages"] else None,
+        identifier=found["identifier"],
+        metadata={each.name: name for each in TABLE_FIELDS if (name := found[each.headings[0]])},
+        schemes=schemes,
+    )
 
 
 def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
     """The metadata in a row. Authors and identifiers are lists, or one text with `;` or `|` between them."""
 
-    def value(column: str | None) -> object:
-        return None if column is None else row.get(column)
-
-    return replace(
-        description(
-            title=_one(value(columns.title)),
-            authors=_several(value(columns.authors)),
-            language=_one(value(columns.language)),
-            date=_one(value(columns.year)),
-            volume=_one(value(columns.volume)),
-            identifiers=[
-                *_identifiers(value(columns.identifiers)),
-                *(
-                    each
-                    for column, scheme in columns.schemes
-                    for part in _several(row.get(column))
-                    for each in _numbers(scheme, part)
-                ),
-            ],
-        ),
-        external_id=_one(value(columns.id)),
+    cells = {name: row.get(column) for name, column in columns.metadata.items()}
+    authors, numbers = _several(cells.pop("authors", None)), _identifiers(cells.pop("identifiers", None))
+    of_schemes = (
+        each
+        for column, scheme in columns.schemes
+        for part in _several(row.get(column))
+        for each in _numbers(scheme, part)
     )
+    texts = {name: _one(cell) for name, cell in cells.items()}
+    external_id, year, language = (texts.pop(name, None) for name in ("external_id", "year", "language"))
+    described = description(
+        authors=authors, language=language, date=year, identifiers=[*numbers, *of_schemes], **texts
+    )
+    return replace(described, external_id=external_id)
 
 
 def heading(name: str) -> str:

@@ -10,7 +10,7 @@ from chardet.enums import EncodingEra
 
 from app.core.csv_tables import unmarked
 from app.core.errors import BrokenFile
-from app.corpus.holdings import FIELDS
+from app.corpus.holdings import COLUMNS
 from app.readers.jsonl import LONGEST_LINE
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS, guessed
@@ -101,7 +101,7 @@ class TextTable:
             for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
                 taken = 0
                 if number > 0 and any(row):
-                    row = list(map(unmarked, row)) if self.header == FIELDS else row
+                    row = list(map(unmarked, row)) if self.header == COLUMNS else row
                     cells: dict[str, str] = {}
                     for name, cell in zip(self.header, row, strict=False):
                         if name:  # of columns of one name none is lost

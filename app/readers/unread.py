@@ -132,16 +132,7 @@ def title_of(name: str) -> str | None:
 def _submission(
     extraction: Extraction, name: str, known: Metadata, record: CatalogRecord | None = None
 ) -> Submission:
-    found = extraction.metadata
-    merged = replace(
-        found,
-        title=known.title or found.title or title_of(name),
-        authors=known.authors or found.authors,
-        language=known.language or found.language,
-        year=found.year if known.year is None else known.year,
-        volume=known.volume or found.volume,
-        external_id=known.external_id or found.external_id,
-        identifiers=tuple(dict.fromkeys((*known.identifiers, *found.identifiers))),
-        collection=known.collection or found.collection,
-    )
+    merged = known.completed_by(extraction.metadata)
+    if not merged.title:
+        merged = replace(merged, title=title_of(name))
     return submission_of(without_page_furniture(extraction), merged, record)

@@ -16,6 +16,7 @@ from app.api.http.files import changes_in_form, shown_name, spooled
 from app.api.http.problems import Problem, RequestRefusal, problem_of
 from app.api.http.usage import count_lookups
 from app.core.errors import InvalidInput, Unavailable
+from app.core.metadata import FIELDS
 from app.core.model import Book
 from app.services.books import told_of_post
 from app.services.lookups import Match, Verified
@@ -27,6 +28,7 @@ log = structlog.get_logger()
 MOST_NEAR = 5  # near-duplicates that are shown of a book
 
 _OF_SEVERAL = {"language", "collection"}  # what may be said of several files at once
+_OF_ONE = [each for each in FIELDS if each.name not in _OF_SEVERAL | {"external_id"}]
 
 router = PageRouter()
 
@@ -34,7 +36,7 @@ router = PageRouter()
 @router.get("/add", scope="ingest")
 async def show_add(request: Request) -> Response:
     """The form that takes files, and what is known of the book."""
-    return page(request, "add.html", outcomes=None)
+    return page(request, "add.html", outcomes=None, fields=_OF_ONE)
 
 
 @router.post("/add", scope="ingest")
@@ -48,9 +50,10 @@ async def add_files(
         raise InvalidInput("No file was sent. Choose the files of the books.", "file")
     known, record = await changes_in_form(form)
     if len(files) > 1 and (record is not None or not known.keys() <= _OF_SEVERAL):
+        names = ", ".join(each.label for each in _OF_ONE)
         raise InvalidInput(
-            "Title, authors, year, volume, identifiers and a record are those of one book, and several files "
-            "were sent. Leave these fields empty, or send the files one by one."
+            f"{names} and a record are those of one book, and several files were sent. Leave these fields "
+            "empty, or send the files one by one."
         )
 
     async def added(file: UploadFile) -> _AddedFile:
@@ -75,7 +78,7 @@ async def add_files(
             near = await services.lookup.near_duplicates(stored.book.id, Verified(), None, MOST_NEAR)
         return _AddedFile(name, stored.book, stored.created, warnings, None if near is None else near.matches)
 
-    return page(request, "add.html", outcomes=[await added(file) for file in files])
+    return page(request, "add.html", outcomes=[await added(file) for file in files], fields=_OF_ONE)
 
 
 @dataclass(frozen=True, slots=True)

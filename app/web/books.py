@@ -14,9 +14,9 @@ from app.api.http.deps import ActorDep, BookId, ServicesDep
 from app.api.http.problems import UnknownPath
 from app.catalog.identifiers import isbns
 from app.catalog.reconciliation import book_id_of
-from app.core.book_rules import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
 from app.core.clusters.clustering import KINDS as CLUSTER_KINDS
 from app.core.errors import Unavailable
+from app.core.metadata import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
 from app.core.model import Book
 from app.core.signatures import identifier
 from app.services.access.audit import Action

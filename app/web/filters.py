@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 
-from app.core.book_rules import LONGEST_COLLECTION, control_in
 from app.core.errors import InvalidInput
+from app.core.metadata import LONGEST_COLLECTION, control_in
 
 
 class Filters(BaseModel):

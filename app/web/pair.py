@@ -4,7 +4,7 @@ Two files have a page of one file that needs no other; `pairs` has the page of t
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,8 +19,8 @@ from app.core.relations.related import MatchedRun
 from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
 from app.services.pairs.decisions import Opined, OpinionOutcome
-from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, PairedBook, ShownPair
-from app.web.rendering import templates
+from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, ShownPair
+from app.web.rendering import facts, templates
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""
@@ -227,21 +227,17 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
 
 def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
     """What is known of both books, by the name of the field."""
-    told: dict[str, Callable[[PairedBook], str | None]] = {
-        "Title": lambda book: book.metadata.title,
-        "Authors": lambda book: "; ".join(book.metadata.authors),
-        "Year": lambda book: str(book.metadata.year or ""),
-        "Volume": lambda book: book.metadata.volume,
-        "Language": lambda book: book.metadata.language,
-        "Collection": lambda book: book.metadata.collection,
-        "Identifiers": lambda book: " ".join(book.metadata.identifiers),
-        "Pages": lambda book: "" if book.page_count is None else f"{book.page_count:,}",
-        "Words": lambda book: f"{book.word_count:,}",
-    }
-    for name, of in told.items():
-        values = of(pair.this) or "", of(pair.other) or ""
-        if any(values):
-            yield name, *values
+    this, other = (
+        facts(book.metadata)
+        | {
+            "Pages": "" if book.page_count is None else f"{book.page_count:,}",
+            "Words": f"{book.word_count:,}",
+        }
+        for book in (pair.this, pair.other)
+    )
+    for name, value in this.items():
+        if value or other[name]:
+            yield name, value, other[name]
 
 
 def _figures(pair: ShownPair) -> Iterator[_Figure]:

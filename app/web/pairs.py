@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, BookId, OtherId, ServicesDep
 from app.catalog.evidence import Form as EvidenceForm, written
-from app.core.book_rules import control_in, on_one_line
 from app.core.errors import DecidedMeanwhile, InvalidInput
+from app.core.metadata import control_in, on_one_line
 from app.core.relations.classification import Kind
 from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, OpinionOutcome, ReviewPlace
 from app.services.pairs.evidence import MatchedPage, ShownPair, with_words

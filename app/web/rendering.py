@@ -12,17 +12,11 @@ from starlette.responses import Response
 
 from app.api.http.problems import Problem
 from app.core.errors import Unavailable
+from app.core.metadata import FIELDS, Metadata
 from app.services.access.keys import ANYONE, Caller
 from app.web.routes import PageRoute, session_of
 
-_FIELDS = {
-    "metadata": "MARC record",
-    "title": "Title",
-    "authors": "Authors",
-    "year": "Year",
-    "volume": "Volume",
-    "identifiers": "Identifiers",
-}
+_FIELDS = {each.name: each.label for each in FIELDS} | {"metadata": "MARC record"}
 """The fields of forms by the names that errors give them."""
 
 HEADERS = {
@@ -104,6 +98,15 @@ def _root(request: Request) -> str:
     return str(request.scope.get("root_path", "")).rstrip("/")
 
 
+def facts(metadata: Metadata) -> dict[str, str]:
+    """What is known of a book by the names of the fields; empty where nothing is."""
+    values = {each.label: getattr(metadata, each.name) for each in FIELDS}
+    return {
+        name: "; ".join(value) if isinstance(value, tuple) else str("" if value is None else value)
+        for name, value in values.items()
+    }
+
+
 def _number(value: float) -> str:
     return f"{value:,}"
 
@@ -124,6 +127,7 @@ def _begun(text: str) -> str:
 
 templates.filters |= {
     "begun": _begun,
+    "facts": facts,
     "number": _number,
     "share": _share,
     "moment": _moment,

@@ -20,6 +20,7 @@ from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
 from app.core.errors import FileTooLarge
+from app.core.metadata import FIELDS, MetadataField
 from app.core.model import CatalogRecord, RecordFormat, Submission
 from app.services.books import FileReading
 
@@ -83,8 +84,7 @@ _MOST_PARTS = 20
 
 _METADATA_BYTES = 1 << 20
 
-_TEXT_FIELDS = ("title", "language", "volume", "collection")
-_YEAR = re.compile(r"-?[0-9]{1,9}")
+_NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 _LONGEST_NAME = 200
 """Characters of a file's name that are shown."""
@@ -196,18 +196,20 @@ async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in changes.items()}
 
 
+def _filled_in(field: MetadataField, text: str) -> object:
+    """What was written into a field of a form."""
+    if field.kind is tuple:
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    return int(text) if field.kind is int and _NUMBER.fullmatch(text) else text
+
+
 async def changes_in_form(form: FormData) -> tuple[dict[str, Any], CatalogRecord | None]:
     """What the fields of a form say of a book, and the part `record`, which they outrank, where there is one.
 
     Authors and identifiers come one a line. Raises RequestValidationError.
     """
     texts = {name: text.strip() for name, text in form.items() if isinstance(text, str)}
-    fields: dict[str, Any] = {name: texts[name] for name in _TEXT_FIELDS if texts.get(name)}
-    for name in ("authors", "identifiers"):
-        if lines := [line.strip() for line in texts.get(name, "").splitlines() if line.strip()]:
-            fields[name] = lines
-    if year := texts.get("year"):
-        fields["year"] = int(year) if _YEAR.fullmatch(year) else year
+    fields = {each.name: _filled_in(each, text) for each in FIELDS if (text := texts.get(each.name))}
     known = await stated_changes(orjson.dumps(fields).decode())
     sent = form.get("record")
     said = await stated_changes(sent) if isinstance(sent, UploadFile) and sent.filename else {}

@@ -64,15 +64,7 @@ def described(package: Package, book: Extraction) -> Extraction:
         said, known = package_document(document(found[0], warnings)).metadata, book.metadata
     except BrokenFile as exc:
         return replace(book, warnings=[str(exc), *book.warnings])
-    metadata = replace(
-        known,
-        title=said.title or known.title,
-        authors=said.authors or known.authors,
-        language=said.language or known.language,
-        year=said.year or known.year,
-        identifiers=tuple(dict.fromkeys(said.identifiers + known.identifiers)),
-    )
-    return replace(book, metadata=metadata, warnings=[*warnings, *book.warnings])
+    return replace(book, metadata=said.completed_by(known), warnings=[*warnings, *book.warnings])
 
 
 def read(package: Package) -> Extraction:

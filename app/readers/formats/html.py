@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from app.core.errors import UnsupportedFormat
 from app.core.model import Metadata
@@ -91,10 +92,5 @@ def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
 
 def _merged(said: Metadata, header: Metadata) -> Metadata:
     """What Project Gutenberg's header says, completed by the markup: its title has the author in it."""
-    return Metadata(
-        title=header.title or said.title,
-        authors=header.authors or said.authors,
-        language=said.language or header.language,
-        year=said.year or header.year,
-        identifiers=tuple(dict.fromkeys(said.identifiers + header.identifiers)),
-    )
+    named = header.completed_by(said)
+    return replace(said.completed_by(header), title=named.title, authors=named.authors)

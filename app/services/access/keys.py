@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
-from app.core.book_rules import checked_collection
 from app.core.errors import BookprintError, InvalidInput
+from app.core.metadata import FIELD
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.keys import (
     KEY_PREFIX,
@@ -140,7 +140,7 @@ class Keys:
                 hash=key_hash(text),
                 expires_at=expires_at,
                 limits=limits,
-                collection=None if collection is None else checked_collection(collection),
+                collection=FIELD["collection"].checked(collection),
             ),
             actor=actor,
         )

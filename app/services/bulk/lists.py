@@ -219,8 +219,9 @@ def _submission(cells: Mapping[str, object], columns: Columns) -> Submission:
 def _columns(present: list[str], named: Mapping[str, str]) -> Columns:
     """The columns of a list. A number of rows may be called id, so only one called external_id is ours."""
     columns = find_columns(present, named)
-    if "id" not in named and heading(columns.id or "") != _OWN_ID:
-        columns = replace(columns, id=None)
+    if "id" not in named and heading(columns.metadata.get(_OWN_ID, "")) != _OWN_ID:
+        known = {name: column for name, column in columns.metadata.items() if name != _OWN_ID}
+        columns = replace(columns, metadata=known)
     if not columns.names and PATH not in map(heading, present):
         raise InvalidInput(
             f"No column of the list is known. It has: {listed(present)}. Name one, as --column title=NAME.",

@@ -15,8 +15,9 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.book_rules import checked, checked_labels, checked_metadata
+from app.core.book_rules import checked, checked_labels
 from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal
+from app.core.metadata import checked_metadata
 from app.core.model import NewContent, Submission
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs

@@ -1,12 +1,13 @@
 """From rows to Bookprint's nouns and back, and lists of columns for statements."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Table, Text, select, text
 from sqlalchemy.dialects.postgresql import JSONB
 
+from app.core.metadata import FIELD, metadata_from
 from app.core.model import (
     Book,
     BookSummary,
@@ -79,7 +80,7 @@ METADATA_COLUMNS = columns(
 )
 """The columns of a book that hold its metadata, and those by which it is found."""
 
-METADATA_FIELDS = tuple(field.name for field in fields(Metadata))
+METADATA_FIELDS = tuple(FIELD)
 """Those of them that are the fields of `Metadata`."""
 
 SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
@@ -214,9 +215,7 @@ def _identified(row: Row) -> Identified:
 
 def to_metadata(row: Row) -> Metadata:
     """The columns of a row that hold metadata."""
-    values: dict[str, Any] = {name: row[name] for name in METADATA_FIELDS}
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return Metadata(**values | lists)
+    return metadata_from({name: row[name] for name in FIELD})
 
 
 def to_summary(row: Row) -> BookSummary:

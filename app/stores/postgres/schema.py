@@ -3,6 +3,8 @@
 Migrations build the tables; a test holds the two against each other.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -28,6 +30,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
+from app.core.metadata import FIELDS, MetadataField
+
 DIALECT: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
 
 metadata = MetaData(
@@ -42,6 +46,15 @@ metadata = MetaData(
 
 entry_ids = Sequence("entry_ids", metadata=metadata)
 
+
+def _of_metadata(field: MetadataField) -> Column[Any]:
+    """The column of a field of a book's metadata."""
+    if field.kind is tuple:
+        return Column(field.name, ARRAY(Text), nullable=False, server_default="{}")
+    kind = Integer if field.kind is int else Text
+    return Column(field.name, kind, unique=True if field.name == "external_id" else None)
+
+
 books = Table(
     "books",
     metadata,
@@ -51,16 +64,9 @@ books = Table(
     ),
     Column("version", Integer, nullable=False, server_default="1"),
     Column("content_key", LargeBinary, nullable=False),
-    Column("external_id", Text, unique=True),
-    Column("title", Text),
+    *(_of_metadata(each) for each in FIELDS),
     Column("title_words", ARRAY(Text), nullable=False, server_default="{}"),  # folded, to search by
     Column("folded_title", Text(collation="C"), nullable=False, server_default=""),  # to search by its start
-    Column("authors", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("language", Text),
-    Column("year", Integer),
-    Column("volume", Text),
-    Column("identifiers", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("collection", Text),
     Column("name_keys", ARRAY(Integer), nullable=False, server_default="{}"),  # of title, authors and year
     Column("page_count", Integer),
     Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known

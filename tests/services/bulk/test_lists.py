@@ -91,7 +91,7 @@ def test_rows_between_those_that_are_refused_are_read() -> None:
 
 def test_a_title_that_a_table_of_holdings_marks_is_read_as_it_was(tmp_path: Path) -> None:
     path, titles = tmp_path / "holdings.csv", ["=1+1", "'-' and other signs", "Emma"]
-    rows = [{name: title if name == "title" else None for name in holdings.FIELDS} for title in titles]
+    rows = [{name: title if name == "title" else None for name in holdings.COLUMNS} for title in titles]
     holdings.write(path, iter([row | {"authors": [], "identifiers": []} for row in rows]))
     assert "'=1+1" in path.read_text()
     assert list(read(listed_books(path, {}))) == titles

@@ -107,7 +107,7 @@ def input_tables(source: CorpusInput) -> list[InputTable]:
 
 def _has_ids(names: Sequence[str], columns: Mapping[str, str]) -> bool:
     try:
-        return find_columns(names, columns).id is not None
+        return "external_id" in find_columns(names, columns).metadata
     except InvalidInput:
         return False  # the table lacks a column that was named: none of its books can be read
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from app.core.book_rules import checked_metadata
 from app.core.errors import InvalidInput, Refusal
+from app.core.metadata import checked_metadata
 from app.core.model import Submission
 from app.core.signatures.sketch import signature_key, sketch
 from app.core.text.content import content_key
