@@ -130,6 +130,10 @@ class Metadata:
     volume: str | None = _field(
         "Which volume of a work or series it is, as printed.", "volume enumcron enumeration_chronology band"
     )
+    publisher: str | None = _field(
+        "The publisher, as the title page names it.",
+        "publisher publisher_name verlag éditeur editorial editore",
+    )
     external_id: str | None = _field(
         "Your own id of the book; no two books have the same.",
         "id external_id barcode_src htid volume_id book_id doc_id document_id record_id uuid ark url",

@@ -107,6 +107,7 @@ class BookAnswer(TypedDict):
     language: str | None
     year: int | None
     volume: str | None
+    publisher: str | None
     external_id: str | None
     collection: str | None
     version: int
@@ -601,6 +602,7 @@ class PostedBook(TypedDict):
     language: str | None
     year: int | None
     volume: str | None
+    publisher: str | None
     external_id: str | None
     collection: str | None
     version: int

@@ -20,6 +20,7 @@ METADATA: dict[str, Any] = {
     "language": "de",
     "year": 1774,
     "volume": "Erster Teil",
+    "publisher": "Weygand",
     "external_id": "gut:2407",
     "identifiers": ["isbn:9783150000670", "oclc:1234", "htid:mdp.39015"],
 }
@@ -92,7 +93,7 @@ async def test_book_reads_as_it_was_posted(client: AsyncClient) -> None:
 async def test_book_without_metadata_has_empty_fields(client: AsyncClient) -> None:
     book = await posted(client, {"text": prose(1), "title": None, "authors": None})
 
-    assert [book[name] for name in METADATA] == [None, [], None, None, None, None, []]
+    assert [book[name] for name in METADATA] == [None, [], None, None, None, None, None, []]
 
 
 async def test_form_feeds_in_a_text_separate_the_pages_that_a_list_gives(client: AsyncClient) -> None:

@@ -5,9 +5,11 @@ import json
 from io import BytesIO
 from pathlib import Path
 
+import orjson
 import pytest
 
 from app.core.errors import InvalidInput
+from app.core.metadata import FIELDS
 from app.core.model import Metadata
 from app.readers import jsonl
 
@@ -43,13 +45,12 @@ def test_pages_count_more_than_text() -> None:
     assert (content.text, content.page_count) == ("one\f\fthree", 3)
 
 
-def test_full_names_of_fields_are_known_too() -> None:
-    metadata = jsonl.submission(
-        line(authors=["A", "B"], language="de", volume="2", identifiers=["isbn:9780141439600"], id=7)
-    ).metadata
-    assert metadata.authors == ("A", "B")
-    assert (metadata.language, metadata.volume, metadata.external_id) == ("de", "2", "7")
-    assert metadata.identifiers == ("isbn:9780141439600",)
+def test_every_field_of_the_metadata_is_read() -> None:
+    made = {str: "de", int: 1815, tuple: ("oclc:1", "oclc:2")}
+    values = {each.name: made[each.kind] for each in FIELDS}
+    data = orjson.dumps(values | {"text": "Emma"})
+    assert jsonl.submission(data).metadata == Metadata(**values)
+    assert jsonl.submission(line(id=7)).metadata.external_id == "7"
 
 
 @pytest.mark.parametrize(

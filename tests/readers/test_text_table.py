@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InvalidInput
+from app.core.metadata import TABLE_FIELDS, Metadata
 from app.readers import files
 from app.readers.source import Source
-from app.readers.table import find_columns
+from app.readers.table import find_columns, metadata_of
 from app.readers.text_table import TextTable
 from app.services.bulk import lists
 
@@ -144,3 +145,12 @@ def test_a_pasted_line_names_a_number_or_a_title(text: str) -> None:
     assert (metadata.title, metadata.identifiers) == (
         (text, ()) if text == "1914-1918" else (None, (f"isbn:{text}",))
     )
+
+
+def test_every_field_of_the_metadata_is_read_from_each_of_its_columns() -> None:
+    made = {str: "de", int: 1815, tuple: ("oclc:1", "oclc:2")}
+    values = {each.name: made[each.kind] for each in TABLE_FIELDS}
+    for place in range(max(len(each.headings) for each in TABLE_FIELDS)):
+        headings = {each.name: each.headings[min(place, len(each.headings) - 1)] for each in TABLE_FIELDS}
+        row = {heading: values[name] for name, heading in headings.items()}
+        assert metadata_of(row, find_columns(row, {})) == Metadata(**values)

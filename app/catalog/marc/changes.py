@@ -119,6 +119,23 @@ def _with_volume(record: MarcRecord, metadata: Metadata) -> MarcRecord:
     return with_field(record, DataField("490", "0 ", (subfield_of("v", metadata.volume),)))
 
 
+def _with_publisher(record: MarcRecord, metadata: Metadata) -> MarcRecord:
+    named = [field for field in description.publications(record) if field.first("b") is not None]
+    if metadata.publisher is None:
+        for field in named:
+            record = _with_values(record, field, "b", ())
+        return record
+    if named:
+        return _with_values(record, named[0], "b", (metadata.publisher,))
+    new = subfield_of("b", metadata.publisher)
+    for field in description.publications(record):
+        codes = [part.code for part in field.subfields]
+        place = codes.index("c") if "c" in codes else len(codes)
+        subfields = (*field.subfields[:place], new, *field.subfields[place:])
+        return _replaced(record, field, replace(field, subfields=subfields))
+    return with_field(record, DataField("264", " 1", (new,)))
+
+
 def _with_identifiers(record: MarcRecord, metadata: Metadata) -> MarcRecord:
     before, now = (all_normalised(each) for each in (numbers.identifiers(record), metadata.identifiers))
     record = numbers.without(record, set(before) - set(now))
@@ -135,6 +152,7 @@ _CHANGES: Mapping[str, Callable[[MarcRecord, Metadata], MarcRecord]] = MappingPr
         "language": _with_language,
         "year": _with_year,
         "volume": _with_volume,
+        "publisher": _with_publisher,
         "identifiers": _with_identifiers,
     }
 )

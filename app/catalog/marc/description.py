@@ -27,6 +27,7 @@ def metadata_of(record: MarcRecord) -> Metadata:
         language=language_of(record),
         year=year_of(record),
         volume=volume_of(record),
+        publisher=publisher_of(record),
         identifiers=identifiers(record),
     )
 
@@ -88,6 +89,12 @@ def year_of(record: MarcRecord) -> int | None:
 def volume_of(record: MarcRecord) -> str | None:
     """The number of the part (245 $n), else that of the volume in its series (490, 830 $v)."""
     return next((trimmed(field.first(code) or "") for field, code in volumes(record)), None)
+
+
+def publisher_of(record: MarcRecord) -> str | None:
+    """The first publisher: 264 with second indicator 1, 260, then other 264 ($b)."""
+    names = (trimmed(name) for field in publications(record) for name in field.values("b"))
+    return next(filter(None, names), None)
 
 
 def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:

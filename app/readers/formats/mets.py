@@ -274,6 +274,7 @@ def _of_mods(mods: Element) -> Metadata:
         or [name for roles, name in names if not roles],
         language=next(iter(_texts(mods, "language/{*}languageTerm")), None),
         date=_date(mods),
+        publisher=next((name for origin in _origins(mods) for name in _texts(origin, "publisher")), None),
         volume=next(iter(_volumes(mods, title)), None),
         identifiers=map(_identifier, mods.iterchildren("{*}identifier")),
     )
@@ -299,6 +300,7 @@ def _of_dublin_core(record: Element) -> Metadata:
         authors=texts("creator"),
         language=next(iter(texts("language")), None),
         date=next(iter(texts("date") + texts("issued")), None),
+        publisher=next(iter(texts("publisher")), None),
         identifiers=[
             identifier(*value.split(":", 1)) for value in texts("identifier") if value and ":" in value
         ],
@@ -316,13 +318,17 @@ def _roles(name: Element) -> set[str]:
     return {term.lower() for term in _texts(name, "role/{*}roleTerm")}
 
 
-def _date(mods: Element) -> str | None:
-    """When the book was published, not when it was digitised."""
+def _origins(mods: Element) -> Iterator[Element]:
+    """Where and when the book was published, not digitised."""
     for origin in mods.iterchildren("{*}originInfo"):
-        if "digit" in origin.get("eventType", "") or any(
+        if "digit" not in origin.get("eventType", "") and not any(
             "lectronic" in text for text in _texts(origin, "edition")
         ):
-            continue
+            yield origin
+
+
+def _date(mods: Element) -> str | None:
+    for origin in _origins(mods):
         for kind in ("dateIssued", "dateCreated", "copyrightDate", "dateOther"):
             for date in _texts(origin, kind):
                 if _YEAR.search(date):

@@ -107,11 +107,14 @@ def may_be_document(item: Item) -> bool:
 def _metadata(package: Element) -> Metadata:
     refinements = _refinements(package)
     identifiers = [_identifier(element, refinements) for element in _descendants(package, "identifier")]
+    is_transcription = any(map(_TRANSCRIPTION.match, filter(None, identifiers)))
     return description(
         title=_title(package, refinements),
         authors=_authors(package, refinements),
         language=next(map(_text, _descendants(package, "language")), None),
-        date=_date(package, any(map(_TRANSCRIPTION.match, filter(None, identifiers)))),
+        date=_date(package, is_transcription),
+        # That of a transcription is no publisher of the book.
+        publisher=None if is_transcription else next(map(_text, _descendants(package, "publisher")), None),
         identifiers=identifiers,
     )
 

@@ -326,6 +326,7 @@ def _metadata(header: Element, language: str | None) -> Metadata:
         authors=[_author(author) for author in _all(header, "fileDesc/titleStmt/author")],
         language=language or _language(header),
         date=_date(header),
+        publisher=next(map(_text, _printed(header, "publisher")), None),
         volume=_volume(titles + _all(header, "fileDesc/sourceDesc//biblScope")),
         identifiers=map(_identifier, numbers),
     )
@@ -362,16 +363,20 @@ def _language(header: Element) -> str | None:
 
 def _date(header: Element) -> str | None:
     """When the book was published; failing that, when the file was."""
-    sources = [
-        date
-        for date in _all(header, "fileDesc/sourceDesc//date")
-        if not any(parent.get("type") == "digitalSource" for parent in date.iterancestors())
-    ]
-    for date in sources + _all(header, "fileDesc/publicationStmt/date"):
+    for date in _printed(header, "date") + _all(header, "fileDesc/publicationStmt/date"):
         for given in (date.get("when"), date.get("value"), _text(date), date.get("notBefore")):
             if given and _YEAR.search(given):
                 return given
     return None
+
+
+def _printed(header: Element, name: str) -> list[Element]:
+    """The elements of this name that tell of the printed source."""
+    return [
+        element
+        for element in _all(header, f"fileDesc/sourceDesc//{name}")
+        if not any(parent.get("type") == "digitalSource" for parent in element.iterancestors())
+    ]
 
 
 def _volume(places: list[Element]) -> str | None:

@@ -21,6 +21,7 @@ METADATA = st.builds(
     language=st.none() | st.sampled_from(["en", "de-AT", "grc", "zh-Hant", "sr"]),
     year=st.none() | st.integers(1000, 2099),
     volume=st.none() | st.integers(1, 99).map(str),
+    publisher=st.none() | WORDS,
     identifiers=st.lists(
         st.sampled_from(
             [
@@ -35,7 +36,7 @@ METADATA = st.builds(
         unique=True,
     ).map(tuple),
 )
-NAMES = ("title", "authors", "language", "year", "volume", "identifiers")
+NAMES = ("title", "authors", "language", "year", "volume", "publisher", "identifiers")
 
 
 def comparable(metadata: Metadata) -> tuple[object, ...]:

@@ -107,6 +107,18 @@ def test_volume_is_of_the_work_before_the_series(fields: list[Field], volume: st
     assert metadata_of(record(*fields)).volume == volume
 
 
+@pytest.mark.parametrize(
+    ("fields", "publisher"),
+    [
+        ([data("260", "  ", "a London :", "b John Murray,", "c 1815.")], "John Murray"),
+        ([data("264", " 2", "b A shop"), data("264", " 1", "b John Murray,", "c 1815")], "John Murray"),
+        ([data("264", " 1", "c 1815")], None),
+    ],
+)
+def test_publisher_is_the_first_of_publication(fields: list[Field], publisher: str | None) -> None:
+    assert metadata_of(record(*fields)).publisher == publisher
+
+
 def test_identifiers_keep_their_schemes() -> None:
     found = metadata_of(
         record(

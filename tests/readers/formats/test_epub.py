@@ -72,6 +72,7 @@ def test_metadata_are_those_of_the_book_not_of_the_file() -> None:
         '<meta refines="#m" property="title-type">main</meta>'
         '<dc:creator opf:role="trl">A Translator</dc:creator><dc:creator id="c">Jane Austen</dc:creator>'
         '<meta refines="#c" property="role">aut</meta><dc:language>en</dc:language>'
+        "<dc:publisher>Murray</dc:publisher>"
         '<dc:date opf:event="modification">2020</dc:date><dc:date opf:event="publication">1815-12</dc:date>'
         "<dc:identifier>urn:uuid:12345678-1234-1234-1234-123456789abc</dc:identifier>"
         '<dc:identifier opf:scheme="ISBN">978-0-14-143958-7</dc:identifier>'
@@ -82,15 +83,26 @@ def test_metadata_are_those_of_the_book_not_of_the_file() -> None:
     ).metadata
     assert (found.title, found.authors, found.language) == ("Emma", ("Jane Austen",), "en")
     assert (found.year, found.identifiers) == (1815, ("isbn:9780141439587", "gutenberg:158"))
+    assert found.publisher is None  # that of a transcription
 
 
 @pytest.mark.parametrize(
-    "identifier", ["https://standardebooks.org/ebooks/a/b", "https://gutenberg.org/ebooks/1"]
+    ("identifier", "released"),
+    [
+        ("https://standardebooks.org/ebooks/a/b", (None, None)),
+        ("https://gutenberg.org/ebooks/1", (None, None)),
+        ("isbn:9780141439587", (2017, "A site")),
+    ],
 )
-def test_the_release_of_a_transcription_is_not_the_year_of_the_book(identifier: str) -> None:
-    metadata = f"<dc:identifier>{identifier}</dc:identifier><dc:date>2017-03-01T00:00:00Z</dc:date>"
+def test_the_release_of_a_transcription_is_not_that_of_the_book(
+    identifier: str, released: tuple[int | None, str | None]
+) -> None:
+    metadata = (
+        f"<dc:identifier>{identifier}</dc:identifier><dc:date>2017-03-01T00:00:00Z</dc:date>"
+        "<dc:publisher>A site</dc:publisher>"
+    )
     book = read({"OPS/book.opf": opf("a.xhtml", metadata=metadata), "OPS/a.xhtml": CHAPTER.format("a")})
-    assert book.metadata.year is None
+    assert (book.metadata.year, book.metadata.publisher) == released
 
 
 MARKED = CHAPTER.format(

@@ -319,8 +319,8 @@ MODS = """<dmdSec ID="page"><mdWrap><xmlData><mods/></xmlData></mdWrap></dmdSec>
 <mods:name><mods:namePart>Owner</mods:namePart>
 <mods:role><mods:roleTerm>own</mods:roleTerm></mods:role></mods:name>
 <mods:originInfo><mods:edition>[Electronic ed.]</mods:edition>
-<mods:dateIssued>2019</mods:dateIssued></mods:originInfo>
-<mods:originInfo><mods:dateIssued>1861-01</mods:dateIssued></mods:originInfo>
+<mods:publisher>A site</mods:publisher><mods:dateIssued>2019</mods:dateIssued></mods:originInfo>
+<mods:originInfo><mods:publisher>Blackwood</mods:publisher><mods:dateIssued>1861-01</mods:dateIssued></mods:originInfo>
 <mods:language><mods:languageTerm>eng</mods:languageTerm></mods:language>
 <mods:identifier type="ISBN">978-0-14-143958-7</mods:identifier>
 <mods:identifier>urn:oclc:record:8521</mods:identifier>
@@ -332,22 +332,26 @@ def test_mods_describes_the_book() -> None:
     structure = physical(div(1, "A")) + '<structMap TYPE="LOGICAL"><div DMDID="missing book"/></structMap>'
     found = read({"mets.xml": mets(structure, {"OCR": {"A": "1.xml"}}, MODS), "1.xml": alto("one")}).metadata
     assert (found.title, found.authors, found.year) == ("The Title", ("George Eliot",), 1861)
-    assert (found.language, found.volume, found.identifiers) == (
+    assert (found.language, found.volume, found.publisher, found.identifiers) == (
         "eng",
         "2",
+        "Blackwood",
         ("isbn:9780141439587", "oclc:8521"),
     )
 
 
 def test_dublin_core_describes_the_book() -> None:
-    fields = "<title>Title</title><creator>Author</creator><date>1861</date><language>en</language>"
+    fields = (
+        "<title>Title</title><creator>Author</creator><publisher>Blackwood</publisher><date>1861</date>"
+        "<language>en</language>"
+    )
     section = (
         f'<dmdSec ID="d"><mdWrap><xmlData>{fields}<identifier>oclc:1</identifier></xmlData></mdWrap></dmdSec>'
     )
     document = mets(physical(div(1, "A")), {"OCR": {"A": "1.xml"}}, section)
     found = read({"mets.xml": document, "1.xml": alto("one")}).metadata
     assert (found.title, found.authors, found.year) == ("Title", ("Author",), 1861)
-    assert found.identifiers == ("oclc:1",)
+    assert (found.publisher, found.identifiers) == ("Blackwood", ("oclc:1",))
 
 
 def test_a_hathitrust_volume_is_read_by_number() -> None:

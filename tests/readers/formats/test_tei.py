@@ -268,8 +268,8 @@ def test_the_header_describes_the_book() -> None:
         <author>Regnard, Jean</author><editor><name>No Author</name></editor></titleStmt>
       <publicationStmt><date when="2021-04-09"/><idno type="URN">urn:nbn:de:1</idno>
       <idno>x</idno></publicationStmt>
-      <sourceDesc><bibl type="digitalSource"><date>2007</date></bibl>
-      <bibl><date>c. 1861</date></bibl></sourceDesc>
+      <sourceDesc><bibl type="digitalSource"><date>2007</date><publisher>A site</publisher></bibl>
+      <bibl><date>c. 1861</date><publisher>Blackwood</publisher></bibl></sourceDesc>
       </fileDesc><profileDesc><langUsage><language ident="la" usage="5"/>
       <language ident="en" usage="95"/></langUsage>
       </profileDesc></teiHeader>"""
@@ -279,6 +279,7 @@ def test_the_header_describes_the_book() -> None:
     assert found.language == "en"
     assert found.year == 1861
     assert found.volume == "2"
+    assert found.publisher == "Blackwood"
     assert found.identifiers == ("urn:nbn:de:1",)
 
 
