@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import psutil
 
-from app.embedded.exec_as import PR_SET_PDEATHSIG, prctl
+from app.embedded.processes import PR_SET_PDEATHSIG, prctl
 from app.secrets import forget_secrets
 
 _PR_SET_NAME = 15

@@ -24,7 +24,6 @@ from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.forks import ChildSpec, shared_memory
-from app.embedded.processes import DATA_DIR_MODE
 from app.embedded.supervisor import Supervisor
 from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
@@ -122,7 +121,7 @@ def serve(
     secrets = forget_secrets()
     _allow_many_connections()
     try:
-        settings.data_dir.mkdir(mode=DATA_DIR_MODE, parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise UserError(
             f"{settings.data_dir} cannot be made: {exc.strerror}. Choose another --data-dir."

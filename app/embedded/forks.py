@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from app.embedded.processes import exec_as_command
+from app.embedded.processes import spawn
 
 _HAS_ENDED = "the process that forks has ended"
 
@@ -121,12 +120,12 @@ class ForkServer:
         options = [str(theirs.fileno()), ",".join(map(str, numbers))]
         command = [sys.executable, "-P", "-m", "app.fork_server", *options, *names]
         with theirs:
-            self._process = subprocess.Popen(
-                exec_as_command(command, folder=Path.cwd(), death_signal=signal.SIGKILL),
-                env={**_MALLOC, **environment},
-                stdin=subprocess.DEVNULL,
+            self._process = spawn(
+                command,
+                folder=Path.cwd(),
+                environment={**_MALLOC, **environment},
+                death_signal=signal.SIGKILL,
                 pass_fds=[theirs.fileno(), *numbers],
-                start_new_session=True,
             )
         self._writer: asyncio.StreamWriter | None = None
         self.forks: dict[int, Fork] = {}  # those that run, by pid

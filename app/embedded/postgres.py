@@ -15,7 +15,16 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from app.embedded.host import memory
-from app.embedded.processes import Identity, Steps, choose, end, end_orphans, give, plain_environment, spawn
+from app.embedded.processes import (
+    SETPRIV,
+    Steps,
+    end,
+    end_orphans,
+    give,
+    plain_environment,
+    server_user,
+    spawn,
+)
 from app.embedded.server import Server, ServerFailed
 
 USER = "bookprint"
@@ -46,15 +55,15 @@ _MOST_BUFFERS = 2 * 1024 * 1024 * 1024
 
 
 class PostgresServer(Server):
-    """A PostgreSQL server; `run_as` overrides the choice of the user that it runs as."""
+    """A PostgreSQL server. It refuses root, so root runs it as another user."""
 
     name: ClassVar[str] = "postgres"
     # Fast shutdown (clients are disconnected), then immediate shutdown (the next start recovers).
     stop_steps: ClassVar[Steps] = ((signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0))
 
-    def __init__(self, folder: Path, sockets: Path, logs: Path, run_as: Identity | None = None) -> None:
+    def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
         super().__init__(folder, sockets, logs)
-        self._run_as = run_as
+        self.user = server_user()
         self._binaries: Path | None = None
 
     @property
@@ -71,31 +80,22 @@ class PostgresServer(Server):
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return [self._bin() / "postgres", "-D", self.folder, *options]
 
-    def identity(self) -> Identity:
-        """The user that the server runs as, chosen by `prepare`."""
-        assert self._run_as is not None
-        return self._run_as
-
     def prepare(self) -> None:
-        """Choose the user, create the data where there is none, and clear stale files."""
+        """Give the data to the server's user, create them where there are none, and clear stale files."""
         super().prepare()
-        if self._run_as is None:
-            self._run_as = choose(self.folder, self._can_run_as)
-            if self._run_as is None:
-                raise ServerFailed(
-                    "PostgreSQL refuses to run as root, and no other user can reach both "
-                    f"{self._bin()} and {self.folder}. Run Bookprint as an ordinary user, choose another "
-                    "--data-dir, or set DATABASE_URL to a PostgreSQL of your own."
-                )
-        give(self.folder, self._run_as)
+        if self.user is not None and SETPRIV is None:
+            raise ServerFailed(
+                "PostgreSQL refuses to run as root, and setpriv of util-linux is missing, which starts it as "
+                "another user. Run Bookprint as an ordinary user, or set DATABASE_URL to your own PostgreSQL."
+            )
+        give(self.folder, self.user)
         if not (self.folder / "PG_VERSION").exists():
             self._create()
         # Nothing is alive in the folder, but the pid in a stale file may by now be another program's.
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         for socket in self._sockets.glob(".s.PGSQL.*"):
             socket.unlink()
-        if os.geteuid() == 0:
-            os.chown(self._sockets, self._run_as.uid, self._run_as.gid)
+        give(self._sockets, self.user)
 
     def answers(self) -> bool:
         """Whether the server can be used; creates our database where it is missing."""
@@ -121,7 +121,7 @@ class PostgresServer(Server):
             end_orphans(fresh, self.name, self.stop_steps)
             shutil.rmtree(fresh)
         fresh.mkdir(mode=0o700)
-        give(fresh, self.identity())
+        give(fresh, self.user)
         options = ("--encoding=UTF8", "--locale=C", "--auth=trust")
         with self._open_log() as log:
             process = spawn(
@@ -129,7 +129,7 @@ class PostgresServer(Server):
                 folder=fresh,
                 environment=plain_environment(),
                 death_signal=signal.SIGKILL,
-                identity=self.identity(),
+                user=self.user,
                 output=log,
             )
             try:
@@ -146,17 +146,6 @@ class PostgresServer(Server):
         if self._binaries is None:
             self._binaries = _find_binaries(self.folder)
         return self._binaries
-
-    def _can_run_as(self, identity: Identity) -> bool:
-        probe = spawn(
-            [self._bin() / "postgres", "--version"],
-            folder=self.folder,
-            environment=plain_environment(),
-            death_signal=signal.SIGKILL,
-            identity=identity,
-            output=subprocess.DEVNULL,
-        )
-        return probe.wait() == 0
 
 
 def _shared_buffers(size: int) -> int:

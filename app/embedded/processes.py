@@ -3,14 +3,15 @@
 PostgreSQL refuses root, and needs a user that the system has a name for.
 """
 
+import ctypes
 import os
 import pwd
+import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,79 +21,49 @@ import psutil
 
 Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
 
-_EXEC_AS = Path(__file__).with_name("exec_as.py")
 _MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
 
-DATA_DIR_MODE = 0o711 if os.geteuid() == 0 else 0o700
-"""Of a data folder that is made: the user that root's PostgreSQL runs as must get through it."""
+_SERVER_USERS = ("postgres", "nobody")
+"""Names of users that PostgreSQL may run as where root starts it, the preferred one first."""
 
-_NOBODY = (65534, 65534)
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Folders of the system's programs; no other program is started."""
+
+SETPRIV = shutil.which("setpriv", path=_PATH)
+"""The program of util-linux that sets the user of a command and the end of its life; None: not installed."""
+
+PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """The user that a process runs as."""
+class User:
+    """A user of the system that owns a server's files and runs its process."""
 
-    exec_as: str  # the argument IDENTITY of `exec_as.py`
-    uid: int  # owner of its files
+    uid: int
     gid: int
 
 
-def ourselves() -> Identity:
-    """The user and group of this process, unchanged."""
-    return Identity("same", os.geteuid(), os.getegid())
-
-
-def namespace() -> Identity:
-    """A user namespace in which our user shows as an ordinary one; files stay ours and no mode changes."""
-    named = [entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0]
-    return Identity(f"namespace:{min(named, default=65534)}", os.geteuid(), os.getegid())
-
-
-def other_user(uid: int, gid: int) -> Identity:
-    """Another user, which only root can become; the files must be given to it."""
-    return Identity(f"user:{uid}:{gid}", uid, gid)
-
-
-def candidates(folder: Path) -> Sequence[Identity]:
-    """Identities worth trying for a server with its data in `folder`, the least intrusive first."""
-    on_linux = sys.platform == "linux"
+def server_user() -> User | None:
+    """The user that a root process runs PostgreSQL as; None: the user of this process."""
     if os.geteuid() != 0:
-        return [namespace() if on_linux and not _has_name(os.geteuid()) else ourselves()]
-    # Within a private home, its owner gets through to the folder.
-    owners = [parent.stat() for parent in folder.resolve().parents]
-    owner = next(((each.st_uid, each.st_gid) for each in owners if each.st_uid != 0), _NOBODY)
-    user = other_user(*(owner if _has_name(owner[0]) else _NOBODY))
-    return [namespace(), user] if on_linux else [user]
+        return None
+    for name in _SERVER_USERS:
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return User(entry.pw_uid, entry.pw_gid)
+    raise RuntimeError(f"None of the users {', '.join(_SERVER_USERS)} exists.")
 
 
-def choose(folder: Path, works: Callable[[Identity], bool]) -> Identity | None:
-    """The first candidate for which `works` is true once `folder` belongs to it; None if there is none."""
-    for identity in candidates(folder):
-        give(folder, identity)
-        if works(identity):
-            return identity
-    return None
-
-
-def give(folder: Path, identity: Identity) -> None:
-    """Make the folder and all within it belong to the identity; only root has anything to do here."""
-    if os.geteuid() != 0:
+def give(folder: Path, user: User | None) -> None:
+    """Make the folder and all within it belong to the user, where one is named."""
+    if user is None:
         return
     for parent, folders, files in os.walk(folder):
         for path in (parent, *(os.path.join(parent, name) for name in (*folders, *files))):
             status = os.lstat(path)
-            if (status.st_uid, status.st_gid) != (identity.uid, identity.gid):
-                os.chown(path, identity.uid, identity.gid, follow_symlinks=False)
-
-
-def _has_name(uid: int) -> bool:
-    try:
-        pwd.getpwuid(uid)
-    except KeyError:
-        return False
-    return True
+            if (status.st_uid, status.st_gid) != (user.uid, user.gid):
+                os.chown(path, user.uid, user.gid, follow_symlinks=False)
 
 
 def spawn(
@@ -101,42 +72,53 @@ def spawn(
     folder: Path,
     environment: Mapping[str, str],
     death_signal: signal.Signals,
-    identity: Identity | None = None,
+    user: User | None = None,
     output: IO[bytes] | int | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own session, in `folder`, with just this environment."""
-    return subprocess.Popen(
-        exec_as_command(command, folder=folder, death_signal=death_signal, identity=identity),
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT if output is not None else None,
-        start_new_session=True,
-    )
-
-
-def exec_as_command(
-    command: Sequence[str | Path],
-    *,
-    folder: Path,
-    death_signal: signal.Signals,
-    identity: Identity | None = None,
-) -> list[str | Path]:
-    """The command line that becomes `command` in the folder, as that identity.
+    """Start a command as the leader of its own session, in `folder`, with just this environment.
 
     When this process is killed the command gets `death_signal` (Linux). The kernel ties that to the starting
     thread, so it is arranged only from the main thread, which lasts as long as the process.
     """
-    guarded = threading.current_thread() is threading.main_thread()
-    parent = str(os.getpid() if guarded else 0)
-    exec_as = (identity or ourselves()).exec_as
-    settings = (parent, str(int(death_signal)), exec_as, folder)
-    return [sys.executable, "-I", "-S", _EXEC_AS, *settings, *command]
+    return subprocess.Popen(
+        [*_setpriv(death_signal, user), *command],
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT if output is not None else None,
+        pass_fds=pass_fds,
+        start_new_session=True,
+    )
+
+
+def _setpriv(death_signal: signal.Signals, user: User | None) -> list[str]:
+    """The words before a command that set its user and its death signal; none where there is no setpriv.
+
+    The user keeps root's right to pass closed folders: a container often has root at work in /root.
+    """
+    if SETPRIV is None:
+        return []
+    words = [SETPRIV]
+    if threading.current_thread() is threading.main_thread():
+        words.append(f"--pdeathsig={death_signal.name.removeprefix('SIG')}")
+    if user is not None:
+        words.append("--securebits=+no_setuid_fixup")  # without it access(2) leaves the right out of account
+        words += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
+        words += [f"--{kind}-caps=-all,+dac_override" for kind in ("inh", "ambient")]
+    return words if len(words) > 1 else []
+
+
+def prctl(option: int, value: int) -> None:
+    """Linux's `prctl`; OSError when it refuses."""
+    if ctypes.CDLL(None, use_errno=True).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}) was refused")
 
 
 def plain_environment() -> dict[str, str]:
     """An environment for the servers that holds no setting of the user's shell."""
-    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+    return {"PATH": _PATH, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def processes_in(folder: Path, name: str) -> list[psutil.Process]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import IO, ClassVar
 
-from app.embedded.processes import Identity, Steps, end, end_orphans, ourselves, plain_environment, spawn
+from app.embedded.processes import Steps, User, end, end_orphans, plain_environment, spawn
 
 _LARGEST_LOG = 10_000_000  # bytes
 
@@ -22,6 +22,7 @@ class Server(ABC):
 
     name: ClassVar[str]  # also the process's name, by which orphans are found
     stop_steps: ClassVar[Steps]
+    user: User | None = None  # that it runs as; None: the user of this process
 
     def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
         self.folder = folder
@@ -48,9 +49,6 @@ class Server(ABC):
         """Make the folder ready for a start; no process is alive in it."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
-    def identity(self) -> Identity:
-        return ourselves()
-
     def launch(self) -> None:
         """Clear the remains of an earlier process and start the server, without waiting until it answers."""
         self.stop()
@@ -62,7 +60,7 @@ class Server(ABC):
                 folder=self.folder,
                 environment=plain_environment(),
                 death_signal=self.stop_steps[0][0],
-                identity=self.identity(),
+                user=self.user,
                 output=log,
             )
 

@@ -18,7 +18,7 @@ from types import TracebackType
 
 from app.embedded.host import SocketFolder
 from app.embedded.postgres import PostgresServer
-from app.embedded.processes import DATA_DIR_MODE, kill, marked_processes
+from app.embedded.processes import kill, marked_processes
 from app.embedded.server import Server
 from app.embedded.valkey import ValkeyServer
 
@@ -151,7 +151,7 @@ class EmbeddedServers:
         Raises DataDirInUse when another living process runs servers in the folder, ServerFailed when a server
         does not come up.
         """
-        self.data_dir.mkdir(mode=DATA_DIR_MODE, parents=True, exist_ok=True)
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock.acquire()
         try:
             kill(marked_processes(self.data_dir))

@@ -19,9 +19,8 @@ from types import FrameType
 
 import psutil
 
-from app.embedded.exec_as import prctl
 from app.embedded.forks import ChildSpec, Fork, ForkServer
-from app.embedded.processes import is_alive, kill, mark
+from app.embedded.processes import is_alive, kill, mark, prctl
 from app.embedded.server import Server
 from app.embedded.servers import EmbeddedServers, Servers
 from app.replaceable import LEAVE, REPORT_TO, Reports
