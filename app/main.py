@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.datastructures import State
@@ -29,8 +28,7 @@ from app.api import (
     webhooks,
 )
 from app.api.clusters import routes as clusters
-from app.api.http.admission import Admission
-from app.api.http.connections import READ_PERMITS
+from app.api.http.admission import Admission, Bounds
 from app.api.http.deps import KernelState
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHeaders, UnhandledErrors
@@ -44,7 +42,7 @@ from app.readers.processes import IsolatedReader, ReadingLimits
 from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
-from app.settings import Settings
+from app.settings import Settings, Share
 from app.web import (
     add,
     admin,
@@ -86,7 +84,7 @@ to do.
 """
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None, bounds: Bounds | None = None) -> FastAPI:
     """The application with its routes; it connects to Postgres and Redis when it is started.
 
     Without settings they come from the environment, which then forgets the secrets: the processes that read
@@ -96,10 +94,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         settings = Settings()
         configure_logs(settings.log_format)
         forget_secrets()
-    settings = _of_one_process(settings)
     metrics = Metrics()
     app = _without_routes(settings, metrics)
-    _set_state(app.state, settings, metrics)
+    _set_state(app.state, settings, metrics, bounds or Bounds.of_one(Share.given().processes, settings))
     for router in (*ROUTERS, *PAGES):
         app.router.routes += router.routes
     add_docs(app)
@@ -107,24 +104,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     require_scopes(app.routes)  # of every route there is, so after all of them
     install_handlers(app, page_of_problem)
     return app
-
-
-def _of_one_process(settings: Settings) -> Settings:
-    """The settings with the bounds of the service shared out among its API processes.
-
-    None gets less than one request may need.
-    """
-
-    def share(whole: int, least: int = 1) -> int:
-        return min(whole, max(least, whole // (settings.processes or 1)))
-
-    return settings.model_copy(
-        update={
-            "writes_at_once": share(settings.writes_at_once),
-            "max_held_bytes": share(settings.max_held_bytes, settings.max_body_bytes),
-            "max_spooled_bytes": share(settings.max_spooled_bytes, settings.max_file_bytes),
-        }
-    )
 
 
 def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
@@ -144,10 +123,10 @@ def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
     )
 
 
-def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[dict[str, Any]]]:
+def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        limits = ReadingLimits(settings.read_seconds, characters=settings.max_body_bytes)
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        limits = ReadingLimits(characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
                 app.state.services, app.state.reading = services, FileReading(reader)
@@ -155,7 +134,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
                     asyncio.create_task(_warm(app.state.kernels)),
                     asyncio.create_task(report(partial(_is_ready, services, app.state.kernels))),
                 ]
-                yield {READ_PERMITS: app.state.admission.reads}
+                yield
                 for task in tasks:
                     task.cancel()
                     with suppress(asyncio.CancelledError):
@@ -178,21 +157,14 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     ]
 
 
-def _set_state(state: State, settings: Settings, metrics: Metrics) -> None:
+def _set_state(state: State, settings: Settings, metrics: Metrics, bounds: Bounds) -> None:
     """What requests find in `app.state`, beside the services that the lifespan adds."""
     state.metrics, state.kernels = metrics, KernelState()
-    # What `auto` means is for `serve` to say, which knows the address: unsaid, nobody comes in without a key.
+    # Only `serve` resolves `auto`, because it knows the address. Otherwise keys are required.
     state.asks_for_keys = settings.auth != "off"
     state.public_url = settings.public_url
     state.max_body_bytes, state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
-    state.admission = Admission(
-        reads_at_once=settings.reads_at_once,
-        writes_at_once=settings.writes_at_once,
-        longest_wait=settings.longest_wait,
-        max_held_bytes=settings.max_held_bytes,
-        max_spooled_bytes=settings.max_spooled_bytes,
-        note_refusal=metrics.count_refused,
-    )
+    state.admission = Admission(bounds, metrics.count_refused)
 
 
 async def _is_ready(services: Services, kernels: KernelState) -> bool:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -30,6 +31,45 @@ _HAS_PASSWORD = re.compile(r"^[^/?@]*:[^/?]*@|[?&]password=")
 _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
 
+SHARE = "BOOKPRINT_SHARE"
+"""The variable by which `serve` tells its processes what `Share` says."""
+
+REMOVED = {
+    "BOOKPRINT_OPINIONS": "One decision counts.",
+    "BOOKPRINT_UPLOADS_AT_ONCE": "Limit the bytes of keys with BOOKPRINT_BYTES_PER_MINUTE.",
+    "BOOKPRINT_ISCC": "Set BOOKPRINT_COMPUTE=iscc.",
+    "BOOKPRINT_DIGESTS": "Set BOOKPRINT_COMPUTE=digests.",
+    "BOOKPRINT_VECTORS": "Set BOOKPRINT_COMPUTE=vectors.",
+    "BOOKPRINT_MAX_FILE_BYTES": "A file may have eight times BOOKPRINT_MAX_BODY_BYTES.",
+    "BOOKPRINT_READ_SECONDS": "Reading a file may take 8 seconds of processor time.",
+    "BOOKPRINT_DATABASE_CONNECTIONS": "A process opens 6 connections for statements and 6 for transactions, "
+    "or what PostgreSQL allows.",
+    "BOOKPRINT_PROCESSES": "Give the option --processes.",
+    "BOOKPRINT_READS_AT_ONCE": "Each API process works on 4 reads at once.",
+    "BOOKPRINT_WRITES_AT_ONCE": "The service works on one write per core at once, at most 8.",
+    "BOOKPRINT_LONGEST_WAIT": "A request waits for others for at most 5 seconds.",
+    "BOOKPRINT_MAX_HELD_BYTES": "Bodies may take four times BOOKPRINT_MAX_BODY_BYTES of memory.",
+    "BOOKPRINT_MAX_SPOOLED_BYTES": "Files may take 64 times BOOKPRINT_MAX_BODY_BYTES of the disk.",
+    "BOOKPRINT_MOST_WAITING_JOBS": "1,000,000 books may wait to be related.",
+    "BOOKPRINT_JOBS_AT_ONCE": "A worker relates one book at a time; give bookprint worker --concurrency for "
+    "more.",
+}
+"""Variables that were settings once, each with what holds now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part that one process has of what the service may use."""
+
+    processes: int = 1  # of the API, which share its bounds
+    connections: int = 6  # to PostgreSQL for single statements, and as many for transactions
+
+    @classmethod
+    def given(cls) -> "Share":
+        """The share that `serve` gives this process."""
+        return cls(*map(int, os.environ.get(SHARE, "").split()))
+
+
 _SHORTEST_KEY, _LEAST_VARIETY = 32, 8
 """Characters of an admin key, and different ones among them."""
 
@@ -50,6 +90,8 @@ def _listed(values: object) -> object:
         return [value.strip() for value in values.split(",") if value.strip()]
     return values
 
+
+Computed = Literal["digests", "iscc", "vectors"]
 
 _LowerCase = Annotated[str, StringConstraints(to_lower=True)]
 _Listed = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
@@ -98,11 +140,10 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # a traceback is no place for a password or a key
     )
 
-    database_password: SecretStr | None = Field(
-        default=None, alias="PGPASSWORD", description="The password for `DATABASE_URL`, where that has none."
-    )
     database_url: str | None = Field(
-        default=None, alias="DATABASE_URL", description="PostgreSQL; unset: `serve` starts its own."
+        default=None,
+        alias="DATABASE_URL",
+        description="PostgreSQL; unset: `serve` starts its own. The password may be in `PGPASSWORD` instead.",
     )
     redis_url: str | None = Field(
         default=None,
@@ -137,12 +178,6 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_ADMIN_KEY_FILE",
         description="A file that holds the admin key, in place of the variable.",
     )
-    opinions: Literal[1, 2] = Field(
-        default=1,
-        alias="BOOKPRINT_OPINIONS",
-        description="How many keys have to agree before a decision counts; neither is shown the other's "
-        "before.",
-    )
     requests_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_REQUESTS_PER_MINUTE",
@@ -163,12 +198,6 @@ class Settings(BaseSettings):
         ge=LEAST_BYTES_PER_MINUTE,
         description="Bytes of the bodies of a key in any minute, and the most of one body; unset: no limit.",
     )
-    uploads_at_once: int = Field(
-        default=512,
-        alias="BOOKPRINT_UPLOADS_AT_ONCE",
-        gt=0,
-        description="Uploads of a key at the same time: bodies over 1 MiB or without a declared length.",
-    )
     attempts_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
@@ -181,94 +210,18 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_TEXTS",
         description="Whether texts are kept, compressed, for later recipes and master copies.",
     )
-    iscc: Literal["off", "on"] = Field(
-        default="off",
-        alias="BOOKPRINT_ISCC",
-        description="Whether a book's text gets an ISCC Text-Code; needs the extra `iscc`, 40 ms a book.",
-    )
-    digests: Literal["off", "on"] = Field(
-        default="off",
-        alias="BOOKPRINT_DIGESTS",
-        description="Whether a book's text gets digests, by which Nutch tells equal texts; 23 ms a book.",
-    )
-    vectors: Literal["off", "on"] = Field(
-        default="off",
-        alias="BOOKPRINT_VECTORS",
-        description="Whether a book's text gets a vector, by which similar books are found; 5 ms a book.",
+    compute: Annotated[frozenset[Computed], NoDecode, BeforeValidator(_listed)] = Field(
+        default=frozenset(),
+        alias="BOOKPRINT_COMPUTE",
+        description="What each book's text gets beside its signatures, with commas between: `digests` (23 ms "
+        "a book), `iscc` (40 ms; needs the extra `iscc`), `vectors` to find similar books (5 ms).",
     )
     max_body_bytes: int = Field(
         default=64 * 1024 * 1024,
         alias="BOOKPRINT_MAX_BODY_BYTES",
         gt=0,
-        description="Largest JSON body, and most characters of a text in a file; more is refused with 413.",
-    )
-    max_file_bytes: int = Field(
-        default=512 * 1024 * 1024,
-        alias="BOOKPRINT_MAX_FILE_BYTES",
-        gt=0,
-        description="Largest multipart body with a file; a larger one is refused with 413.",
-    )
-    read_seconds: float = Field(
-        default=8.0,
-        alias="BOOKPRINT_READ_SECONDS",
-        gt=0,
-        description="Most seconds of processor time that the reading of a file may take, and ten times as "
-        "many of sleep; then it is refused with 413.",
-    )
-    database_connections: int = Field(
-        default=6,
-        alias="BOOKPRINT_DATABASE_CONNECTIONS",
-        gt=0,
-        description="Most connections of each process to PostgreSQL for single statements, and the same "
-        "number for transactions. The queues of a worker take up to 8 more.",
-    )
-    processes: int | None = Field(
-        default=None,
-        alias="BOOKPRINT_PROCESSES",
-        ge=1,
-        le=64,
-        description="API processes that `serve` starts, and that share its bounds; unset: one per two cores, "
-        "8 at most.",
-    )
-    reads_at_once: int = Field(
-        default=4,
-        alias="BOOKPRINT_READS_AT_ONCE",
-        gt=0,
-        description="Requests that read, worked on at the same time by each API process; others wait.",
-    )
-    writes_at_once: int = Field(
-        default_factory=_one_per_core,
-        alias="BOOKPRINT_WRITES_AT_ONCE",
-        gt=0,
-        description="Requests that bring texts or change something and are worked on at the same time; "
-        "others wait. Unset: one per core, 8 at most.",
-    )
-    longest_wait: float = Field(
-        default=5.0,
-        alias="BOOKPRINT_LONGEST_WAIT",
-        gt=0,
-        le=600,
-        description="Seconds that a request waits for others at most; one that would wait longer gets 503 at "
-        "once.",
-    )
-    max_held_bytes: int = Field(
-        default=256 * 1024 * 1024,
-        alias="BOOKPRINT_MAX_HELD_BYTES",
-        gt=0,
-        description="Bytes of all bodies together that are in memory at the same time; beyond it: 503.",
-    )
-    max_spooled_bytes: int = Field(
-        default=4 * 1024 * 1024 * 1024,
-        alias="BOOKPRINT_MAX_SPOOLED_BYTES",
-        gt=0,
-        description="Bytes of all bodies with files together that lie in the folder for temporary files; "
-        "beyond it: 503.",
-    )
-    most_waiting_jobs: int = Field(
-        default=1_000_000,
-        alias="BOOKPRINT_MOST_WAITING_JOBS",
-        gt=0,
-        description="Books that may wait to be related; at this number posts are refused with 503.",
+        description="Largest JSON body, and most characters of a text in a file; a file may have eight times "
+        "as many bytes. More is refused with 413.",
     )
     workers: int = Field(
         default_factory=_one_per_core,
@@ -276,13 +229,6 @@ class Settings(BaseSettings):
         ge=0,
         le=64,
         description="Worker processes that `serve` starts; unset: one per core, 8 at most.",
-    )
-    jobs_at_once: int = Field(
-        default=1,
-        alias="BOOKPRINT_JOBS_AT_ONCE",
-        gt=0,
-        le=256,
-        description="Books that a worker process relates at the same time.",
     )
     audit_days: int | None = Field(
         default=None,
@@ -315,6 +261,11 @@ class Settings(BaseSettings):
     )
 
     @property
+    def max_file_bytes(self) -> int:
+        """Largest multipart body with a file: a format may take eight bytes for one of its text."""
+        return 8 * self.max_body_bytes
+
+    @property
     def bootstrap_key(self) -> str | None:
         """The admin key of the environment, from the variable or from the file."""
         if self.admin_key_file is not None:
@@ -340,16 +291,16 @@ class Settings(BaseSettings):
             _check_key(_read_key(path))
         return path
 
-    @field_validator("iscc")
+    @field_validator("compute")
     @classmethod
-    def _installed(cls, iscc: str) -> str:
+    def _installed(cls, compute: frozenset[Computed]) -> frozenset[Computed]:
         """Text-Codes are not left out silently where the library is missing."""
-        if iscc == "on" and find_spec("iscc_lib") is None:
+        if "iscc" in compute and find_spec("iscc_lib") is None:
             raise ValueError(
                 "iscc-lib is not installed. Install it in the folder of Bookprint's sources with: "
                 "pip install '.[iscc]'"
             )
-        return iscc
+        return compute
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -373,14 +324,17 @@ class Settings(BaseSettings):
 
     @field_validator("database_url")
     @classmethod
-    def _with_driver(cls, url: str | None, info: ValidationInfo) -> str | None:
-        """Accept the URL as other tools write it, and name the driver and the password that are used."""
+    def _with_driver(cls, url: str | None) -> str | None:
+        """Accept the URL as other tools write it, and name the driver and the password that are used.
+
+        The password may be in PGPASSWORD, which libpq reads as well.
+        """
         if url is None:
             return None
         _, rest = _parts_of(url, ("postgresql", "postgres", "postgresql+psycopg"))
-        password: SecretStr | None = info.data.get("database_password")
+        password = os.environ.get("PGPASSWORD")
         if password is not None and not _HAS_PASSWORD.search(rest):
-            rest += f"{'&' if '?' in rest else '?'}password={quote(password.get_secret_value(), safe='')}"
+            rest += f"{'&' if '?' in rest else '?'}password={quote(password, safe='')}"
         return f"postgresql+psycopg://{rest}"
 
     @field_validator("redis_url")

@@ -40,7 +40,7 @@ from app.services.reconciliation import Reconciliation
 from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
-from app.settings import Settings
+from app.settings import Settings, Share
 from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
@@ -136,7 +136,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
     async with (
         open_client(settings.redis_url) as client,
         aclosing(TimeWindows(settings.redis_url)) as windows,
-        open_database(settings.database_url, settings.database_connections) as database,
+        open_database(settings.database_url, Share.given().connections) as database,
     ):
         yield Stores(
             database,
@@ -152,15 +152,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     index, outdated = stores.index, outdated_signatures(stores.database)
     books, jobs = BookStore(database), JobStore(database)
-    backlog = Backlog(jobs, settings.most_waiting_jobs)
+    backlog = Backlog(jobs)
     related, vectors = RelationQueries(database), VectorQueries(database)
     candidates = CandidateStore(database)
     changes = Changes(ChangeFeed(database))
     extras = Extras(
         text=settings.texts == "postgres",
-        iscc=settings.iscc == "on",
-        digests=settings.digests == "on",
-        vector=settings.vectors == "on",
+        iscc="iscc" in settings.compute,
+        digests="digests" in settings.compute,
+        vector="vectors" in settings.compute,
     )
     lookup = Lookup(entries, index, books)
     upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
@@ -174,7 +174,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     reconciliation = Reconciliation(names, lookup, related)
     relations = Relations(related, TextStore(database))
-    decisions = Decisions(DecisionStore(database, settings.opinions), ReviewQueries(database))
+    decisions = Decisions(DecisionStore(database, 1), ReviewQueries(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -209,7 +209,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=keys,
         sessions=Sessions(SessionStore(database), keys),
-        limits=Limits(stores.windows, settings.attempts_per_minute, processes=settings.processes or 1),
+        limits=Limits(stores.windows, settings.attempts_per_minute, processes=Share.given().processes),
         audit=Audit(AuditStore(database), settings.audit_days),
         library=WholeLibrary(LibraryQueries(database), entries, names, changes),
         history=BookHistory(AuditStore(database), decisions),

@@ -30,12 +30,7 @@ _SECONDS_TO_CLOSE = 2.0
 def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
-    parser.add_argument(
-        "-c",
-        "--concurrency",
-        type=int,
-        help="books related at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1]",
-    )
+    parser.add_argument("-c", "--concurrency", type=int, default=1, help="books related at the same time [1]")
     parser.add_argument(
         "--only",
         choices=["jobs", "urgent"],
@@ -55,7 +50,7 @@ def main() -> None:
     keep_kernels(settings.data_dir)
     from workers.process import PARTS
 
-    concurrency = arguments.concurrency or settings.jobs_at_once
+    concurrency = arguments.concurrency
     if arguments.only is not None:
         _work(settings, concurrency, [arguments.only])
     elif sys.platform == "linux":

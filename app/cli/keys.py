@@ -56,9 +56,6 @@ def create(
     bytes_per_minute: Annotated[
         int | None, typer.Option(min=LEAST_BYTES_PER_MINUTE, help="The same for bytes of bodies.")
     ] = None,
-    uploads_at_once: Annotated[
-        int | None, typer.Option(min=1, help="The same for bodies over 1 MiB at the same time.")
-    ] = None,
     collection: Annotated[
         str | None,
         typer.Option(help="The only collection that it writes to; it reads all the same [all]."),
@@ -69,7 +66,7 @@ def create(
     from app.stores.postgres.keys import KeyLimits  # late: the stores take long to load
 
     expires_at = None if expires is None else moment(expires, "--expires")
-    limits = KeyLimits(requests_per_minute, lookups_per_minute, bytes_per_minute, uploads_at_once)
+    limits = KeyLimits(requests_per_minute, lookups_per_minute, bytes_per_minute)
     made = _with_keys(
         data_dir,
         lambda keys: keys.create(
@@ -149,7 +146,6 @@ def _limits(limits: "KeyLimits") -> str:
         "requests/min": limits.requests_per_minute,
         "lookups/min": limits.lookups_per_minute,
         "bytes/min": limits.bytes_per_minute,
-        "uploads": limits.uploads_at_once,
     }
     return ", ".join(f"{most} {name}" for name, most in named.items() if most is not None) or "-"
 

@@ -20,18 +20,10 @@ _FIRST_PERSON = 1_000
 
 
 def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
-    """Whether a service at this host asks for keys; says so where others come in without one.
-
-    Raises UserError where decisions wait for two keys, and there are none.
-    """
+    """Whether a service at this host asks for keys; says so where others come in without one."""
     is_loopback = _is_loopback(host)
     if settings.auth == "keys" or (settings.auth == "auto" and not is_loopback):
         return "keys"
-    if settings.opinions > 1:
-        raise UserError(
-            "BOOKPRINT_OPINIONS=2 waits for two keys that agree, but no key is asked for here: no decision "
-            "would ever count. Set BOOKPRINT_AUTH=keys, or leave BOOKPRINT_OPINIONS out."
-        )
     if not is_loopback:
         notices().print(
             f"BOOKPRINT_AUTH is off: whoever reaches {host} can read, change and delete every book."

@@ -18,7 +18,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_misspelt, require_running
+from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_unknown, require_running
 from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
 from app.cli.output import UserError, log_instead, notices, results
 from app.core.errors import Unavailable
@@ -28,7 +28,7 @@ from app.embedded.supervisor import Supervisor
 from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
-from app.settings import Settings
+from app.settings import SHARE, Settings, Share
 from bookprint_client import Client
 
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
@@ -65,7 +65,7 @@ def serve(
         typer.Option(
             min=1,
             max=64,
-            help="API processes at this address [BOOKPRINT_PROCESSES, else one per two cores].",
+            help="API processes at this address [one per two cores, at most 8].",
         ),
     ] = None,
     workers: Annotated[
@@ -106,7 +106,7 @@ def serve(
     started = time.monotonic()
     if _logs_as_json():
         log_instead()
-    name_misspelt()
+    name_unknown()
     if forwarded_allow_ips is not None:
         os.environ["BOOKPRINT_TRUSTED_PROXIES"] = forwarded_allow_ips
     settings = load_settings(data_dir)
@@ -142,16 +142,15 @@ def serve(
         finally:
             migrating.shutdown(wait=False)
         threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
-        return _share_out_connections(most, settings.database_connections, api_count, worker_count)
+        return _share_out_connections(most, api_count, worker_count)
 
     worker_count = settings.workers if workers is None else workers
     by_default = min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
-    api_count = processes or settings.processes or by_default
+    api_count = processes or by_default
     known = {name: secrets[name] for name in ADMIN_KEY_VARIABLES if name in secrets}
     counts = shared_memory(_BYTES_OF_COUNTS)
     environment = {
         "BOOKPRINT_AUTH": auth,
-        "BOOKPRINT_PROCESSES": str(api_count),
         "BOOKPRINT_COUNTS": str(counts.fileno()),
     }
     api = _api(listeners, counts, tls, settings.trusted_proxies, environment, known)
@@ -183,33 +182,32 @@ def serve(
 
 def worker(
     concurrency: Annotated[
-        int | None,
+        int,
         typer.Option(
             "-c",
             "--concurrency",
             min=1,
             max=256,
-            help="Books related at the same time [BOOKPRINT_JOBS_AT_ONCE, else 1].",
+            help="Books related at the same time.",
         ),
-    ] = None,
+    ] = 1,
     data_dir: DataDir = None,
 ) -> None:
     """Run one more worker for the service in the data folder, or on DATABASE_URL and REDIS_URL."""
     if _logs_as_json():
         log_instead()
-    name_misspelt()
+    name_unknown()
     settings = load_settings(data_dir)
     servers = require_running(settings)
     keep_kernels(settings.data_dir)
     forget_secrets()
     urls = {"DATABASE_URL": str(servers.database_url), "REDIS_URL": str(servers.redis_url)}
-    at_once = settings.jobs_at_once if concurrency is None else concurrency
     reading, writing = os.pipe()
     os.write(writing, json.dumps(urls).encode())
     os.dup2(reading, 0)
     os.close(writing)
     # A module of this installation, never one of the current folder.
-    arguments = ["-P", "-m", "workers", "--take-secrets", "--concurrency", str(at_once)]
+    arguments = ["-P", "-m", "workers", "--take-secrets", "--concurrency", str(concurrency)]
     os.execv(sys.executable, [sys.executable, *arguments])
 
 
@@ -306,17 +304,18 @@ def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> 
     return upgrade(database_url)
 
 
-def _share_out_connections(most: int, wanted: int, processes: int, workers: int) -> dict[str, str]:
-    """The variable by which each process opens no more connections than Postgres allows all of them.
+def _share_out_connections(most: int, processes: int, workers: int) -> dict[str, str]:
+    """The variable by which no process opens more connections than Postgres allows all of them.
 
     Raises UserError where there are too many processes.
 
     One process more counts than there are of the API: while one is replaced there are two.
     """
     pools = 2 * (processes + 1 + workers + 1)
+    wanted = Share().connections
     others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
     each = min(wanted, (most - others) // pools)
-    if each < min(wanted, _LEAST_CONNECTIONS):
+    if each < _LEAST_CONNECTIONS:
         raise UserError(
             f"PostgreSQL allows {most} connections, too few for {processes} API processes and {workers} "
             f"workers. Set its max_connections to {others + _LEAST_CONNECTIONS * pools + 3} or more, or "
@@ -327,7 +326,7 @@ def _share_out_connections(most: int, wanted: int, processes: int, workers: int)
             f"PostgreSQL allows {most} connections, so each process opens at most {each} for single "
             "statements and as many for transactions."
         )
-    return {"BOOKPRINT_DATABASE_CONNECTIONS": str(each)}
+    return {SHARE: f"{processes} {each}"}
 
 
 def _announce(url: str, tls: Tls | None, started: float) -> None:

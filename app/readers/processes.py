@@ -114,13 +114,13 @@ class IsolatedReader:
         except OutOfProcessorTime as exc:
             raise FileTooLarge(
                 f"{name} takes more than {self._limits.seconds:g} s of processor time to read. "
-                "Split it into its parts, or have BOOKPRINT_READ_SECONDS raised."
+                "Split it into its parts."
             ) from exc
         except OutOfTime as exc:
             raise FileTooLarge(
                 f"{name} was not read: its reader hangs. It waited for more than "
                 f"{SLEEP_FACTOR * self._limits.seconds:g} s, and took less than {self._limits.seconds:g} s "
-                "of processor time. Send it again later, or have BOOKPRINT_READ_SECONDS raised."
+                "of processor time. Send it again later."
             ) from exc
         except NotStarted as exc:
             raise Unavailable("The reader of the file did not start in time. Try again in a moment.") from exc

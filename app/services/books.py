@@ -41,6 +41,9 @@ from app.stores.redis.band_index import BandIndex
 _SECONDS_BETWEEN_COUNTS = 5.0
 _RETRY_AFTER = 60
 
+MOST_WAITING_JOBS = 1_000_000
+"""Books that may wait to be related."""
+
 
 class BacklogFull(Unavailable):
     """More books wait to be related than the service lets wait."""
@@ -58,7 +61,7 @@ class BacklogFull(Unavailable):
 class Backlog:
     """The jobs that wait, counted every few seconds."""
 
-    def __init__(self, jobs: JobStore, most: int) -> None:
+    def __init__(self, jobs: JobStore, most: int = MOST_WAITING_JOBS) -> None:
         self._jobs = jobs
         self._most = most
         self._is_full = False

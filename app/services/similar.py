@@ -32,7 +32,7 @@ _SPARE = 10
 """Entries compared beyond those asked for, in place of copies of the book and entries that have left."""
 
 HOW_TO_HAVE_VECTORS = (
-    "Have the operator let the service run with BOOKPRINT_VECTORS=on, and for the books that are there: "
+    "Have the operator let the service run with BOOKPRINT_COMPUTE=vectors, and for the books that are there: "
     "bookprint reindex --vectors"
 )
 """What to do where no book has a vector."""

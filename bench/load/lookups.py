@@ -37,10 +37,12 @@ class Lookups:
 
 
 @contextmanager
-def served(servers: Servers, folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Service]:
+def served(
+    servers: Servers, folder: Path, environment: Mapping[str, str] | None = None, *options: str
+) -> Iterator[Service]:
     """Run `bookprint serve` with one API process and a worker for each core on these servers."""
     urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-    with running(folder, environment=urls | dict(environment or {})) as service:
+    with running(folder, *options, environment=urls | dict(environment or {})) as service:
         yield service
 
 

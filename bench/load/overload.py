@@ -85,8 +85,8 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         servers = stack.enter_context(opened(library, folder))
         reconcile(servers)
         for processes in options.api_processes or _PROCESSES:
-            environment = {"BOOKPRINT_PROCESSES": str(processes)}
-            with served(servers, folder / library.name / "service", environment) as service:
+            options_of_serve = ("--processes", str(processes))
+            with served(servers, folder / library.name / "service", None, *options_of_serve) as service:
                 query = "" if options.verified else "?d=7"
                 loads = _Loads(service, [service.process, *server_processes()], library, query, seconds)
                 loads.run(rounds)

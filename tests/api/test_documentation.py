@@ -96,7 +96,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 async def test_what_the_page_shows_can_be_sent(module_settings: Settings, services: OpenServices) -> None:
     """Asked of a service that computes all that is asked for."""
-    settings = module_settings.model_copy(update={"vectors": "on"})
+    settings = module_settings.model_copy(update={"compute": frozenset({"vectors"})})
     async with started(settings) as app, asking(app) as client:
         present: dict[str, str] = {}
         for number, example in enumerate(example_requests()):

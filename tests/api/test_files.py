@@ -270,6 +270,6 @@ async def test_file_that_is_too_large_is_refused_while_it_arrives(
 
     assert_problem(response, 413, "file")
     assert response.json()["type"] == "urn:bookprint:problem:file-too-large"
-    assert "BOOKPRINT_MAX_FILE_BYTES" in response.json()["detail"]
+    assert "BOOKPRINT_MAX_BODY_BYTES" in response.json()["detail"]
     assert taken * 100_000 < 2 * limit
     assert (await client.get("/health/live")).status_code == 200

@@ -59,7 +59,7 @@ async def services(database_url: str, redis_url: str) -> AsyncIterator[Services]
 @pytest.fixture
 def server(services: Services, database_url: str, redis_url: str) -> Iterator[Server]:
     variables = {
-        "BOOKPRINT_VECTORS": "on",
+        "BOOKPRINT_COMPUTE": "vectors",
         "BOOKPRINT_AUTH": "keys",
         "BOOKPRINT_ADMIN_KEY": ADMIN_KEY,
         "BOOKPRINT_WEBHOOK_ALLOW_HOSTS": "127.0.0.1",

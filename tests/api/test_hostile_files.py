@@ -24,7 +24,7 @@ MEGABYTE = 1 << 20
 @pytest.fixture(scope="module")
 def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url, BOOKPRINT_READ_SECONDS="4") as server:
+    with serving(module_database_url, module_redis_url) as server:
         yield server
 
 

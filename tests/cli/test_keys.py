@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from app.cli.listening import auth_at
-from app.cli.output import UserError
 from app.settings import Settings
 from tests.cli.command_line import bookprint, in_a_process, serving
 
@@ -63,7 +62,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
     book.write_text("Some words of a book that nobody has written so far. " * 40)
 
     with serving(tmp_path / "data", *EVERYWHERE) as service:
-        terms = ("--expires", "2999-01-31", "--requests-per-minute", "60", "--uploads-at-once", "2")
+        terms = ("--expires", "2999-01-31", "--requests-per-minute", "60", "--lookups-per-minute", "2")
         terms += ("--collection", " Harbour Library ")
         read = bookprint("keys", "create", "--name", "r", "--scope", "read", *terms, *folder).stdout.strip()
         url = ("--url", service.url)
@@ -77,7 +76,7 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
         _, *rows = bookprint("keys", "list", *folder).stdout.splitlines()
         cells = [row.split("\t") for row in rows]
         assert [row[1:4] for row in cells] == [["first", "admin", "valid"], ["r", "read", "valid"]]
-        assert cells[1][5:] == ["2999-01-31T00:00Z", "60 requests/min, 2 uploads", "Harbour Library"]
+        assert cells[1][5:] == ["2999-01-31T00:00Z", "60 requests/min, 2 lookups/min", "Harbour Library"]
         rotated = bookprint("keys", "rotate", cells[1][0], *folder).stdout.strip()
         assert rotated not in {"", read}
         assert bookprint("keys", "revoke", cells[0][0], *folder).returncode == 0
@@ -106,9 +105,3 @@ def test_where_others_log_in_it_says_that_they_need_no_key(
     for auth, host, told in (("auto", "127.0.0.1", said), ("auto", "0.0.0.0", False), ("keys", "::1", False)):
         auth_at(host, Settings(BOOKPRINT_AUTH=auth))
         assert ("every user of this machine" in " ".join(capsys.readouterr().err.split())) == told
-
-
-def test_two_opinions_take_keys() -> None:
-    with pytest.raises(UserError, match="BOOKPRINT_AUTH=keys"):
-        auth_at("127.0.0.1", Settings(BOOKPRINT_AUTH="off", BOOKPRINT_OPINIONS=2))
-    assert auth_at("127.0.0.1", Settings(BOOKPRINT_AUTH="keys", BOOKPRINT_OPINIONS=2)) == "keys"

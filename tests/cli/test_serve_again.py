@@ -43,7 +43,12 @@ class Ended:
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     data_dir = tmp_path_factory.mktemp("ended") / "data"
-    variables = {"BOOKPRINT_LOG_FORMAT": "json", "BOOKPRINT_VECTOR": "on", "BOOKPRINT_AUTH": "off"}
+    variables = {
+        "BOOKPRINT_LOG_FORMAT": "json",
+        "BOOKPRINT_TEXT": "none",
+        "BOOKPRINT_VECTORS": "on",
+        "BOOKPRINT_AUTH": "off",
+    }
     with serving(data_dir, "--host", "localhost", **variables) as service:
         body = {"text": "a book that stays " * 50}
         book = httpx.post(f"{service.url}/v1/books", json=body, timeout=60).json()["links"]["self"]
@@ -76,7 +81,8 @@ def test_with_json_every_line_of_every_process_is_one_object(ended: Ended) -> No
     events = [json.loads(line) for line in ended.lines]
     assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
     said = " ".join(str(event["event"]) for event in events)
-    assert "BOOKPRINT_VECTOR is no variable of Bookprint. BOOKPRINT_VECTORS is one." in said
+    assert "BOOKPRINT_TEXT is not a variable of Bookprint. BOOKPRINT_TEXTS is one." in said
+    assert "BOOKPRINT_VECTORS is no setting any more. Set BOOKPRINT_COMPUTE=vectors." in said
     assert "valkey-server was killed by SIGKILL" in said
     assert "everything is stopped" in said
 

@@ -42,7 +42,7 @@ def test_similar_books_are_printed_once_vectors_are_computed(service: Service, t
         "authors": ["Austen, Jane", "Somebody Else"],
     }
     file.write_text(json.dumps(line), encoding="utf-8")
-    ingested = bookprint("ingest", file, **service.servers, BOOKPRINT_VECTORS="on")
+    ingested = bookprint("ingest", file, **service.servers, BOOKPRINT_COMPUTE="vectors")
     assert ingested.returncode == 0, ingested.stderr
     found = bookprint("similar", book, *url)
     [_, row] = found.stdout.splitlines()

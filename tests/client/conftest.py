@@ -12,7 +12,7 @@ from tests.prescribed_server import Prescribed, prescribing
 def service(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
     """A service that computes vectors."""
     reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url, BOOKPRINT_VECTORS="on") as server:
+    with serving(module_database_url, module_redis_url, BOOKPRINT_COMPUTE="vectors") as server:
         yield server
 
 

@@ -635,7 +635,6 @@ CREATE TABLE public.keys (
     requests_per_minute integer,
     lookups_per_minute integer,
     bytes_per_minute bigint,
-    uploads_at_once integer,
     collection text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,

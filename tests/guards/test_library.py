@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
+from app.api.http.admission import Bounds
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
@@ -40,14 +41,14 @@ async def test_the_answers_of_a_made_library_are_as_recorded(
     settings = Settings(
         DATABASE_URL=module_database_url,
         REDIS_URL=module_redis_url,
-        BOOKPRINT_VECTORS="on",
+        BOOKPRINT_COMPUTE="vectors",
         BOOKPRINT_AUTH="off",
-        BOOKPRINT_LONGEST_WAIT=600,  # so that nothing is refused on a busy machine
     )
     books, answers = made_library(), dict[str, Json]()
     # A post waits for the index, however busy the machine is.
     monkeypatch.setattr("app.services.books.INDEX_SECONDS", 600.0)
-    async with started(settings) as app, asking(app) as client:
+    # Nothing is refused on a busy machine.
+    async with started(settings, Bounds(longest_wait=600)) as app, asking(app) as client:
         posted = {book["external_id"]: await _posted(client, book) for book in books}
         ids = {name: book["id"] for name, book in posted.items()}
         await _related(client, settings, ids.values())

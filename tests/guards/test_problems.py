@@ -19,8 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
+from app.api.http.admission import Bounds
 from app.api.http.problems import REMEDIES
 from app.core.errors import BookprintError
+from app.services.books import Backlog
 from app.settings import Settings
 from tests.api.conftest import started
 from tests.api.library import prose
@@ -182,9 +184,12 @@ async def test_problems_are_as_recorded(module_database_url: str, module_redis_u
             index.flushdb()
         answers["lookup while the index is rebuilt"] = await client.post("/v1/lookups", json={"text": "a b"})
         answers["question whether all is ready"] = await client.get("/health/ready")
-    async with _asking(**urls, BOOKPRINT_AUTH="off", **NARROW) as client:
+    async with _asking(**urls, BOOKPRINT_AUTH="off", BOOKPRINT_MAX_BODY_BYTES=2_000) as client:
         answers["body too large"] = await client.post("/v1/books", json={"text": "a" * 3_000})
-        answers["one book too many"] = await client.post("/v1/books", json={"text": prose(9, 50)})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Backlog.__init__, "__defaults__", (1,))
+            async with _asking(**urls, BOOKPRINT_AUTH="off") as full:
+                answers["one book too many"] = await full.post("/v1/books", json={"text": prose(9, 50)})
     async with _asking(**urls, BOOKPRINT_AUTH="keys", **KEYS) as client:
         answers["no key"] = await client.get("/v1/books")
         answers["one attempt too many"] = await client.get("/v1/books")
@@ -199,14 +204,13 @@ async def test_problems_are_as_recorded(module_database_url: str, module_redis_u
     compare("problems", "problems.json", laid_out({"answers": told, "kinds": kinds, "remedies": REMEDIES}))
 
 
-NARROW = {"BOOKPRINT_MAX_BODY_BYTES": 2_000, "BOOKPRINT_MOST_WAITING_JOBS": 1}
 KEYS = {"BOOKPRINT_ADMIN_KEY": ADMIN_KEY, "BOOKPRINT_ATTEMPTS_PER_MINUTE": 1}
 
 
 @asynccontextmanager
 async def _asking(**variables: Any) -> AsyncIterator[AsyncClient]:
     """A client of the application with these variables, and with a route that raises what its path names."""
-    async with started(Settings(**variables, BOOKPRINT_LONGEST_WAIT=600, BOOKPRINT_READ_SECONDS=600)) as app:
+    async with started(Settings(**variables), Bounds(longest_wait=600)) as app:
         app.router.routes.insert(0, Route("/raised/{kind}", _raise))
         transport = ASGITransport(app, raise_app_exceptions=False)
         async with AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:

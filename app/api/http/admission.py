@@ -5,15 +5,31 @@ nobody from a lookup. A permit is held while the service works, never while it w
 """
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from math import ceil, inf
+from typing import Self
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.http.problems import RequestRefusal
+from app.settings import Settings
+
+READS_AT_ONCE = 4
+"""Requests that read, worked on at the same time by each API process."""
+
+_MOST_WRITES = 8
+"""Requests that bring texts or change something, worked on at once where there are as many cores."""
+
+LONGEST_WAIT = 5.0
+"""Seconds that a request waits for others."""
+
+BODIES_HELD, FILES_SPOOLED = 4, 8
+"""The largest bodies that may be in memory, and the largest files that may be on the disk, together."""
 
 LINE_WAIT = 30.0
 """Seconds that a line of a bulk request waits; meanwhile no more lines are read."""
@@ -21,14 +37,12 @@ LINE_WAIT = 30.0
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
-COMPUTED = r"(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
+_COMPUTED = re.compile("(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)")
 """Paths whose answers are computed from texts: they need a permit as what brings texts does."""
 
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-
-TOO_MANY = "More requests came than can be worked on."
 
 
 class Overloaded(RequestRefusal):
@@ -44,6 +58,30 @@ class Overloaded(RequestRefusal):
         self.retry_after = retry_after
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The requests that one API process works on at once, and the bytes that their bodies may take."""
+
+    reads: int = READS_AT_ONCE
+    writes: int = 1
+    longest_wait: float = LONGEST_WAIT
+    held_bytes: int = 1 << 28  # of memory
+    spooled_bytes: int = 1 << 32  # of the disk
+
+    @classmethod
+    def of_one(cls, processes: int, settings: Settings) -> "Bounds":
+        """The share of one of the API's processes in what the machine can do.
+
+        None gets less than one request may need.
+        """
+        body, file = settings.max_body_bytes, settings.max_file_bytes
+        return cls(
+            writes=max(1, min(os.cpu_count() or 1, _MOST_WRITES) // processes),
+            held_bytes=max(body, BODIES_HELD * body // processes),
+            spooled_bytes=max(file, FILES_SPOOLED * file // processes),
+        )
+
+
 class Permits:
     """The permits for requests of one kind. Who finds none waits up to a bound, and is let in in turn."""
 
@@ -55,17 +93,17 @@ class Permits:
         self._let_in = 0.0  # of those that waited, since somebody has waited all the time
         self._counted_from = inf  # when the first of them was, by the event loop
 
-    def is_hopeless(self, share: float = 1.0) -> bool:
-        """Whether a request that came now would wait longer than this share of the longest wait.
+    def is_hopeless(self) -> bool:
+        """Whether a request that came now would wait longer than the longest wait.
 
-        By the rate at which others were let in, once it has been seen for a third of the longest wait: how
-        long the first answers after a pause take, or a single one, says little.
+        By the rate at which others were let in, once it has been seen for a third of the longest wait: the
+        first answers after a pause are not representative.
         """
         if not self._waiting:
             return False
         seconds = asyncio.get_running_loop().time() - self._counted_from
         is_known = seconds > self._longest_wait / 3
-        return is_known and self._waiting * seconds / self._let_in > share * self._longest_wait
+        return is_known and self._waiting * seconds / self._let_in > self._longest_wait
 
     async def take(self, patience: float | None = None) -> None:
         """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
@@ -101,7 +139,7 @@ class Permits:
     def refusal(self) -> Overloaded:
         """The error for a request that is not let in; by its `retry_after` nobody waits who waits now."""
         self._note_refusal()
-        return Overloaded(TOO_MANY, ceil(self._longest_wait))
+        return Overloaded("More requests came than can be worked on.", ceil(self._longest_wait))
 
 
 class Room:
@@ -164,7 +202,10 @@ class Permit:
         finally:
             self._permits.give_back()
 
-    def end(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         self.release()
         self.memory.end()
 
@@ -172,21 +213,13 @@ class Permit:
 class Admission:
     """The permits of this process, and the room that the bodies of all its requests may take."""
 
-    def __init__(
-        self,
-        reads_at_once: int,
-        writes_at_once: int,
-        longest_wait: float,
-        max_held_bytes: int,
-        max_spooled_bytes: int,
-        note_refusal: Callable[[], None],
-    ) -> None:
-        self.reads = Permits(reads_at_once, longest_wait, note_refusal)
-        self._writes = Permits(writes_at_once, longest_wait, note_refusal)
-        self._watching = Permits(1, longest_wait, note_refusal)
-        self.memory = Room(max_held_bytes, "The bodies of requests take all the memory that they may.")
+    def __init__(self, bounds: Bounds, note_refusal: Callable[[], None]) -> None:
+        self._reads = Permits(bounds.reads, bounds.longest_wait, note_refusal)
+        self._writes = Permits(bounds.writes, bounds.longest_wait, note_refusal)
+        self._watching = Permits(1, bounds.longest_wait, note_refusal)
+        self.memory = Room(bounds.held_bytes, "The bodies of requests take all the memory that they may.")
         self.disk = Room(
-            max_spooled_bytes, "The files of requests take all the room on the disk that they may."
+            bounds.spooled_bytes, "The files of requests take all the room on the disk that they may."
         )
 
     def permit_for(self, scope: Scope) -> Permit:
@@ -198,8 +231,8 @@ class Admission:
         is_read = scope["method"] in _READING or (
             path in _QUESTIONS and size is not None and size <= SMALL_BODY
         )
-        is_read = is_read and not re.fullmatch(COMPUTED, path)
-        return Permit(self.reads if is_read else self._writes, self.memory)
+        is_read = is_read and not _COMPUTED.fullmatch(path)
+        return Permit(self._reads if is_read else self._writes, self.memory)
 
 
 def brings_body(scope: Scope) -> bool:

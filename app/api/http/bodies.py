@@ -209,7 +209,7 @@ class BodyRequest(Request):
             return BodyTooLarge(self._most)
         return FileTooLarge(
             f"The file is larger than {self._most:,} bytes. Split it into its parts, or have "
-            "BOOKPRINT_MAX_FILE_BYTES raised."
+            "BOOKPRINT_MAX_BODY_BYTES raised."
         )
 
 

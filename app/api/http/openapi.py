@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -69,39 +68,11 @@ def with_file() -> dict[str, Any]:
     return {"requestBody": {"content": {FORM: files.REQUEST_BODY}}, "parameters": [accept]}
 
 
-USAGE_HEADERS: dict[str, Any] = {
-    "RateLimit-Policy": {
-        "description": "The limits of the key that the request was held against, where it has any "
-        "(draft-ietf-httpapi-ratelimit-headers-11).",
-        "schema": {"type": "string"},
-        "example": '"requests";q=600;w=60, "lookups";q=100;w=60',
-    },
-    "RateLimit": {
-        "description": "What is left of each (`r`), and in how many seconds it is more (`t`).",
-        "schema": {"type": "string"},
-        "example": '"requests";r=598;t=42, "lookups";r=0;t=7',
-    },
-}
-"""Header fields of every answer to a key that has limits."""
-
 RETRY_AFTER: dict[str, Any] = {
     "description": "Seconds after which the request may be sent again.",
     "schema": {"type": "integer"},
     "example": 7,
 }
-
-
-def with_usage(answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers of an operation, each with references to the header fields that tell what is left."""
-    references = {name: {"$ref": f"#/components/headers/{name}"} for name in USAGE_HEADERS}
-    told = {
-        status: answer | {"headers": references | answer.get("headers", {})}
-        for status, answer in answers.items()
-        if status.startswith("2") or status == "429"
-    }
-    if "429" in told:
-        told["429"]["headers"] |= {"Retry-After": RETRY_AFTER}
-    return {**answers, **told}
 
 
 def with_headers(status: int, **descriptions: str) -> Responses:
@@ -134,12 +105,12 @@ class DescribedApi(FastAPI):
             return self.openapi_schema
         document = super().openapi()
         document["components"]["securitySchemes"] = SCHEMES
-        document["components"]["headers"] = USAGE_HEADERS
         for path in document["paths"].values():
             for operation in path.values():
                 if NEEDED in operation:
                     described = {str(status): answer for status, answer in problems(401, 403, 429).items()}
-                    operation["responses"] = with_usage(described | operation["responses"])
+                    described["429"] |= {"headers": {"Retry-After": RETRY_AFTER}}
+                    operation["responses"] = described | operation["responses"]
                     if not self.state.asks_for_keys:
                         operation["security"] = [{}, *operation["security"]]
         return document

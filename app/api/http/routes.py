@@ -13,9 +13,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.http.admission import Admission, brings_body
+from app.api.http.admission import brings_body
 from app.api.http.bodies import BodyRequest, media_type, require_json, require_uncompressed
-from app.api.http.usage import caller_of, pass_within_limits
+from app.api.http.usage import caller_of, count_request, size_to_count
 from app.services.access.keys import ANYONE, NO_LIMITS, SCOPES, Caller, Scope as KeyScope, ScopeMissing
 
 NEEDED = "x-scope"
@@ -40,12 +40,11 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class ScopedRoute(APIRoute):
-    """A route that answers only to keys with a scope, and reads a body within bounds.
+    """A route that answers only to keys with its scope, within the limits of the key, with a permit.
 
-    With `scope` None it answers anyone, and more to a key with the scope `more_with`. Where there is an
-    endpoint `of_file`, requests as multipart/form-data are its own. `arguments_of` reads the arguments of an
-    endpoint for which FastAPI's own search takes a fifth of the answer's time. `is_lookup` has the limit of
-    lookups count.
+    `scope=None`: public. `more_with`: scope that unlocks the full answer. `is_lookup`: counts against the
+    lookup limit. `of_file`: endpoint of requests as multipart/form-data. `arguments_of`: reads the arguments
+    of the endpoint in place of FastAPI, whose way takes a fifth of the time of a short answer.
     """
 
     def __init__(
@@ -64,11 +63,11 @@ class ScopedRoute(APIRoute):
         if {scope, more_with} - {None, *SCOPES}:
             raise RuntimeError(f"{path} names no scope that there is: {scope or more_with}.")
         self._scope, self._is_lookup = scope, is_lookup
-        self._arguments_of = arguments_of
         self._file_handler = None
         if of_file is not None:
             status = options.get("status_code")
             self._file_handler = APIRoute(path, of_file, status_code=status).get_route_handler()
+        self._arguments_of = arguments_of
         described: dict[str, Any] = {"security": _security(scope, more_with)}
         described |= {NEEDED: scope} if scope else {}
         described |= {"x-lookup": True} if is_lookup else {}
@@ -82,38 +81,31 @@ class ScopedRoute(APIRoute):
         if self._scope is None or scope["method"] not in (self.methods or ()):
             await super().handle(scope, receive, send)
             return
-        caller = await self.caller(scope) if scope["app"].state.asks_for_keys else ANYONE
+        state = scope["app"].state
+        caller = await self.caller(scope) if state.asks_for_keys else ANYONE
         if not caller.may(self._scope):
             raise ScopeMissing(self._scope)
         scope.setdefault("state", {})["caller"] = caller
-        if caller.limits == NO_LIMITS:
-            await self._with_permit(scope, receive, send)
-        else:
-            await pass_within_limits(self._with_permit, self._is_lookup, scope, receive, send)
+        if caller.limits != NO_LIMITS:
+            await count_request(scope, caller, is_lookup=self._is_lookup, size=size_to_count(scope, caller))
+        async with state.admission.permit_for(scope) as permit:
+            scope["state"]["permit"] = permit
+
+            async def sending(message: Message) -> None:
+                # The answer is made; a client that reads it slowly keeps nobody out.
+                permit.release()
+                await send(message)
+
+            if not brings_body(scope):
+                await permit.acquire()
+            await super().handle(scope, receive, sending)
 
     async def caller(self, scope: Scope) -> Caller:
         """Whose request it is, where keys are asked for; raises as `caller_of` does."""
         return await caller_of(scope)
 
-    async def _with_permit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        admission: Admission = scope["app"].state.admission
-        scope["state"]["permit"] = permit = admission.permit_for(scope)
-
-        async def sending(message: Message) -> None:
-            # The answer is made; a client that reads it slowly keeps nobody out.
-            permit.release()
-            await send(message)
-
-        try:
-            if not brings_body(scope):
-                await permit.acquire()
-            await super().handle(scope, receive, sending)
-        finally:
-            permit.end()
-
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, to which a body comes within bounds and as the JSON that it declares."""
-        handler, file_handler = super().get_route_handler(), self._file_handler
         if (arguments_of := self._arguments_of) is not None:
 
             async def answer(request: Request) -> Response:
@@ -121,6 +113,7 @@ class ScopedRoute(APIRoute):
                 return response
 
             return answer
+        handler, file_handler = super().get_route_handler(), self._file_handler
         if self.body_field is None:
             return handler
 

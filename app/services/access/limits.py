@@ -6,14 +6,10 @@ against its share of the limit.
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from ipaddress import IPv6Address, ip_address
 from typing import Literal
-from uuid import UUID
 
 import structlog
 from limits import RateLimitItemPerSecond
@@ -27,7 +23,7 @@ from app.stores.redis.time_windows import TimeWindows
 
 log = structlog.get_logger()
 
-LimitName = Literal["requests", "lookups", "bytes", "uploads", "attempts"]
+LimitName = Literal["requests", "lookups", "bytes", "attempts"]
 
 _MINUTE = 60
 
@@ -37,38 +33,25 @@ _ANSWER_SECONDS = 1.0
 _AWAY_SECONDS = 5.0
 """How long it then counts as away."""
 
-_UPLOAD_SECONDS = 1.0
-"""When to try an upload again; how long those under way will take is not known."""
-
 _OWN_NETWORK_BITS = 64
 """A client with IPv6 has this much of an address to itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `most` units in any `seconds`, or at once where there are none."""
+    """At most `most` units in any `seconds`."""
 
     name: LimitName
     most: int
-    seconds: int = 0
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """How a limit stands after a request has been held against it."""
+class Refusal:
+    """A limit that a request would go beyond, and the seconds after which it fits."""
 
     limit: Limit
-    left: int
-    wait: float | None = None  # seconds until the request fits; None: it does
-    more_in: float | None = None  # seconds until more is left; None: that is not told
-
-    @property
-    def is_refusal(self) -> bool:
-        return self.wait is not None
-
-
-Demand = tuple[Limit, int]
-"""A limit, and how many of its units a request would use."""
+    wait: float
 
 
 class Limits:
@@ -86,11 +69,8 @@ class Limits:
     ) -> None:
         self._windows = windows
         self._processes = processes
-        self._attempts: Limit | None = None
-        if attempts_per_minute is not None:
-            self._attempts = Limit("attempts", attempts_per_minute, seconds)
+        self._attempts_per_minute = attempts_per_minute
         self._seconds = seconds
-        self._uploads: Counter[UUID | None] = Counter()
         self._own = _Counts(MemoryStorage())
         self._away_until: float | None = None  # of `time.monotonic`; None: Redis answers
 
@@ -100,11 +80,10 @@ class Limits:
 
     async def take(
         self, caller: Caller, *, requests: int = 0, lookups: int = 0, size: int = 0
-    ) -> tuple[Usage, ...]:
-        """Count what a request uses, and tell how each limit stands that concerns it.
+    ) -> Refusal | None:
+        """Count requests, lookups and bytes, in this order; nothing is counted from the first refusal on.
 
-        Of requests, lookups and bytes, in this order, nothing is counted from the first refusal on. Where no
-        limit concerns the request, Redis is not asked.
+        Redis is asked only for limits that the caller has.
         """
         most = caller.limits
         wanted: list[tuple[LimitName, int | None, int]] = [
@@ -112,44 +91,21 @@ class Limits:
             ("lookups", most.lookups_per_minute, lookups),
             ("bytes", most.bytes_per_minute, size),
         ]
-        demands = [
-            (Limit(name, limit, self._seconds), amount)
-            for name, limit, amount in wanted
-            if limit is not None and amount
-        ]
-        return await self._take(str(caller.key_id), demands) if demands else ()
+        for name, limit, amount in wanted:
+            if limit is None or not amount:
+                continue
+            if refusal := await self._take(str(caller.key_id), Limit(name, limit, self._seconds), amount):
+                return refusal
+        return None
 
-    async def take_attempt(self, address: str) -> Usage | None:
-        """Count a request without a valid key; a refusal beyond the limit of the address, None: no limit."""
-        if self._attempts is None:
+    async def take_attempt(self, address: str) -> Refusal | None:
+        """Count a request without a valid key for its address."""
+        if self._attempts_per_minute is None:
             return None
-        [usage] = await self._take(address_group(address), [(self._attempts, 1)])
-        return usage
+        limit = Limit("attempts", self._attempts_per_minute, self._seconds)
+        return await self._take(address_group(address), limit, 1)
 
-    @contextmanager
-    def uploading(self, caller: Caller) -> Iterator[Usage | None]:
-        """Count an upload of a key until the block ends; None: the key has no limit of uploads.
-
-        The usage is a refusal where there are too many. They are those of this process.
-        """
-        most = caller.limits.uploads_at_once
-        if most is None:
-            yield None
-            return
-        most = self._share(most)
-        limit, others = Limit("uploads", most), self._uploads[caller.key_id]
-        if others >= most:
-            yield Usage(limit, 0, _UPLOAD_SECONDS)
-            return
-        self._uploads[caller.key_id] += 1
-        try:
-            yield Usage(limit, most - others - 1)
-        finally:
-            self._uploads[caller.key_id] -= 1
-            if not self._uploads[caller.key_id]:
-                del self._uploads[caller.key_id]
-
-    async def _take(self, holder: str, demands: Sequence[Demand]) -> tuple[Usage, ...]:
+    async def _take(self, holder: str, limit: Limit, amount: int) -> Refusal | None:
         now = time.monotonic()
         if self._away_until is None or now >= self._away_until:
             if self._away_until is not None:
@@ -158,7 +114,7 @@ class Limits:
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     with redis_errors():
-                        usages = await self._shared.take(holder, demands)
+                        refusal = await self._shared.take(holder, limit, amount)
             except (Unavailable, TimeoutError) as error:
                 if self._away_until is None:
                     log.warning("Redis is away, limits are counted in this process", reason=str(error))
@@ -167,12 +123,9 @@ class Limits:
                 if self._away_until is not None:
                     log.info("Redis is back, limits are counted there")
                 self._away_until = None
-                return usages
-        shares = [(replace(limit, most=self._share(limit.most)), amount) for limit, amount in demands]
-        return await self._own.take(holder, shares)
-
-    def _share(self, most: int) -> int:
-        return max(1, most // self._processes)
+                return refusal
+        share = replace(limit, most=max(1, limit.most // self._processes))
+        return await self._own.take(holder, share, amount)
 
 
 class _Counts:
@@ -186,61 +139,22 @@ class _Counts:
         self._moving = MovingWindowRateLimiter(storage)
         self._sliding = SlidingWindowCounterRateLimiter(storage)
 
-    async def take(self, holder: str, demands: Sequence[Demand]) -> tuple[Usage, ...]:
-        """Count the demands of a holder in order, but none from the first that does not fit on."""
-        fitting: list[bool] = []
-        for limit, amount in demands:
-            strategy = self._sliding if limit.name == "bytes" else self._moving
-            take = strategy.hit if all(fitting) else strategy.test
-            fitting.append(await take(_item(limit), holder, cost=amount))
-        return tuple(
-            [
-                await (self._slid if limit.name == "bytes" else self._moved)(holder, limit, amount, fits)
-                for (limit, amount), fits in zip(demands, fitting, strict=True)
-            ]
-        )
-
-    async def _moved(self, holder: str, limit: Limit, amount: int, fits: bool) -> Usage:
-        end, left = await self._moving.get_window_stats(_item(limit), holder)
-        more_in = max(0.0, end - time.time())
-        if fits:
-            return Usage(limit, left, None, more_in)
-        # When several will fit, only the newest that counts could tell.
-        wait = more_in if amount == 1 else float(limit.seconds)
-        return Usage(limit, left, wait, wait)
-
-    async def _slid(self, holder: str, limit: Limit, amount: int, fits: bool) -> Usage:
-        before, _, count, expiry = await self._storage.get_sliding_window(
-            _item(limit).key_for(holder), limit.seconds
-        )
-        # A count is kept for one window longer than it is the present one.
-        rest = max(0.0, expiry - limit.seconds)
-        left = max(0, limit.most - int(before * rest / limit.seconds) - count)
-        if fits:
-            return Usage(limit, left)
-        wait = sliding_wait(limit, amount, before, rest, count)
-        return Usage(limit, left, wait, wait)
-
-
-def _item(limit: Limit) -> RateLimitItemPerSecond:
-    return RateLimitItemPerSecond(limit.most, limit.seconds, limit.name)
-
-
-def sliding_wait(limit: Limit, amount: int, before: int, rest: float, count: int) -> float:
-    """The seconds until `amount` units fit in a sliding window, if nothing else comes.
-
-    The former window has `before` units, this one has `count` and lasts `rest` seconds. A share of the former
-    one's counts, which shrinks evenly to nothing.
-
-    >>> sliding_wait(Limit("bytes", 100, 60), 50, before=100, rest=30.0, count=20)
-    12.0
-    """
-    room = limit.most - amount
-    if before * rest / limit.seconds + count <= room:
-        return 0.0
-    if count <= room:
-        return rest - (room - count) * limit.seconds / before
-    return rest + limit.seconds * (1 - room / count)
+    async def take(self, holder: str, limit: Limit, amount: int) -> Refusal | None:
+        """Count the units of a holder if they fit."""
+        item = RateLimitItemPerSecond(limit.most, limit.seconds, limit.name)
+        if limit.name == "bytes":
+            if await self._sliding.hit(item, holder, cost=amount):
+                return None
+            _, _, count, expiry = await self._storage.get_sliding_window(item.key_for(holder), limit.seconds)
+            # A count is kept for one window longer than it is the present one, with a weight that falls to 0.
+            rest = max(0.0, expiry - limit.seconds)
+            return Refusal(limit, rest if count <= limit.most - amount else rest + limit.seconds)
+        if await self._moving.hit(item, holder, cost=amount):
+            return None
+        if amount > 1:  # when several will fit, only the newest that counts could tell
+            return Refusal(limit, float(limit.seconds))
+        end, _ = await self._moving.get_window_stats(item, holder)
+        return Refusal(limit, max(0.0, end - time.time()))
 
 
 def address_group(address: str) -> str:

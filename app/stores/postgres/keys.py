@@ -22,7 +22,6 @@ class KeyLimits:
     requests_per_minute: int | None = None
     lookups_per_minute: int | None = None
     bytes_per_minute: int | None = None
-    uploads_at_once: int | None = None
 
     def or_else(self, defaults: "KeyLimits") -> "KeyLimits":
         """These limits, and the defaults where there is none."""

@@ -317,7 +317,6 @@ keys = Table(
     Column("requests_per_minute", Integer),  # null, here and below: no limit of its own
     Column("lookups_per_minute", Integer),
     Column("bytes_per_minute", BigInteger),
-    Column("uploads_at_once", Integer),
     Column("collection", Text),  # the only one that it writes to; null: it writes to all
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", TIMESTAMP(timezone=True)),  # null: never

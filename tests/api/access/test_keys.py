@@ -42,7 +42,7 @@ async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, module_da
 
 async def test_keys_are_listed_with_their_terms(keys: Keys) -> None:
     end = datetime.now(UTC) + timedelta(days=3)
-    limits = KeyLimits(600, uploads_at_once=2)
+    limits = KeyLimits(600, bytes_per_minute=2 << 20)
     made = await keys.create(" harvester ", ["ingest", "decide", "ingest"], end, limits, actor=ACTOR)
     [listed] = await keys.list_keys()
 

@@ -37,7 +37,7 @@ class TestSwitchedOn:
 
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
-        return settings.model_copy(update={"digests": "on"})
+        return settings.model_copy(update={"compute": frozenset({"digests"})})
 
     async def test_book_has_the_digests_of_its_text_and_is_found_by_each(self, client: AsyncClient) -> None:
         text = prose(1)

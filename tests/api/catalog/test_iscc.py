@@ -17,7 +17,7 @@ class TestSwitchedOn:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
         pytest.importorskip("iscc_lib")
-        return settings.model_copy(update={"iscc": "on"})
+        return settings.model_copy(update={"compute": frozenset({"iscc"})})
 
     async def test_book_has_the_text_code_of_its_text_and_is_found_by_it(self, client: AsyncClient) -> None:
         text = prose(1)
@@ -55,4 +55,4 @@ async def test_no_text_code_is_computed_unless_the_service_is_asked_to(client: A
 def test_service_does_not_start_where_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.settings.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install '\.\[iscc\]'"):
-        Settings(iscc="on")
+        Settings(compute="iscc")

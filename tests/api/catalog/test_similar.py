@@ -31,7 +31,7 @@ def text_of(seed: int) -> str:
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"vectors": "on"})
+    return settings.model_copy(update={"compute": frozenset({"vectors"})})
 
 
 def vector_of(text: str) -> Vector:
@@ -208,7 +208,7 @@ class TestWithoutVector:
         async with started(module_settings) as app, asking(app) as client:
             book = await post(client, text=text_of(1))
             detail = await self.refused(client, f"{book['links']['self']}/similar")
-            assert "BOOKPRINT_VECTORS=on" in detail
+            assert "BOOKPRINT_COMPUTE=vectors" in detail
             assert "reindex --vectors" in detail
             await app.state.services.missing_vectors.compute(lambda done, total: None)
             read = (await client.get(book["links"]["self"])).json()

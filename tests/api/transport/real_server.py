@@ -2,9 +2,8 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,17 +12,16 @@ from app.api.http.connections import BoundedConnection
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp, state: Mapping[str, Any] | None = None) -> AsyncIterator[int]:
+async def listening(app: ASGIApp) -> AsyncIterator[int]:
     """The port at which uvicorn serves the application, with the connections of `bookprint serve`.
 
-    The application has been started; `state` is the lifespan's.
+    The application has been started.
     """
 
     async def already_started(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await app(scope, receive, send)
             return
-        scope["state"].update(state or {})
         await receive()
         await send({"type": "lifespan.startup.complete"})
 

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import httpx
@@ -11,9 +12,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from app.api.http.admission import Overloaded, Permits
-from app.api.http.connections import READ_PERMITS
-from app.api.http.routes import ScopedRoute
+from app.api.http.admission import Bounds, Overloaded, Permits
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
 from app.stores.postgres.audit import Actor
@@ -25,10 +24,7 @@ from tests.api.transport.skipped_time import in_skipped_time
 TEXT = {"text": "a book of which there is one copy " * 20}
 
 
-@pytest.fixture
-def narrow(settings: Settings) -> Settings:
-    one = {"reads_at_once": 1, "writes_at_once": 1, "longest_wait": 0.2}
-    return settings.model_copy(update=one)
+ONE = Bounds(reads=1, writes=1, longest_wait=0.2)
 
 
 def permits_of(count: int, longest_wait: float) -> Permits:
@@ -158,9 +154,9 @@ async def busy_posts(
 
 
 async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
-    narrow: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with started(narrow) as app, asking(app) as client:
+    async with started(settings, ONE) as app, asking(app) as client:
         async with busy_posts(app.state.services, monkeypatch) as (begun, done):
             first = asyncio.create_task(client.post("/v1/books", json=TEXT))
             await begun.wait()
@@ -183,8 +179,8 @@ async def test_uploads_beyond_what_fits_are_refused_and_lookups_are_not(
         assert len((await client.get("/v1/books")).json()["items"]) == 1
 
 
-async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
-    async with started(narrow) as app, listening(app) as port:
+async def test_whoever_is_slow_holds_no_permit(settings: Settings) -> None:
+    async with started(settings, ONE) as app, listening(app) as port:
         opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(8)]
         for number, (_, writer) in enumerate(opened):
             path = ("/v1/lookups", "/v1/books", "/v1/books:bulk", "/reconcile")[number % 4]
@@ -202,8 +198,8 @@ async def test_whoever_is_slow_holds_no_permit(narrow: Settings) -> None:
             writer.transport.abort()
 
 
-async def test_an_answer_that_is_read_slowly_holds_no_permit(narrow: Settings) -> None:
-    async with started(narrow) as app, asking(app) as client:
+async def test_an_answer_that_is_read_slowly_holds_no_permit(settings: Settings) -> None:
+    async with started(settings, ONE) as app, asking(app) as client:
         read, begun = asyncio.Event(), asyncio.Event()
 
         async def slow(message: Message) -> None:
@@ -221,8 +217,8 @@ async def test_an_answer_that_is_read_slowly_holds_no_permit(narrow: Settings) -
         await slowly
 
 
-async def test_who_waits_for_changes_holds_no_permit(narrow: Settings) -> None:
-    async with started(narrow) as app, asking(app) as client:
+async def test_who_waits_for_changes_holds_no_permit(settings: Settings) -> None:
+    async with started(settings, ONE) as app, asking(app) as client:
         after = (await client.get("/v1/changes?after=now")).json()["next_cursor"]
         waiting = asyncio.create_task(client.get(f"/v1/changes?wait=30&after={after}"))
         await asyncio.sleep(0.1)
@@ -231,9 +227,9 @@ async def test_who_waits_for_changes_holds_no_permit(narrow: Settings) -> None:
         assert (await waiting).json()["items"][0]["book_id"] == posted.json()["id"]
 
 
-async def test_bodies_take_no_more_memory_than_they_may(narrow: Settings) -> None:
-    bounded = narrow.model_copy(update={"max_body_bytes": 60_000, "max_held_bytes": 100_500})
-    async with started(bounded) as app, listening(app) as port:
+async def test_bodies_take_no_more_memory_than_they_may(settings: Settings) -> None:
+    bounded = settings.model_copy(update={"max_body_bytes": 60_000})
+    async with started(bounded, replace(ONE, held_bytes=100_500)) as app, listening(app) as port:
         url = f"http://127.0.0.1:{port}"
         text, room = {"text": "word " * 11_000}, app.state.admission.memory
 
@@ -266,8 +262,8 @@ async def test_bodies_take_no_more_memory_than_they_may(narrow: Settings) -> Non
                 assert (await client.post("/v1/books", json=text)).status_code in (200, 201)
 
 
-async def test_lines_wait_for_their_turn(narrow: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with started(narrow) as app, asking(app) as client:
+async def test_lines_wait_for_their_turn(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with started(settings, ONE) as app, asking(app) as client:
         async with busy_posts(app.state.services, monkeypatch) as (begun, done):
             first = asyncio.create_task(client.post("/v1/books", json=TEXT))
             await begun.wait()
@@ -285,9 +281,9 @@ async def test_lines_wait_for_their_turn(narrow: Settings, monkeypatch: pytest.M
 
 
 async def test_posts_are_refused_while_too_many_jobs_wait(settings: Settings) -> None:
-    few = settings.model_copy(update={"most_waiting_jobs": 2})
-    async with started(few) as app, asking(app) as client:
+    async with started(settings) as app, asking(app) as client:
         backlog = app.state.services.ingest._backlog
+        backlog._most = 2
         answers = []
         for number in range(3):
             answers.append(await client.post("/v1/books", json={"text": f"book {number} " * 30}))
@@ -300,51 +296,17 @@ async def test_posts_are_refused_while_too_many_jobs_wait(settings: Settings) ->
 @asynccontextmanager
 async def hopeless_reads(app: FastAPI) -> AsyncIterator[None]:
     """Have a permit to read taken, and no hope for another."""
-    reads = app.state.admission.reads
+    reads = app.state.admission._reads
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Permits, "is_hopeless", lambda self, share=1.0: self is reads)
+        patch.setattr(Permits, "is_hopeless", lambda self: self is reads)
         await reads.take()
         yield
     reads.give_back()
 
 
-async def test_a_client_with_a_page_may_read_why(narrow: Settings) -> None:
-    async with started(narrow) as app, asking(app) as client, hopeless_reads(app):
+async def test_a_client_with_a_page_may_read_why(settings: Settings) -> None:
+    async with started(settings, ONE) as app, asking(app) as client, hopeless_reads(app):
         answer = await client.get("/reconcile", headers={"Origin": "http://127.0.0.1:3333"})
         assert answer.status_code == 503
         assert answer.headers["access-control-allow-origin"] == "http://127.0.0.1:3333"
         assert (await client.get("/health/live")).status_code == 200
-
-
-async def test_hopeless_reads_are_refused_unparsed_and_with_the_same_answer(
-    narrow: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with (
-        started(narrow) as app,
-        listening(app, {READ_PERMITS: app.state.admission.reads}) as port,
-        asking(app) as inside,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
-    ):
-        async with hopeless_reads(app):
-            parsed = await inside.get("/v1/books")
-            assert parsed.headers["retry-after"] == "1"
-            with monkeypatch.context() as patch:
-                patch.setattr(ScopedRoute, "handle", None)  # no request may get so far
-                for _ in range(2):  # over one connection
-                    refused = await client.get("/v1/books?title=x")
-                    assert refused.status_code == 503
-                    assert refused.json() == parsed.json()
-                    assert refused.headers.items() >= parsed.headers.items()
-            # What is no simple read is parsed.
-            assert (await client.get("/health/live")).status_code == 200
-            assert (await client.get("/v1/clusters/unknown/text")).status_code == 404
-            assert (await client.get(f"/v1/books/{UUID(int=0)}/completeness")).status_code == 404
-            assert (await client.post("/v1/books", json=TEXT)).status_code == 201
-            smuggled = b"GET /v1/books HTTP/1.1\r\n\r\n"
-            typed = {"Content-Type": "application/json"}
-            answer = await client.request("GET", "/v1/books", content=smuggled, headers=typed)
-            assert answer.status_code == 503
-            closed = await client.get("/v1/books", headers={"Connection": "close"})
-            assert (closed.status_code, closed.headers["connection"]) == (503, "close")
-        assert (await client.get("/v1/books")).status_code == 200
-        assert "bookprint_refused_total 5.0" in (await client.get("/metrics")).text

@@ -21,7 +21,7 @@ CALLED_BY_UVICORN = {
     "on_message_complete": ["self"],
     "on_response_complete": ["self"],
 }
-READ = {"app_state", "cycle", "headers", "loop", "scheme", "transport", "url"}
+READ = {"app_state", "cycle", "headers", "loop", "transport", "url"}
 CALLED = {"send_400_response"}
 OF_A_CYCLE = {"response_complete", "more_body"}
 

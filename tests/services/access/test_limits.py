@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.services.access.limits import Limits, Usage
+from app.services.access.limits import Limits
 from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
@@ -65,118 +65,81 @@ def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pa
     return clock
 
 
-def refused(usages: tuple[Usage, ...]) -> list[str]:
-    return [usage.limit.name for usage in usages if usage.is_refusal]
+async def refused(limits: Limits, caller: Caller, **amounts: int) -> str | None:
+    """The limit that a request would go beyond."""
+    refusal = await limits.take(caller, **amounts)
+    return refusal and refusal.limit.name
 
 
 async def test_a_limit_trips_at_its_number_and_frees_with_the_window(
     either: Limits, clock: PassingTime
 ) -> None:
     limited, other = caller(requests_per_minute=3), caller(requests_per_minute=3)
-    [first] = await either.take(limited, requests=1)
+    assert await either.take(limited, requests=1) is None
     await clock.go_on(10)
     rest = [await either.take(limited, requests=1) for _ in range(3)]
 
-    assert [first.left, *(usage.left for [usage] in rest)] == [2, 1, 0, 0]
-    assert [refused(usages) for usages in rest] == [[], [], ["requests"]]
-    [[*_, last]] = rest[-1:]
-    assert refused(await either.take(other, requests=1)) == []
-    assert last.wait == last.more_in == pytest.approx(SECONDS - 10, abs=0.001)
+    assert rest[:2] == [None, None]
+    assert rest[2] is not None
+    assert rest[2].wait == pytest.approx(SECONDS - 10, abs=0.001)
+    assert await either.take(other, requests=1) is None
     await clock.go_on(SECONDS - 9)
     # What came ten seconds later still counts.
-    assert [refused(await either.take(limited, requests=1)) for _ in range(2)] == [[], ["requests"]]
+    assert [await refused(either, limited, requests=1) for _ in "ab"] == [None, "requests"]
 
 
-async def test_lookups_have_a_limit_beside_requests(either: Limits) -> None:
-    both = caller(requests_per_minute=10, lookups_per_minute=2)
-    taken = [await either.take(both, requests=1, lookups=1) for _ in range(3)]
+async def test_nothing_is_counted_from_the_first_refusal_on(either: Limits, clock: PassingTime) -> None:
+    both = caller(requests_per_minute=3, lookups_per_minute=2, bytes_per_minute=1000)
 
-    assert [refused(usages) for usages in taken] == [[], [], ["lookups"]]
-    # The request is counted, though it has one lookup too many.
-    assert [usage.left for usage in taken[-1]] == [7, 0]
-    assert [usage.limit.name for usage in await either.take(both, requests=1)] == ["requests"]
+    asked = [await refused(either, both, requests=1, lookups=1, size=300) for _ in range(4)]
+    # The third request is counted, though it has one lookup too many.
+    assert asked == [None, None, "lookups", "requests"]
+    assert await refused(either, both, size=400) is None
+    assert await refused(either, both, size=1) == "bytes"
 
 
-async def test_several_lookups_at_once_fit_or_do_not(either: Limits) -> None:
+async def test_several_lookups_at_once_fit_or_do_not(either: Limits, clock: PassingTime) -> None:
     asker = caller(lookups_per_minute=5)
 
-    assert refused(await either.take(asker, lookups=4)) == []
-    [usage] = await either.take(asker, lookups=2)
-    assert (usage.left, usage.wait) == (1, SECONDS)
-    assert refused(await either.take(asker, lookups=1)) == []
+    assert await refused(either, asker, lookups=4) is None
+    refusal = await either.take(asker, lookups=2)
+    assert refusal is not None
+    assert refusal.wait == SECONDS
+    assert await refused(either, asker, lookups=1) is None
+    await clock.go_on(refusal.wait + 1)
+    assert await refused(either, asker, lookups=5) is None
 
 
-async def test_many_leave_a_window_at_once_and_the_others_stay(either: Limits, clock: PassingTime) -> None:
-    asker = caller(lookups_per_minute=40)
-    await either.take(asker, lookups=30)
-    await clock.go_on(SECONDS / 2)
-    await either.take(asker, lookups=5)
-    await clock.go_on(SECONDS / 2 + 1)
-
-    [usage] = await either.take(asker, lookups=1)
-    assert usage.left == 34
-
-
-async def test_bytes_are_counted_in_a_sliding_window(either: Limits, clock: PassingTime) -> None:
-    sender = caller(bytes_per_minute=1000)
-    [taken], [not_taken] = await either.take(sender, size=900), await either.take(sender, size=200)
-
-    assert (taken.left, taken.is_refusal, not_taken.left) == (100, False, 100)
-    assert not_taken.wait is not None
-    # A ninth of the former window's 900 must have gone; in Redis, time goes on meanwhile.
-    assert not_taken.wait <= SECONDS + SECONDS / 9
-    assert clock.redis is not None or not_taken.wait == pytest.approx(SECONDS + SECONDS / 9)
-    await clock.go_on(not_taken.wait + 1)
-    assert refused(await either.take(sender, size=200)) == []
-    assert refused(await either.take(sender, size=800)) == ["bytes"]
-
-
-async def test_bytes_of_a_request_that_another_limit_refuses_are_not_counted(
-    either: Limits, clock: PassingTime
-) -> None:
-    sender = caller(requests_per_minute=1, bytes_per_minute=1000)
-
-    assert refused(await either.take(sender, requests=1, size=300)) == []
-    assert refused(await either.take(sender, requests=1, size=300)) == ["requests"]
-    assert refused(await either.take(sender, requests=1, size=800)) == ["requests", "bytes"]
-    [usage] = await either.take(sender, size=1)
-    assert usage.left == 699
-
-
-async def test_uploads_are_counted_while_they_last(either: Limits) -> None:
-    sender = caller(uploads_at_once=2)
-    with (
-        either.uploading(sender) as first,
-        either.uploading(sender) as second,
-        either.uploading(sender) as third,
-        either.uploading(caller(uploads_at_once=1)) as others,
-    ):
-        assert [usage and usage.left for usage in (first, second, third, others)] == [1, 0, 0, 0]
-        assert [usage and usage.is_refusal for usage in (second, third, others)] == [False, True, False]
-    with either.uploading(sender) as again, either.uploading(caller()) as unlimited:
-        assert again is not None
-        assert again.left == 1
-        assert unlimited is None
+async def test_bytes_fit_once_the_wait_of_their_refusal_is_over(either: Limits, clock: PassingTime) -> None:
+    for first, second in ((900, 200), (900, 1000)):
+        sender = caller(bytes_per_minute=1000)
+        assert await refused(either, sender, size=first) is None
+        refusal = await either.take(sender, size=second)
+        assert refusal is not None
+        assert refusal.wait <= 2 * SECONDS
+        await clock.go_on(refusal.wait + 1)
+        assert await refused(either, sender, size=second) is None
+        assert await refused(either, sender, size=1000) == "bytes"
 
 
 async def test_attempts_are_counted_by_address(either: Limits, clock: PassingTime) -> None:
     for last in "12345":
         # Networks of IPv6 belong to one client.
-        assert not (await either.take_attempt(f"2001:db8::{last}")).is_refusal
-        assert not (await either.take_attempt("192.0.2.7")).is_refusal
+        assert await either.take_attempt(f"2001:db8::{last}") is None
+        assert await either.take_attempt("192.0.2.7") is None
 
-    assert (await either.take_attempt("2001:db8::9")).is_refusal
-    assert (await either.take_attempt("::ffff:192.0.2.7")).is_refusal
-    assert not (await either.take_attempt("2001:db8:1::1")).is_refusal
+    assert await either.take_attempt("2001:db8::9") is not None
+    assert await either.take_attempt("::ffff:192.0.2.7") is not None
+    assert await either.take_attempt("2001:db8:1::1") is None
     await clock.go_on(SECONDS + 1)
-    assert not (await either.take_attempt("192.0.2.7")).is_refusal
+    assert await either.take_attempt("192.0.2.7") is None
 
 
 async def test_where_no_limit_concerns_a_request_redis_is_not_asked(redis_url: str) -> None:
     async with aclosing(TimeWindows(redis_url)) as windows:
         limits = Limits(windows, None, SECONDS)
-        assert await limits.take(caller(bytes_per_minute=1000), requests=1, lookups=1) == ()
-        assert await limits.take(Caller(None, "test", ("read",), NO_LIMITS), requests=1, size=5) == ()
+        assert await limits.take(caller(bytes_per_minute=1000), requests=1, lookups=1) is None
+        assert await limits.take(Caller(None, "test", ("read",), NO_LIMITS), requests=1, size=5) is None
         assert await limits.take_attempt("192.0.2.7") is None
         assert "storage" not in vars(windows)
 
@@ -201,7 +164,7 @@ async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: 
     async with open_client(redis_url) as client:
         await BandIndex(client).delete_all()
 
-    assert refused(await limits.take(sender, requests=1)) == ["requests"]
+    assert await refused(limits, sender, requests=1) == "requests"
 
 
 async def test_redis_going_and_coming_back(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,10 +175,10 @@ async def test_redis_going_and_coming_back(limits: Limits, monkeypatch: pytest.M
         with monkeypatch.context() as away:
             away.setattr(limits, "_shared", Limits(nowhere, 5, SECONDS)._shared)
             # Here counting begins anew.
-            counted = [refused(await limits.take(sender, requests=1)) for _ in range(3)]
-            assert counted == [[], [], ["requests"]]
+            counted = [await refused(limits, sender, requests=1) for _ in range(3)]
+            assert counted == [None, None, "requests"]
     limits._away_until = 0.0
-    assert [refused(await limits.take(sender, requests=1)) for _ in range(2)] == [[], ["requests"]]
+    assert [await refused(limits, sender, requests=1) for _ in range(2)] == [None, "requests"]
 
 
 async def test_a_silent_redis_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,12 +201,12 @@ async def test_a_silent_redis_is_not_waited_for_again(monkeypatch: pytest.Monkey
         for _ in range(10):
             await limits.take(sender, requests=1)
         assert connections == asked <= 10
-        assert refused(await limits.take(sender, requests=1)) == ["requests"]
+        assert await refused(limits, sender, requests=1) == "requests"
 
 
 async def test_limits_of_a_key_outrank_the_defaults() -> None:
     own = KeyLimits(requests_per_minute=5)
-    defaults = KeyLimits(requests_per_minute=1, uploads_at_once=2)
+    defaults = KeyLimits(requests_per_minute=1, bytes_per_minute=2)
 
-    assert own.or_else(defaults) == replace(own, uploads_at_once=2)
+    assert own.or_else(defaults) == replace(own, bytes_per_minute=2)
     assert own.or_else(NO_LIMITS) == own
