@@ -1,7 +1,5 @@
 # The service, its workers and its commands in one image; docker-compose.yml says which container runs what.
 
-ARG TARGETARCH
-
 FROM python:3.11-slim-bookworm AS build
 # Names of further locks: EXTRAS=parquet adds pyarrow, which reads and writes Parquet tables and takes 160 MB.
 ARG EXTRAS=
@@ -30,15 +28,7 @@ COPY migrations migrations
 RUN ../bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .. . \
     && ../bin/pip --python /opt/bookprint/venv/bin/python install --quiet --no-deps --prefix /opt/bookprint/program ../*.whl
 
-# Kernels are compiled for any x86-64-v3 or any AArch64. On an older processor set NUMBA_CPU_NAME=generic: they are then
-# compiled once more, into the data folder, before the service is ready.
-FROM python:3.11-slim-bookworm AS for-amd64
-ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES=
-FROM python:3.11-slim-bookworm AS for-arm64
-ENV NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=
-
-# hadolint ignore=DL3006
-FROM for-${TARGETARCH}
+FROM python:3.11-slim-bookworm
 RUN groupadd --gid 10001 bookprint \
     && useradd --uid 10001 --gid bookprint --home-dir /opt/bookprint/data --shell /usr/sbin/nologin --no-create-home bookprint \
     && mkdir -p /opt/bookprint/data \
@@ -46,10 +36,12 @@ RUN groupadd --gid 10001 bookprint \
 # Two layers: the libraries, which seldom change, and the program.
 COPY --from=build /opt/bookprint/venv /opt/bookprint/venv
 COPY --from=build /opt/bookprint/program /opt/bookprint/venv
-# The kernels are root's, as all code here. numba asks for a folder that it can write to, so the service copies them into
-# the data folder.
+# Kernels are compiled for any x86-64-v3; elsewhere than on x86 build with --build-arg CPU=generic. On an older processor
+# set NUMBA_CPU_NAME=generic: they are then compiled once more, before the service is ready. They are root's, as all code
+# here. numba asks for a folder that it can write to, so the service copies them into the data folder.
+ARG CPU=x86-64-v3
 ENV PATH=/opt/bookprint/venv/bin:$PATH \
-    NUMBA_CACHE_DIR=/opt/bookprint/numba
+    NUMBA_CACHE_DIR=/opt/bookprint/numba NUMBA_CPU_NAME=$CPU NUMBA_CPU_FEATURES=
 RUN python -m app.kernel_cache
 # Uploads wait in TMPDIR, up to 4 GiB of them: on the disk of the data, also where /tmp is memory.
 ENV PYTHONUNBUFFERED=1 \

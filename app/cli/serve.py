@@ -207,7 +207,7 @@ def worker(
     os.dup2(reading, 0)
     os.close(writing)
     # A module of this installation, never one of the current folder.
-    arguments = ["-P", "-m", "workers", "--take-secrets", "--concurrency", str(concurrency)]
+    arguments = ["-P", "-m", "workers", "--take-secrets", "--only", "jobs", "--concurrency", str(concurrency)]
     os.execv(sys.executable, [sys.executable, *arguments])
 
 

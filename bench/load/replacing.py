@@ -89,9 +89,9 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = stack.enter_context(opened(library, folder))
         reconcile(servers)
-        options = ("--processes", str(_PROCESSES), "--workers", "1")
+        processes = ("--processes", str(_PROCESSES), "--workers", "1")
         data_dir = folder / library.name / "replacing"
-        service = stack.enter_context(served(servers, data_dir, None, *options))
+        service = stack.enter_context(served(servers, data_dir, None, *processes))
         restarts = -(-(options.rounds or _REPLACED) // _PROCESSES)
         row = _measure(service, library, data_dir / "serve.log", restarts, options.seconds or _SECONDS)
     kept = out_dir / "replacing.json"

@@ -144,17 +144,6 @@ def test_a_damaged_snapshot_of_valkey_is_dropped(data_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_launcher_leaves_no_folder_of_sockets_for_long(data_dir: Path) -> None:
-    with running(HOLD_IN_MAIN_THREAD, data_dir) as program:
-        sql(program.servers.database_url, "INSERT INTO kept VALUES (7)")
-        folder = Path(program.servers.redis_url.removeprefix("unix://").split("?")[0]).parent
-        program.kill()
-    assert folder.exists()
-    start_again(data_dir)
-    assert not folder.exists()
-
-
-@pytest.mark.slow
 def test_any_start_removes_folders_of_sockets_that_no_living_launcher_holds(
     data_dir: Path, prepared: Path, folder: Path
 ) -> None:

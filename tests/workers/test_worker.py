@@ -6,7 +6,6 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 
 import numpy as np
-import psutil
 import pytest
 from redis.asyncio import Redis
 
@@ -28,10 +27,6 @@ from tests.waiting import until
 
 PAGES = pages_of(prose(1, 3000))
 RNG = np.random.default_rng(31)
-_READ_LOCKS = SQL("""
-    SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-""")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,7 +70,7 @@ workers.__main__.main()
 """
 
 LOST_CANCELLATION = """
-import asyncio, signal, sys
+import asyncio, sys
 import workers.process
 
 async def stubborn():
@@ -88,10 +83,6 @@ async def stubborn():
 async def run(*arguments, parts):
     asyncio.create_task(stubborn(), name="kept")
     await asyncio.sleep(0)
-    if parts == ["urgent"]:
-        ended = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-        await ended.wait()
 
 workers.process.run = run
 sys.argv = ["workers"]
@@ -145,35 +136,6 @@ async def test_a_worker_builds_and_rebuilds_the_index_relates_books_and_ends_on_
 
     worker.send_signal(signal.SIGTERM)
     assert await asyncio.to_thread(worker.wait, 100) == 0
-
-
-async def test_the_index_is_rebuilt_with_the_priority_of_the_api_and_while_jobs_stand_still(
-    services: OpenServices, worker: Fork, redis_url: str
-) -> None:
-    async def whole() -> bool:
-        return await services.upkeep.state() is IndexState.COMPLETE
-
-    async def stopped() -> bool:
-        # Who stands still with the lock of the index keeps it from all others.
-        worker.send_signal(signal.SIGSTOP)
-        held = await services.database.rows(_READ_LOCKS)
-        if held:
-            worker.send_signal(signal.SIGCONT)
-        return not held
-
-    await until(whole)
-    book = (await services.ingest.post(Submission(sketch=a_sketch(RNG)), actor=ACTOR)).book
-    [urgent] = psutil.Process(worker.pid).children()
-    assert urgent.nice() == psutil.Process().nice() < psutil.Process(worker.pid).nice()
-    await until(stopped)
-    async with Redis.from_url(redis_url) as redis:
-        await redis.flushdb()
-    await until(whole)
-    assert (await services.books.get(book.id)).indexed
-
-    urgent.kill()
-    worker.send_signal(signal.SIGCONT)
-    assert await asyncio.to_thread(worker.wait, 100) == 1
 
 
 async def test_a_worker_deletes_what_the_audit_log_need_not_keep(

@@ -19,7 +19,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("depth", [*range(30, 1_100, 70), 50_000])
+@pytest.mark.parametrize("depth", [30, 90, 110, 1_000, 50_000])
 def test_any_depth_is_read_or_refused(shape: str, depth: int) -> None:
     opened, closed = SHAPES[shape]
     body = (opened * depth + "1" + closed * depth).encode()

@@ -1,11 +1,9 @@
 """Senders that take their time: cut off, and nobody waits behind them."""
 
 import asyncio
-import resource
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-import httpx
 import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
@@ -183,22 +181,3 @@ async def test_lines_that_come_byte_by_byte_end_the_answer(
         await until_closed(reader)
         dripping.cancel()
         writer.close()
-
-
-async def test_many_slow_senders_keep_nobody_from_an_answer(application: FastAPI) -> None:
-    head = b"POST /v1/lookups HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    head += b"Content-Length: 10000\r\n\r\n"
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 8192), most))
-    async with listening(application) as port:
-        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(600)]
-        for number, (_, writer) in enumerate(opened):
-            writer.write(head if number % 2 else head[:38])
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-            for _ in range(3):
-                for _, writer in opened:
-                    writer.write(b" ")
-                answer = await client.post("/v1/lookups", json={"text": "a book that is not there " * 50})
-                assert answer.status_code == 200
-        for _, writer in opened:
-            writer.transport.abort()
