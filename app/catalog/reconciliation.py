@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from uuid import UUID
 
 from app.catalog.identifiers import all_normalised, can_name_a_book, is_valid, isbns
 from app.core.clusters.cluster_name import ClusterName
 from app.core.model import Book, Content
-from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
 from app.core.text import names
@@ -31,13 +31,8 @@ _MOST_BOOKS = 20_000
 """Books that may have a key that is looked for; reading more of an index takes milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedContent:
-    """The content that a book must have: a text, an identifier, or that of a book of the catalogue."""
-
-    text: Content | None = None
-    identifier: Identifier | None = None
-    book_id: UUID | None = None
+NamedContent = Content | Identifier | UUID
+"""The content of a book: a text, an identifier of a text, or the id of a book with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,56 +136,53 @@ def _in_few_books(keys: Iterable[int], counts: Mapping[int, float]) -> list[int]
     return [key for key in keys if counts.get(key, 0.0) <= _MOST_BOOKS]
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedTo:
-    """A book that another one is related to, and how."""
+RELATIONS = "relations"
+"""The property whose values are other books."""
 
-    book_id: UUID
-    title: str | None
-    summary: RelationSummary
-
-
-@dataclass(frozen=True, slots=True)
-class BookFacts:
-    """All that the service can tell of a book."""
-
-    book: Book
-    relations: Sequence[RelatedTo] = ()  # without unrelated books, closest first
+Values = Sequence[str | int] | str | int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
     """A property of books."""
 
-    id: str
     name: str
     description: str
+    values: Callable[[Book], Values] = lambda book: None
     extends: bool = True  # a column can be filled with it
 
 
-PROPERTIES = (
-    Property("title", "Title", "The title, where the reconciled column holds something else."),
-    Property("author", "Author", "An author, family name first or last; initials do."),
-    Property("year", "Year", "The year of publication, also within a date."),
-    Property("language", "Language", "The language as a tag: en, pt-BR."),
-    Property("volume", "Volume", "Which volume of a work or series it is."),
-    Property("isbn", "ISBN", "An ISBN of 10 or 13 digits, with or without hyphens."),
-    Property(
-        "identifier",
-        "Identifier",
-        "To match: bp1:… or bp2:…, an id of a book here, or any identifier as oclc:1234. To fetch: bp1:…",
+def _identifier(book: Book) -> str | None:
+    return None if book.fingerprint is None else identifier.encode(book.fingerprint, book.word_count)
+
+
+def _isbns(book: Book) -> Sequence[str]:
+    return isbns(book.metadata.identifiers)
+
+
+def _cluster(book: Book) -> str:
+    return ClusterName("same_text", book.founder_id).key
+
+
+PROPERTIES: Mapping[str, Property] = {
+    "title": Property(
+        "Title", "The title, if the reconciled column is not it.", attrgetter("metadata.title")
     ),
-    Property("identifiers", "Catalogue identifiers", "Identifiers as scheme:value: oclc:1234, isbn:…"),
-    Property("text", "Text", "The text of the book, or a part of it: found by content.", extends=False),
-    Property("page_count", "Pages", "How many pages it has, blank ones too."),
-    Property("word_count", "Words", "How many words its text has."),
-    Property("cluster", "Cluster", "The name that all copies of one text share."),
-    Property("relations", "Related books", "The books whose text is related."),
-)
-
-BY_ID = {each.id: each for each in PROPERTIES}
-
-RELATIONS = "relations"
+    "author": Property("Author", "An author, names in any order.", attrgetter("metadata.authors")),
+    "year": Property("Year", "The year of publication, or a date.", attrgetter("metadata.year")),
+    "language": Property("Language", "A tag: en, pt-BR.", attrgetter("metadata.language")),
+    "volume": Property("Volume", "The volume of a work or series.", attrgetter("metadata.volume")),
+    "isbn": Property("ISBN", "An ISBN of 10 or 13 digits, with or without hyphens.", _isbns),
+    "identifier": Property("Identifier", "bp1:…; to match also any id of a book.", _identifier),
+    "identifiers": Property(
+        "Catalogue identifiers", "As scheme:value: oclc:1234, isbn:…", attrgetter("metadata.identifiers")
+    ),
+    "text": Property("Text", "The text of the book, or a part of it: found by content.", extends=False),
+    "page_count": Property("Pages", "How many pages it has, blank ones too.", attrgetter("page_count")),
+    "word_count": Property("Words", "How many words its text has.", attrgetter("word_count")),
+    "cluster": Property("Cluster", "The name that all copies of one text share.", _cluster),
+    RELATIONS: Property("Related books", "The books whose text is related."),
+}
 
 
 def book_name(title: str | None, book_id: UUID) -> str:
@@ -198,26 +190,9 @@ def book_name(title: str | None, book_id: UUID) -> str:
     return title.strip() if title and title.strip() else f"Book {book_id}"
 
 
-def plain_values(property_id: str, book: Book) -> Sequence[str | int]:
-    """The values of a property of a book, but for its related books; empty for an unknown property."""
-    values = _VALUES.get(property_id)
-    return [] if values is None else [value for value in values(book) if value is not None]
-
-
-def _content_identifiers(book: Book) -> list[str]:
-    return [] if book.fingerprint is None else [identifier.encode(book.fingerprint, book.word_count)]
-
-
-_VALUES: Mapping[str, Callable[[Book], Sequence[str | int | None]]] = {
-    "title": lambda book: [book.metadata.title],
-    "author": lambda book: book.metadata.authors,
-    "year": lambda book: [book.metadata.year],
-    "language": lambda book: [book.metadata.language],
-    "volume": lambda book: [book.metadata.volume],
-    "isbn": lambda book: isbns(book.metadata.identifiers),
-    "identifier": _content_identifiers,
-    "identifiers": lambda book: book.metadata.identifiers,
-    "page_count": lambda book: [book.page_count],
-    "word_count": lambda book: [book.word_count],
-    "cluster": lambda book: [ClusterName("same_text", book.founder_id).key],
-}
+def plain_values(name: str, book: Book) -> Sequence[str | int]:
+    """Returns the values of a property of a book; none for an unknown one, or for related books."""
+    values = PROPERTIES[name].values(book) if name in PROPERTIES else None
+    if values is None:
+        return []
+    return [values] if isinstance(values, str | int) else values

@@ -16,7 +16,7 @@ from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
 from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.verification import VERIFICATION
-from app.core.model import Content, Metadata, Sketch, Submission
+from app.core.model import Book, Content, Metadata, Sketch, Submission
 from app.core.relations.classification import Direction, Kind
 from app.core.relations.relation import ComparedBook, Relation
 from app.core.signatures.identifier import Identifier, of_signatures
@@ -214,8 +214,8 @@ class Checks:
         items = [_by_score(each) for each in found if each.score >= _LEAST_SCORE and metadata.title]
         return _answer(items, "name", "No book is called so.")
 
-    async def _known(self, book_ids: Iterable[UUID]) -> Mapping[UUID, DescribedBook]:
-        return {book.id: book for book in await self._names.list_by_id(list(book_ids))}
+    async def _known(self, book_ids: Iterable[UUID]) -> Mapping[UUID, Book]:
+        return await self._names.read_books(list(book_ids))
 
 
 def _sketch(book: Submission) -> Sketch:

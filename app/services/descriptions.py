@@ -15,10 +15,9 @@ from app.catalog.marc.record import MarcRecord, TooLongForBinary
 from app.core.clusters.cluster_name import ClusterName
 from app.core.errors import UnknownBook
 from app.core.model import Book, CatalogRecord, RecordFormat
-from app.core.relations.classification import RELATED
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
-from app.services.pairs.relations import effective_of
+from app.services.pairs.relations import list_related
 from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 
@@ -57,11 +56,8 @@ class Descriptions:
 
     async def read(self, book_id: UUID) -> Description:
         """The description of a book with all its effective relations; raises `UnknownBook`."""
-        relations = {
-            related.book_id: summary
-            for related in await self._related.list_direct(book_id)
-            if (summary := effective_of(related)) is not None and summary.kind in RELATED
-        }
+        related = await list_related(self._related, book_id)
+        relations = {other.book_id: summary for other, summary in related}
         ids = [book_id, *sorted(relations)]
         books = await self._records.read_books(ids)
         records = await self._records.read_records(ids)

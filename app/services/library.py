@@ -93,8 +93,8 @@ class WholeLibrary:
         """The last changes."""
         items = await self._changes.latest(limit)
         ids = {book_id for item in items for book_id in (item.book_id, item.other_id) if book_id is not None}
-        books = await self._names.list_by_id(list(ids))
-        return LatestChanges(items, {book.id: book.metadata.title for book in books})
+        books = await self._names.read_books(list(ids))
+        return LatestChanges(items, {book_id: book.metadata.title for book_id, book in books.items()})
 
     async def _count(self) -> Holdings:
         books, copies = await self._entries.count_roughly(), await self._library.count_copies()

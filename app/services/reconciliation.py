@@ -12,9 +12,7 @@ from uuid import UUID
 from app.catalog.reconciliation import (
     MOST_CANDIDATES,
     BookDescription,
-    BookFacts,
     NamedContent,
-    RelatedTo,
     book_id_of,
     identifiers_of,
     key_conditions,
@@ -22,10 +20,11 @@ from app.catalog.reconciliation import (
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.core.errors import BookprintError, Unavailable
 from app.core.matching.verification import Evidence
-from app.core.relations.classification import RELATED
+from app.core.model import Book
+from app.core.signatures.identifier import Identifier
 from app.core.text.names import folded
 from app.services.lookups import Answer, Lookup, Verified, query_entry
-from app.services.pairs.relations import effective_of
+from app.services.pairs.relations import Related, list_related
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 
@@ -44,6 +43,8 @@ _COUNTS_SECONDS = 300.0
 _ITSELF = ContentEvidence(Evidence(0, 128, 1.0, 1.0, 1.0))
 
 ByContent = Mapping[UUID, ContentEvidence]
+_Searched = tuple[int, BookDescription, ByContent]
+"""The place of a description in its batch, the description, and the books with its content."""
 
 
 class Reconciliation:
@@ -65,25 +66,33 @@ class Reconciliation:
     async def candidates(
         self, descriptions: Sequence[BookDescription]
     ) -> list[list[Candidate] | BookprintError]:
-        """The candidates of each description by falling score, 100 at most, or why it cannot be looked for.
+        """Returns the candidates of each description by falling score, at most 100, or the reason for none.
 
-        Raises `Unavailable` where the whole batch has to be asked again.
+        Raises `Unavailable` if the whole batch has to be sent again.
         """
         counts = await self._read_counts()
-        contents = await self._by_content(descriptions)
         answers: list[list[Candidate] | BookprintError] = []
-        for start in range(0, len(descriptions), _AT_ONCE):
-            some, found = descriptions[start : start + _AT_ONCE], contents[start : start + _AT_ONCE]
-            searches = await asyncio.to_thread(_searches, some, found, counts)
+        searched: list[_Searched] = []
+        for place, content in enumerate(await self._by_content(descriptions)):
+            if isinstance(content, BookprintError):
+                answers.append(content)
+            else:
+                answers.append([])
+                searched.append((place, descriptions[place], content))
+        for start in range(0, len(searched), _AT_ONCE):
+            some = searched[start : start + _AT_ONCE]
+            searches = await asyncio.to_thread(_searches, some, counts)
             async with self._statements:
                 books = await self._names.list_candidates(searches)
-            answers += await asyncio.to_thread(_ranked_each, some, books, found)
+            for place, candidates in await asyncio.to_thread(_ranked, some, books):
+                answers[place] = candidates
         return answers
 
     async def suggest(self, start: str, skip: int, limit: int) -> list[DescribedBook]:
         """Books whose titles start so, or the one with this id or identifier."""
         if (book_id := book_id_of(start.strip())) is not None:
-            return [] if skip else await self._names.list_by_id([book_id])
+            books = {} if skip else await self._names.read_books([book_id])
+            return [DescribedBook(each.id, each.metadata, each.page_count) for each in books.values()]
         if identifiers := identifiers_of(start.strip()):
             [found] = await self._names.list_candidates([CandidateSearch(identifiers=identifiers)])
             if found:
@@ -91,23 +100,14 @@ class Reconciliation:
         words = folded(start)
         return await self._names.list_by_start(words, skip, limit) if words else []
 
-    async def facts(self, ids: Sequence[UUID], *, with_relations: bool) -> dict[UUID, BookFacts]:
-        """What is known of those of the books that there are."""
-        books = await self._names.read_books(ids)
-        facts = {}
-        for book_id, book in books.items():
-            relations = await self._list_relations(book_id) if with_relations else []
-            facts[book_id] = BookFacts(book, relations)
-        return facts
+    async def read_books(self, ids: Sequence[UUID]) -> dict[UUID, Book]:
+        """Returns the books that exist, by id."""
+        return await self._names.read_books(ids)
 
-    async def _list_relations(self, book_id: UUID) -> list[RelatedTo]:
-        related = [(book, effective_of(book)) for book in await self._related.list_direct(book_id)]
-        kept = [
-            RelatedTo(book.book_id, book.title, summary)
-            for book, summary in related
-            if summary is not None and summary.kind in RELATED
-        ]
-        return sorted(kept, key=lambda relation: (-relation.summary.confidence, relation.book_id))
+    async def related(self, book_id: UUID) -> list[Related]:
+        """Returns the related books, closest first."""
+        related = await list_related(self._related, book_id)
+        return sorted(related, key=lambda pair: (-pair[1].confidence, pair[0].book_id))
 
     async def _read_counts(self) -> Mapping[int, float]:
         if time.monotonic() >= self._counts_until:
@@ -136,15 +136,13 @@ class Reconciliation:
         return await asyncio.gather(*map(look_up, descriptions))
 
     async def _look_up(self, content: NamedContent) -> ByContent:
-        if (book_id := content.book_id) is not None:
-            answer = await self._lookup.near_duplicates(book_id, Verified(), None, _BY_CONTENT)
-            return {book_id: _ITSELF, **_evidence(answer)}
-        if (identifier := content.identifier) is not None:
-            answer = await self._lookup.look_up_identifier(identifier, Verified(), None, _BY_CONTENT)
-        else:
-            entry = await asyncio.to_thread(query_entry, content.text, None, None)
-            answer = await self._lookup.look_up(entry, Verified(), None, _BY_CONTENT)
-        return _evidence(answer)
+        if isinstance(content, UUID):
+            answer = await self._lookup.near_duplicates(content, Verified(), None, _BY_CONTENT)
+            return {content: _ITSELF, **_evidence(answer)}
+        if isinstance(content, Identifier):
+            return _evidence(await self._lookup.look_up_identifier(content, Verified(), None, _BY_CONTENT))
+        entry = await asyncio.to_thread(query_entry, content, None, None)
+        return _evidence(await self._lookup.look_up(entry, Verified(), None, _BY_CONTENT))
 
 
 def _evidence(answer: Answer) -> ByContent:
@@ -155,34 +153,25 @@ def _evidence(answer: Answer) -> ByContent:
     }
 
 
-def _searches(
-    descriptions: Sequence[BookDescription],
-    contents: Sequence[ByContent | BookprintError],
-    counts: Mapping[int, float],
-) -> list[CandidateSearch]:
+def _searches(searched: Sequence[_Searched], counts: Mapping[int, float]) -> list[CandidateSearch]:
     return [
-        CandidateSearch()
-        if isinstance(found, BookprintError)
-        else CandidateSearch(
-            key_conditions(description, counts), description.identifiers, [*description.ids, *found]
-        )
-        for description, found in zip(descriptions, contents, strict=True)
+        CandidateSearch(key_conditions(wanted, counts), wanted.identifiers, [*wanted.ids, *content])
+        for _, wanted, content in searched
     ]
 
 
-def _ranked_each(
-    descriptions: Sequence[BookDescription],
-    found: Sequence[Sequence[DescribedBook]],
-    contents: Sequence[ByContent | BookprintError],
-) -> list[list[Candidate] | BookprintError]:
-    answers: list[list[Candidate] | BookprintError] = []
-    for description, books, content in zip(descriptions, found, contents, strict=True):
-        if isinstance(content, BookprintError):
-            answers.append(content)
-            continue
-        candidates = [
-            scored(description, book.id, book.metadata, book.page_count, content.get(book.id))
-            for book in books
-        ]
-        answers.append(ranked(candidates)[:MOST_CANDIDATES])
-    return answers
+def _ranked(
+    searched: Sequence[_Searched], found: Sequence[Sequence[DescribedBook]]
+) -> list[tuple[int, list[Candidate]]]:
+    return [
+        (
+            place,
+            ranked(
+                [
+                    scored(wanted, book.id, book.metadata, book.page_count, content.get(book.id))
+                    for book in books
+                ]
+            )[:MOST_CANDIDATES],
+        )
+        for (place, wanted, content), books in zip(searched, found, strict=True)
+    ]

@@ -20,9 +20,9 @@ from app.core.metadata import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
 from app.core.model import Book
 from app.core.signatures import identifier
 from app.services.access.audit import Action
+from app.services.books import BookFilter
 from app.services.clusters import ClusterPage
 from app.services.descriptions import DescriptionForm
-from app.services.finding import BookQuestion
 from app.services.lookups import Answer, Position, Verified
 from app.services.pairs.relations import effective_of
 from app.web.filters import Filters
@@ -57,8 +57,10 @@ class BookSearch(Filters):
     year: Annotated[int, Field(ge=-MOST_YEAR, le=MOST_YEAR)] | None = None
     after: UUID | None = None
 
-    def to_question(self) -> BookQuestion:
-        return BookQuestion(self.q, self.author, self.collection, self.language, self.year)
+    def to_filter(self) -> BookFilter:
+        return BookFilter(
+            author=self.author, language=self.language, year=self.year, collection=self.collection
+        )
 
 
 @router.get("/books", scope="read")
@@ -68,7 +70,7 @@ async def search_books(
     """Find books; an id leads to its book at once."""
     if (book_id := book_id_of(search.q or "")) is not None:
         return redirect(request, f"/books/{book_id}")
-    found = await services.finder.find(search.to_question(), search.after, _AT_ONCE)
+    found = await services.finder.find(search.q, search.to_filter(), search.after, _AT_ONCE)
     more = search.query(after=found.books[-1].id) if found.more else None
     copies = await services.library.copies([each.id for each in (*found.books, *found.alike)])
     return page(request, "books.html", search=search, found=found, more=more, copies=copies)
@@ -118,7 +120,7 @@ async def show_book(
         position=answer and answer.next and f"{answer.next.distance}-{answer.next.entry_id}",
         relations=relations,
         direct=[(each, effective_of(each)) for each in direct],
-        others=await services.reconciliation.facts(others, with_relations=False),
+        others=await services.reconciliation.read_books(others),
         more=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
         kinds=KINDS,
         clusters=clusters,

@@ -91,7 +91,7 @@ async def answer_check(
             told["asked"] = told["asked"] or book.metadata.title or " ".join(book.metadata.identifiers)
             told |= asdict(found)
             shown = [item["book_id"] for item in told["items"][: MOST_BOOKS_SHOWN * (not is_table)]]
-            told["known"] = await services.reconciliation.facts(shown, with_relations=False)
+            told["known"] = await services.reconciliation.read_books(shown)
             for item in told["items"]:
                 item["link"] = f"/books/{item['book_id']}"
         except Exception as error:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from hypothesis import given, strategies as st
 
-from app.api.reconciliation import forms
+from app.api.reconciliation import routes
 from app.core import json_limits
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -26,9 +26,9 @@ def test_what_stands_in_strings_is_left_out_wherever_they_are_parted(value: obje
 
 @given(st.text(st.sampled_from("a=&%+4é1"), max_size=40), st.integers(3, 9))
 def test_fields_of_a_form_are_the_same_wherever_they_are_parted(text: str, part: int) -> None:
-    with patch.object(forms, "_PART", part):
+    with patch.object(routes, "_PART", part):
         try:
-            fields = forms._fields(text.encode())
+            fields = routes._fields(text.encode())
         except UnicodeDecodeError:
             return
     assert fields == parse_qsl(text, keep_blank_values=True)

@@ -162,9 +162,9 @@ def batches(size: int) -> Iterator[tuple[str, str, Json]]:
             yield f"{field}.{name}", field, {"q0": value} if field == "queries" else value
     for each in PROPERTIES:
         for kind in KINDS:
-            length = size // 4 if each.id == "text" else 10_000
-            query = {"query": "abc", "properties": [{"pid": each.id, "v": text(kind, length)}]}
-            yield f"{each.id}: {kind}", "queries", {"q0": query}
+            length = size // 4 if each == "text" else 10_000
+            query = {"query": "abc", "properties": [{"pid": each, "v": text(kind, length)}]}
+            yield f"{each}: {kind}", "queries", {"q0": query}
     for kind in KINDS:
         many = {f"q{number}": {"query": text(kind, 10_000)} for number in range(size // 20_000)}
         yield f"many queries: {kind}", "queries", many

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from app.catalog.reconciliation import BookDescription, NamedContent, key_conditions, years_of
+from app.catalog.reconciliation import BookDescription, key_conditions, years_of
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.catalog.similarity import person_similarity, title_similarity
 from app.core.matching.verification import Evidence
@@ -108,7 +108,7 @@ def test_codes_of_languages_are_compared_where_they_can_be() -> None:
 
 
 def test_content_outweighs_what_records_say() -> None:
-    asked = BookDescription(("Emma",), contents=(NamedContent(),))
+    asked = BookDescription(("Emma",), contents=(UUID(int=2),))
 
     by_text = score(asked, Metadata("Lady Susan"), Evidence(4, 100, 0.78, 0.9, 0.88))
     by_title = score(asked, Metadata("Emma"))

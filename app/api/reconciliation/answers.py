@@ -1,115 +1,42 @@
-"""Answers of the reconciliation API 0.2, as its JSON schemas have them.
+"""Answers of the reconciliation API 0.2, as its JSON schemas have them, and the preview of a book.
 
-https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/. The models describe what is
-answered; the answers themselves are plain values, because a large batch has ten thousand candidates.
+https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/. They are plain values: a
+large batch has ten thousand candidates.
 """
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
-from pydantic.alias_generators import to_camel
-
-from app.api.documents import Document, shown
-from app.api.http import examples
-from app.api.http.problems import Problem, problem_of
+from app.api.http.problems import problem_of
 from app.api.reconciliation.queries import (
     BATCH_SIZE,
     BOOK_TYPE,
     WIDER_TYPE,
-    ExtensionProperty,
     ExtensionQuery,
     ReconciliationQuery,
     property_named,
 )
-from app.catalog.reconciliation import (
-    BY_ID,
-    RELATIONS,
-    BookFacts,
-    Property,
-    book_id_of,
-    book_name,
-    plain_values,
-)
+from app.catalog.reconciliation import PROPERTIES, RELATIONS, book_id_of, book_name, plain_values
 from app.catalog.scoring import Candidate
 from app.core.errors import BookprintError
-from app.core.model import Metadata
+from app.core.model import Book, Metadata
+from app.services.pairs.relations import Related
 
-PREVIEW_WIDTH, PREVIEW_HEIGHT = 430, 300
-
-_SCHEMA_SPACE = "https://schema.org/Book"
-
-_CANDIDATE: dict[str, Any] = {
-    "id": examples.BOOK_ID,
-    "name": examples.TITLE,
-    "description": "E. M. Harbour, 1913, 330 pages",
-    "type": [BOOK_TYPE],
-    "score": 97.5,
-    "features": [{"id": "title", "value": 0.97}, {"id": "year", "value": 1.0}],
-    "match": True,
-}
-
-
-class TypeAnswer(Document):
-    """A type of entities."""
-
-    model_config = shown(BOOK_TYPE)
-
-    id: str
-    name: str
-
-
-class Feature(Document):
-    """One comparison behind a score."""
-
-    model_config = shown({"id": "title", "value": 0.97})
-
-    id: str = Field(
-        description="`title author year language volume identifier content`: 0 to 1, larger is nearer. "
-        "`distance` in bits, `jaccard`, `containment`, `contained`, `relation`: as lookups have them."
-    )
-    value: float | bool
-
-
-class CandidateAnswer(Document):
-    """A book that may be the one described."""
-
-    model_config = shown(_CANDIDATE)
-
-    id: UUID
-    name: str
-    description: str = Field(description="Authors, year, number of pages.")
-    type: list[TypeAnswer]
-    score: float = Field(ge=0, le=100, description="The weighted mean of the features, in hundredths.")
-    features: list[Feature]
-    match: bool = Field(description="True of a candidate of 90 or more that leads by 5 or more.")
-
-
-class ResultAnswer(BaseModel):
-    """The candidates of one query."""
-
-    model_config = shown({"result": [_CANDIDATE]})
-
-    result: list[CandidateAnswer] = Field(description="By falling score.")
-    error: Problem | None = Field(default=None, description="Why the query found nothing, if it is wrong.")
-
-
-class ResultBatch(RootModel[dict[str, ResultAnswer]]):
-    """The result of each query, under the name of the query."""
-
-    model_config = shown({"q0": {"result": [_CANDIDATE]}})
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Content-Security-Policy of the preview: a browser loads nothing but its own style."""
 
 
 def result_of(query: ReconciliationQuery, answer: Sequence[Candidate] | BookprintError) -> dict[str, Any]:
-    """The result of a query, as `ResultAnswer` describes it."""
+    """Returns the result of a query."""
     if isinstance(answer, BookprintError):
         return failed(answer)
     return {"result": [_candidate(each) for each in answer[: query.most]]}
 
 
 def failed(error: Exception) -> dict[str, Any]:
-    """The result of a query that cannot be answered."""
+    """Returns the result of a query that cannot be answered."""
     return {"result": [], "error": problem_of(error).model_dump(mode="json")}
 
 
@@ -126,167 +53,101 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def described(metadata: Metadata, page_count: int | None) -> str:
-    """The line that tells books of one title apart."""
+    """Returns the line that distinguishes books of one title."""
     parts = ["; ".join(metadata.authors), metadata.year, metadata.volume and f"volume {metadata.volume}"]
     parts.append(page_count and f"{page_count} pages")
     return ", ".join(str(part) for part in parts if part)
 
 
-class ExtensionColumn(BaseModel):
-    """A column of the answer."""
-
-    model_config = shown({"id": "isbn", "name": "ISBN"})
-
-    id: str
-    name: str
-    type: TypeAnswer | None = Field(default=None, description="Of entities alone.")
-
-
-class ExtensionAnswer(Document):
-    """The values of properties of books."""
-
-    model_config = shown(
-        {
-            "meta": [{"id": "isbn", "name": "ISBN"}],
-            "rows": {examples.BOOK_ID: {"isbn": [{"str": "9780141439600"}]}},
-        }
-    )
-
-    meta: list[ExtensionColumn]
-    rows: dict[str, dict[str, list[dict[str, Any]]]] = Field(
-        description="By id and property: `str`, `int`, or `id`, `name` and `description` of a book."
-    )
-
-
-def extension_of(query: ExtensionQuery, facts: Mapping[UUID, BookFacts]) -> dict[str, Any]:
-    """The answer to a data extension query, as `ExtensionAnswer` describes it."""
-    rows = {}
+def extension_of(
+    query: ExtensionQuery, books: Mapping[UUID, Book], related: Mapping[UUID, Sequence[Related]]
+) -> dict[str, Any]:
+    """Returns the answer to a data extension query."""
+    names = {each.id: property_named(each.id) for each in query.properties}
+    rows: dict[str, Any] = {}
     for text in query.ids:
         book_id = book_id_of(text)
-        known = None if book_id is None else facts.get(book_id)
-        rows[text] = {each.id: _cells(each, known) if known else [] for each in query.properties}
-    return {"meta": [_column(each.id) for each in query.properties], "rows": rows}
+        book = None if book_id is None else books.get(book_id)
+        rows[text] = {
+            wanted: _cells(name, book, related.get(book.id, ())) if book else []
+            for wanted, name in names.items()
+        }
+    return {"meta": [_column(wanted, name) for wanted, name in names.items()], "rows": rows}
 
 
-def _column(property_id: str) -> dict[str, Any]:
-    known = BY_ID.get(property_named(property_id))
-    column: dict[str, Any] = {"id": property_id, "name": known.name if known else property_id}
-    return column | {"type": BOOK_TYPE} if known and known.id == RELATIONS else column
+def _column(wanted: str, name: str) -> dict[str, Any]:
+    known = PROPERTIES.get(name)
+    column: dict[str, Any] = {"id": wanted, "name": known.name if known else wanted}
+    return column | {"type": BOOK_TYPE} if name == RELATIONS else column
 
 
-def _cells(wanted: ExtensionProperty, facts: BookFacts) -> list[dict[str, Any]]:
-    name = property_named(wanted.id)
+def _cells(name: str, book: Book, related: Sequence[Related]) -> list[dict[str, Any]]:
     if name == RELATIONS:
         return [
             {
-                "id": str(related.book_id),
-                "name": book_name(related.title, related.book_id),
-                "description": f"{related.summary.kind}, {related.summary.confidence:.2f}",
+                "id": str(other.book_id),
+                "name": book_name(other.title, other.book_id),
+                "description": f"{summary.kind}, {summary.confidence:.2f}",
             }
-            for related in facts.relations[: wanted.most]
+            for other, summary in related
         ]
-    values = plain_values(name, facts.book)[: wanted.most]
+    values = plain_values(name, book)
     return [{"int": value} if isinstance(value, int) else {"str": value} for value in values]
 
 
-class Suggestion(BaseModel):
-    """An entity, property or type that may be meant."""
-
-    model_config = shown({"id": "year", "name": "Year", "description": "The year of publication."})
-
-    id: str
-    name: str
-    description: str | None = None
-    notable: list[TypeAnswer] | None = Field(default=None, description="Types, of an entity.")
-    broader: list[TypeAnswer] | None = Field(default=None, description="Wider types, of a type.")
-
-
-class Suggestions(Document):
-    """What may be meant."""
-
-    model_config = shown({"result": [{"id": "year", "name": "Year"}]})
-
-    result: list[Suggestion]
-
-
-class ProposedProperties(BaseModel):
-    """Properties that columns can be filled with."""
-
-    model_config = shown({"type": "Book", "limit": 5, "properties": [{"id": "isbn", "name": "ISBN"}]})
-
-    properties: list[Suggestion]
-    type: str | None = None
-    limit: int | None = None
-
-
-class Flyout(Document):
-    """A fragment of HTML about what is suggested."""
-
-    model_config = shown({"id": "year", "html": "<p>Year</p>"})
-
-    id: str
-    html: str
-
-
-def suggested(each: Property) -> dict[str, Any]:
-    """A property as a suggestion."""
-    return {"id": each.id, "name": each.name, "description": each.description}
-
-
 def manifest_at(address: str, version: str) -> dict[str, Any]:
-    """The manifest of the service at an address without a slash at its end."""
+    """Returns the manifest of the service at an address without a slash at its end."""
     page = f"{address}/reconcile/preview/{{{{id}}}}"
     return {
         "versions": ["0.2"],
         "name": "Bookprint",
         "identifierSpace": f"{address}/v1/books/",
-        "schemaSpace": _SCHEMA_SPACE,
+        "schemaSpace": "https://schema.org/Book",
         "documentation": f"{address}/docs",
         "serviceVersion": version,
         "defaultTypes": [BOOK_TYPE | {"broader": [WIDER_TYPE]}],
         "view": {"url": page},
-        "preview": {"url": page, "width": PREVIEW_WIDTH, "height": PREVIEW_HEIGHT},
-        "suggest": {kind: _suggest(address, kind) for kind in ("entity", "property", "type")},
+        "preview": {"url": page, "width": 430, "height": 300},
+        "suggest": {"entity": {"service_url": address, "service_path": "/reconcile/suggest/entity"}},
         "extend": {
             "propose_properties": {"service_url": address, "service_path": "/reconcile/properties"},
-            "property_settings": [
-                {
-                    "name": "limit",
-                    "label": "Limit",
-                    "type": "number",
-                    "default": 0,
-                    "help_text": "How many values of a book to fetch at most; 0 for all.",
-                }
-            ],
+            "property_settings": [],
         },
         "batchSize": BATCH_SIZE,
     }
 
 
-def _suggest(address: str, kind: str) -> dict[str, str]:
-    return {
-        "service_url": address,
-        "service_path": f"/reconcile/suggest/{kind}",
-        "flyout_service_path": f"/reconcile/flyout/{kind}?id=${{id}}",
-    }
+_STYLE = """
+body { margin: 0; padding: .6em .8em; font: 13px/1.4 sans-serif; color: #1b1b1b; background: #fff }
+h1 { margin: 0; font-size: 1.2em } p { margin: .1em 0 .5em } dl, ul { margin: 0; padding: 0 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em .8em } dt { color: #555 }
+dd { margin: 0; overflow-wrap: anywhere } ul { list-style: none }
+"""
+_SHOWN = ("identifiers", "identifier", "language", "volume", "page_count", "word_count", "cluster")
+_MOST_RELATED = 20
 
 
-class Manifest(Document):
-    """What the reconciliation service can do, as the API's schema of manifests says."""
-
-    model_config = shown(manifest_at("https://bookprint.example", "1.0")) | ConfigDict(
-        alias_generator=to_camel
+def book_page(book: Book, related: Sequence[Related]) -> str:
+    """Returns a page about a book, small enough for a frame beside a table."""
+    title = escape(book_name(book.metadata.title, book.id))
+    byline = ", ".join([*book.metadata.authors, *map(str, plain_values("year", book))])
+    facts = [
+        f"<dt>{PROPERTIES[name].name}</dt><dd>{escape(', '.join(map(str, values)))}</dd>"
+        for name in _SHOWN
+        if (values := plain_values(name, book))
+    ]
+    links = [
+        f'<li><a href="{other.book_id}" target="_blank">{escape(book_name(other.title, other.book_id))}</a>'
+        f" ({summary.kind.replace('_', ' ').lower()})"
+        for other, summary in related[:_MOST_RELATED]
+    ]
+    if (more := len(related) - _MOST_RELATED) > 0:
+        links.append(f"<li>and {more:,} more")
+    if links:
+        facts.append(f"<dt>Related</dt><dd><ul>{''.join(links)}</ul></dd>")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{_STYLE}</style>'
+        f'</head>\n<body>\n<h1 dir="auto">{title}</h1>\n<p dir="auto">{escape(byline)}</p>\n'
+        f"<dl>\n{chr(10).join(facts)}\n</dl>\n</body>\n</html>\n"
     )
-
-    versions: list[str] = Field(description="Versions of the reconciliation API.")
-    name: str
-    identifier_space: str = Field(description="What the ids of books begin with as URIs.")
-    schema_space: str = Field(description="The type of what is found, as a URI.")
-    documentation: str
-    service_version: str
-    default_types: list[dict[str, Any]]
-    view: dict[str, str] = Field(description="The page of a book.")
-    preview: dict[str, str | int] = Field(description="The same page, and the size of its frame.")
-    suggest: dict[str, dict[str, str]]
-    extend: dict[str, Any]
-    batch_size: int = Field(description="How many queries a batch may have.")

@@ -2,72 +2,73 @@
 
 import asyncio
 from collections.abc import Mapping
-from html import escape
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
+from urllib.parse import unquote_to_bytes
 
 import orjson
-from fastapi import HTTPException, Path, Query, Request, Response
+from fastapi import HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from app.api.http import examples
-from app.api.http.bodies import UnparsableJson, parsed, validated
+from app.api.http.bodies import (
+    BodyRequest,
+    UnparsableJson,
+    UnsupportedMediaType,
+    media_type,
+    parsed,
+    require_uncompressed,
+    validated,
+)
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
 from app.api.reconciliation.answers import (
-    ExtensionAnswer,
-    Flyout,
-    Manifest,
-    ProposedProperties,
-    ResultBatch,
-    Suggestions,
+    POLICY,
+    book_page,
     described,
     extension_of,
     failed,
     manifest_at,
     result_of,
-    suggested,
 )
-from app.api.reconciliation.forms import MEDIA_TYPE, form_fields
-from app.api.reconciliation.pages import POLICY, book_fragment, book_page
 from app.api.reconciliation.queries import (
     BATCH_SIZE,
     BOOK_TYPE,
-    WIDER_TYPE,
     ExtensionQuery,
     ReconciliationQuery,
     SuggestQuery,
+    property_named,
 )
-from app.catalog.reconciliation import (
-    PROPERTIES,
-    RELATIONS,
-    BookDescription,
-    BookFacts,
-    book_id_of,
-    book_name,
-)
+from app.catalog.reconciliation import PROPERTIES, RELATIONS, BookDescription, book_id_of, book_name
 from app.core.errors import BookprintError, InvalidInput, UnknownBook
-from app.core.text.names import folded
 from app.services.access.keys import Caller
 from app.wiring import Services
 
 router = SubjectRouter(
     "/reconcile",
     tag="reconciliation",
-    description="Match the rows of a table with books, as OpenRefine does it.",
+    description="Match the rows of a table with books, as OpenRefine does it. The [reconciliation API "
+    "0.2](https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/) describes "
+    "queries and answers.",
 )
 
-Suggested = Annotated[SuggestQuery, Query()]
+_Answer = dict[str, Any]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
 
-_MOST_FIELDS = 100_000
+_MOST_NAMES = 100_000
 """Names of an object in a batch; an object with more is refused before it is read."""
 
-_SUGGESTIONS = 20
-_TYPES: list[dict[str, Any]] = [BOOK_TYPE | {"broader": [WIDER_TYPE]}, WIDER_TYPE]
+_MOST_FIELDS = 20
+"""Fields of a form."""
 
+_PART = 1 << 16
+"""Bytes of a form to decode at once: other threads run between the parts."""
+
+_SUGGESTIONS = 20
+
+_FORM_TYPE = "application/x-www-form-urlencoded"
 _BATCH, _BATCH_EXAMPLE = "A batch of queries as JSON.", '{"q0": {"query": "Emma"}}'
 # Without an example, because only one of the two fields is sent, and tools fill in all examples.
 _EXTENSION = (
@@ -78,7 +79,7 @@ _FORM: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
-            MEDIA_TYPE: {
+            _FORM_TYPE: {
                 "schema": {
                     "type": "object",
                     "properties": {
@@ -95,7 +96,7 @@ _FORM: dict[str, Any] = {
 @router.get(
     "",
     summary="Read the manifest of the reconciliation service",
-    response_model=Manifest | ResultBatch | ExtensionAnswer,
+    response_model=_Answer,
     responses=problems(413, 422, 503),
     scope="read",
 )
@@ -115,7 +116,7 @@ async def manifest(
 @router.post(
     "",
     summary="Find the books that the rows of a table mean",
-    response_model=ResultBatch | ExtensionAnswer,
+    response_model=_Answer,
     responses=problems(413, 415, 422, 503),
     scope="read",
     openapi_extra=_FORM,
@@ -126,18 +127,18 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
     Scores go from 0 to 100; the features of a candidate show why. A wrong query has an `error` beside its
     empty result, and spoils no other. Each query counts as a lookup.
     """
-    fields = await form_fields(request, "queries", "extend")
+    fields = await _form_fields(request, "queries", "extend")
     return await _answered(request, services, fields.get("queries"), fields.get("extend"))
 
 
 @router.get(
     "/suggest/entity",
     summary="Suggest books",
-    response_model=Suggestions,
+    response_model=_Answer,
     responses=problems(422, 503),
     scope="read",
 )
-async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
+async def suggest_entity(query: Annotated[SuggestQuery, Query()], services: ServicesDep) -> Response:
     """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
     books = await services.reconciliation.suggest(query.prefix, query.cursor, _SUGGESTIONS)
     suggestions = [
@@ -153,57 +154,6 @@ async def suggest_entity(query: Suggested, services: ServicesDep) -> Response:
 
 
 @router.get(
-    "/suggest/property",
-    summary="Suggest properties",
-    response_model=Suggestions,
-    responses=problems(422),
-    scope="read",
-)
-async def suggest_property(query: Suggested) -> Response:
-    """Answers the properties whose names or ids start so."""
-    return _written(_starting(query, [suggested(each) for each in PROPERTIES]))
-
-
-@router.get(
-    "/suggest/type",
-    summary="Suggest types",
-    response_model=Suggestions,
-    responses=problems(422),
-    scope="read",
-)
-async def suggest_type(query: Suggested) -> Response:
-    """Answers the types whose names or ids start so."""
-    return _written(_starting(query, _TYPES))
-
-
-@router.get(
-    "/flyout/{kind}",
-    summary="Describe what is suggested",
-    response_model=Flyout,
-    responses=problems(404, 422),
-    scope="read",
-)
-async def flyout(
-    kind: Annotated[Literal["entity", "property", "type"], Path(description="What was suggested.")],
-    services: ServicesDep,
-    suggestion: Annotated[str, Query(alias="id", max_length=1_000, description="The id that was suggested.")],
-) -> Response:
-    """Answers a fragment of HTML about a book, a property or a type."""
-    if kind == "entity":
-        html = book_fragment(await _facts(services, suggestion, with_relations=False))
-    else:
-        described = (
-            {each["id"]: each["name"] for each in _TYPES}
-            if kind == "type"
-            else {each.id: each.description for each in PROPERTIES}
-        )
-        if suggestion not in described:
-            raise InvalidInput(f"There is no such {kind}. /reconcile/suggest/{kind} lists them.", "id")
-        html = f"<p>{escape(described[suggestion])}</p>"
-    return _written({"id": suggestion, "html": html})
-
-
-@router.get(
     "/preview/{book_id}",
     summary="Show a book on a small page",
     response_class=Response,
@@ -212,28 +162,27 @@ async def flyout(
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
     """Answers a page for people, to be shown in a frame: title, authors, identifiers and relations."""
-    page = book_page(await _facts(services, str(book_id), with_relations=True))
+    books = await services.reconciliation.read_books([book_id])
+    if book_id not in books:
+        raise UnknownBook(book_id)
+    page = book_page(books[book_id], await services.reconciliation.related(book_id))
     return Response(page, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
 
 @router.get(
     "/properties",
     summary="Propose properties to fetch",
-    response_model=ProposedProperties,
-    responses=problems(422),
+    response_model=_Answer,
     scope="read",
 )
-async def propose_properties(
-    of_type: Annotated[
-        str | None, Query(alias="type", max_length=1_000, description="The type of the entities.")
-    ] = None,
-    limit: Annotated[int | None, Query(ge=1, le=1_000, description="How many to answer at most.")] = None,
-) -> Response:
+async def propose_properties() -> Response:
     """Answers the properties that a column can be filled with."""
-    proposed = [suggested(each) for each in PROPERTIES if each.extends]
-    answer: dict[str, Any] = {"properties": proposed[:limit]}
-    asked = {"type": of_type, "limit": limit}
-    return _written(answer | {name: value for name, value in asked.items() if value is not None})
+    proposed = [
+        {"id": name, "name": each.name, "description": each.description}
+        for name, each in PROPERTIES.items()
+        if each.extends
+    ]
+    return _written({"properties": proposed})
 
 
 async def _answered(
@@ -299,13 +248,16 @@ async def _extension(services: Services, text: str) -> dict[str, Any]:
     if len(query.ids) > BATCH_SIZE:
         raise HTTPException(413, f"There are {len(query.ids):,} ids; send at most {BATCH_SIZE:,} at a time")
     ids = list({book_id for text in query.ids if (book_id := book_id_of(text)) is not None})
-    facts = await services.reconciliation.facts(ids, with_relations=RELATIONS in query.property_ids)
-    return extension_of(query, facts)
+    books = await services.reconciliation.read_books(ids)
+    related = {}
+    if RELATIONS in {property_named(each.id) for each in query.properties}:
+        related = {book_id: await services.reconciliation.related(book_id) for book_id in books}
+    return extension_of(query, books, related)
 
 
 def _json_object(text: str, field: str) -> Mapping[str, Any]:
     try:
-        value = parsed(text.encode("utf-8", "replace"), _MOST_FIELDS)
+        value = parsed(text.encode("utf-8", "replace"), _MOST_NAMES)
     except UnparsableJson as error:
         raise UnparsableJson(str(error), error.remedy, 422, field) from None
     if not isinstance(value, dict):
@@ -313,23 +265,44 @@ def _json_object(text: str, field: str) -> Mapping[str, Any]:
     return value
 
 
-async def _facts(services: Services, text: str, *, with_relations: bool) -> BookFacts:
-    """What is known of the book with this id; raises UnknownBook."""
-    if (book_id := book_id_of(text)) is not None:
-        facts = await services.reconciliation.facts([book_id], with_relations=with_relations)
-        if book_id in facts:
-            return facts[book_id]
-    raise UnknownBook(text[:100])
+async def _form_fields(request: Request, *names: str) -> Mapping[str, str]:
+    """Returns the fields of a form; raises UnsupportedMediaType, and InvalidInput if one of `names` repeats.
+
+    Starlette's parser decodes on the event loop, and repairs bytes that are not UTF-8.
+    """
+    require_uncompressed(request.headers)
+    if (declared := media_type(request.headers)) not in {"", _FORM_TYPE}:
+        raise UnsupportedMediaType(
+            f"The body is declared as {declared[:80]}.", remedy=f"Send a form as {_FORM_TYPE}."
+        )
+    try:
+        fields = await asyncio.to_thread(_fields, await BodyRequest(request).body())
+    except ValueError:
+        raise InvalidInput("The form cannot be read. Percent-encode its fields as UTF-8.", "body") from None
+    sent = [name for name, _ in fields]
+    for name in names:
+        if sent.count(name) > 1:
+            raise InvalidInput("This field comes more than once. Send it once.", name)
+    return dict(fields)
 
 
-def _starting(query: SuggestQuery, every: list[dict[str, Any]]) -> dict[str, Any]:
-    start = folded(query.prefix)
-    found = [
-        each
-        for each in every
-        if folded(each["name"]).startswith(start) or each["id"].startswith(query.prefix)
-    ]
-    return {"result": found[query.cursor :]}
+def _fields(body: bytes) -> list[tuple[str, str]]:
+    parts = body.split(b"&", _MOST_FIELDS)
+    if len(parts) > _MOST_FIELDS:
+        raise ValueError("too many fields")
+    named = (part.partition(b"=") for part in parts if part)
+    return [(_decoded(name), _decoded(value)) for name, _, value in named]
+
+
+def _decoded(text: bytes) -> str:
+    decoded, start = bytearray(), 0
+    while start < len(text):
+        end = start + _PART
+        if (escape := text.rfind(b"%", end - 2, end)) >= 0:
+            end = escape  # which ends in the next part
+        decoded += unquote_to_bytes(text[start:end].replace(b"+", b" "))
+        start = end
+    return decoded.decode()
 
 
 def _written(document: Mapping[str, Any]) -> Response:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from app.core.errors import NotCompared, TextNotKept, UnknownBook
-from app.core.relations.classification import Kind
+from app.core.relations.classification import RELATED, Kind
 from app.core.relations.related import (
     IndirectRelation,
     KindCounts,
@@ -165,6 +165,19 @@ def effective_of(related: RelatedBook) -> RelationSummary | None:
     """The effective relation; None: not compared, and nobody has decided."""
     machine = None if related.evidence is None else related.evidence.summary
     return effective_relation(machine, None if related.decided is None else related.decided.decision)
+
+
+Related = tuple[RelatedBook, RelationSummary]
+"""A related book and its effective relation."""
+
+
+async def list_related(queries: RelationQueries, book_id: UUID) -> list[Related]:
+    """Returns the books whose effective relation is one."""
+    return [
+        (book, summary)
+        for book in await queries.list_direct(book_id)
+        if (summary := effective_of(book)) is not None and summary.kind in RELATED
+    ]
 
 
 def _order(related: RelatedBook) -> tuple[int, float, UUID]:

@@ -50,7 +50,6 @@ _LIST_BY_START = SQL(f"""
     WHERE folded_title >= $start AND folded_title < $beyond
     ORDER BY folded_title, id OFFSET $skip LIMIT $limit
 """)
-_LIST_BY_ID = SQL(f"SELECT {_METADATA} FROM books WHERE id = ANY($ids::uuid[])")
 _READ_BOOKS = SQL(f"{SELECT_BOOKS} WHERE books.id = ANY($ids::uuid[])")
 # Postgres counts the elements of arrays itself, from a sample.
 _READ_COUNTS = SQL("""
@@ -89,9 +88,7 @@ class NameQueries:
 
     async def list_candidates(self, searches: Sequence[CandidateSearch]) -> list[list[DescribedBook]]:
         """The candidates of each search, in no order; one statement for all of them."""
-        conditions = [
-            (row, condition) for row, search in enumerate(searches) for condition in search.conditions
-        ]
+        conditions = [(row, each) for row, search in enumerate(searches) for each in search.conditions]
         named = [(row, text) for row, search in enumerate(searches) for text in search.identifiers]
         known = [(row, book_id) for row, search in enumerate(searches) for book_id in search.ids]
         found = await self._database.rows(
@@ -118,12 +115,8 @@ class NameQueries:
         )
         return [_described(row) for row in found]
 
-    async def list_by_id(self, ids: Sequence[UUID]) -> list[DescribedBook]:
-        """Those of the books that there are, in no order."""
-        return [_described(row) for row in await self._database.rows(_LIST_BY_ID, ids=list(ids))]
-
     async def read_books(self, ids: Sequence[UUID]) -> dict[UUID, Book]:
-        """Those of the books that there are, by id."""
+        """Returns the books that exist, by id."""
         return {row["id"]: to_book(row) for row in await self._database.rows(_READ_BOOKS, ids=list(ids))}
 
     async def read_counts(self) -> Mapping[int, float]:
@@ -144,8 +137,4 @@ def _array(keys: Sequence[int]) -> str:
 
 
 def _described(row: Row) -> DescribedBook:
-    return DescribedBook(
-        row["id"],
-        to_metadata(row),
-        row["page_count"],
-    )
+    return DescribedBook(row["id"], to_metadata(row), row["page_count"])

@@ -146,7 +146,7 @@ async def test_pages_of_this_machine_may_read_what_is_open_and_do_nothing_else(c
     for origin in (HERE, "http://localhost:3333", "https://[::1]", TRUSTED):
         asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
         assert (await client.options("/reconcile", headers=asked)).status_code == 200
-        for path in ("/reconcile", "/reconcile/suggest/type", "/changes/collection"):
+        for path in ("/reconcile", "/reconcile/properties", "/changes/collection"):
             answer = await client.get(path, headers={"Origin": origin})
             assert answer.status_code == 200
             assert answer.headers["access-control-allow-origin"] == origin
