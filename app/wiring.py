@@ -174,7 +174,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     reconciliation = Reconciliation(names, lookup, related)
     relations = Relations(related, TextStore(database))
-    decisions = Decisions(DecisionStore(database, 1), ReviewQueries(database))
+    decisions = Decisions(DecisionStore(database), ReviewQueries(database))
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.

@@ -246,14 +246,14 @@ class Cursors:
         """The cursor that goes on behind a relation in the queue; None where nothing follows."""
         if place is None:
             return None
-        return self._write(_REVIEW.pack(place.worth, place.left.bytes, place.right.bytes))
+        return self._write(_REVIEW.pack(place.rank, place.left.bytes, place.right.bytes))
 
     def review(self, cursor: str | None) -> ReviewPlace | None:
         """The relation to go on from; raises InvalidInput for a cursor of another query."""
         if cursor is None:
             return None
-        worth, left, right = _REVIEW.unpack(self._read(cursor, _REVIEW.size))
-        return ReviewPlace(worth, UUID(bytes=left), UUID(bytes=right))
+        rank, left, right = _REVIEW.unpack(self._read(cursor, _REVIEW.size))
+        return ReviewPlace(rank, UUID(bytes=left), UUID(bytes=right))
 
     @property
     def _digest(self) -> bytes:

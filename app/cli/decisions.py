@@ -18,7 +18,7 @@ from bookprint_client.answers import PastDecisionAnswer, ReviewAnswer
 _PAGE, _AT_ONCE = 500, 200
 _OF_BOOK = ("id", "title", "authors", "year")
 _REVIEW = (
-    *("worth", "kind", "direction", "confidence", "because"),
+    *("kind", "direction", "confidence", "because"),
     *(f"{side}_{name}" for side in ("left", "right") for name in _OF_BOOK),
 )
 _DECISION = (
@@ -44,7 +44,7 @@ def reviews(
     json: AsJson = False,
     table: _Csv = None,
 ) -> None:
-    """List relations that a person should look at, those first where a look is worth most."""
+    """List relations that a person should look at, the most doubtful first."""
     _require_one_form(json, table)
     call = calls.list_reviews(
         kind=kind, collection=collection, language=language, year=year, limit=min(limit, _PAGE)
@@ -54,7 +54,7 @@ def reviews(
         if table is not None:
             write_csv(table, _REVIEW, map(_review_cells, items))
         else:
-            show(items, _REVIEW, _review_cells, json=json, drawn=_drawn, wide="books", right=("worth",))
+            show(items, _REVIEW, _review_cells, json=json, drawn=_drawn, wide="books", right=("confidence",))
 
 
 def decide(
@@ -161,14 +161,14 @@ def _drawn(item: ReviewAnswer) -> dict[str, RenderableType]:
         for known in [[", ".join(book["authors"]), book["title"], book["year"]]]
     ]
     return {
-        "worth": f"{item['worth']:.3f}",
         "kind": item["kind"],
+        "confidence": f"{item['confidence']:.2f}",
         "books": stacked(told[0], told[1], item["because"]),
     }
 
 
 def _review_cells(item: ReviewAnswer) -> list[str]:
-    cells: list[object] = [item[name] for name in cast(tuple[Literal["worth"], ...], _REVIEW[:5])]
+    cells: list[object] = [item[name] for name in cast(tuple[Literal["kind"], ...], _REVIEW[:4])]
     for book in item["books"]:
         cells += [book["id"], book["title"], "; ".join(book["authors"]), book["year"]]
     return ["" if cell is None else str(cell) for cell in cells]

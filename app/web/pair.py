@@ -18,7 +18,7 @@ from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, 
 from app.core.relations.related import MatchedRun
 from app.core.relations.relation import REVISED_LINES
 from app.core.relations.word_differences import DIFFERENCES, Passage
-from app.services.pairs.decisions import Opined, OpinionOutcome
+from app.services.pairs.decisions import DecisionOutcome, Said
 from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, ShownPair
 from app.web.rendering import facts, templates
 
@@ -41,7 +41,7 @@ CLASSES = {
     "punctuation": "Punctuation",
     "other": "Other words",
 }
-ANSWERS: dict[Opined, str] = {
+ANSWERS: dict[Said, str] = {
     "confirmed": "the machine is right",
     "rejected": "not related",
     "kind": "another kind",
@@ -49,11 +49,8 @@ ANSWERS: dict[Opined, str] = {
     "undone": "undone",
     "unsure": "not sure",
 }
-OUTCOMES: dict[OpinionOutcome, str] = {
+OUTCOMES: dict[DecisionOutcome, str] = {
     "counts": "It counts.",
-    "waits": "It counts once another person says the same.",
-    "disagrees": "Others say otherwise, so nothing counts until one more person agrees with either.",
-    "replaced": "It was replaced.",
     "withdrawn": "It no longer counts.",
     "undone": "What counted before counts again.",
     "unsure": "It is not shown to you again; others still find it.",

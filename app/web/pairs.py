@@ -16,7 +16,7 @@ from app.catalog.evidence import Form as EvidenceForm, written
 from app.core.errors import DecidedMeanwhile, InvalidInput
 from app.core.metadata import control_in, on_one_line
 from app.core.relations.classification import Kind
-from app.services.pairs.decisions import HistoryFilter, NewOpinion, Opined, OpinionOutcome, ReviewPlace
+from app.services.pairs.decisions import HistoryFilter, NewDecision, ReviewPlace, Said
 from app.services.pairs.evidence import MatchedPage, ShownPair, with_words
 from app.web.pair import ShownRun, plot_file, shown_values
 from app.web.rendering import HEADERS, page as page_of, redirect
@@ -32,9 +32,6 @@ _MOST_DIFFERENT = 8
 """Pages that differ most, to which there are links."""
 
 _LONGEST_QUERY = 1_000  # characters
-
-_STANDING: frozenset[OpinionOutcome] = frozenset({"waits", "disagrees", "unsure"})
-"""Outcomes of an opinion beside the decision that counts, if there is one."""
 
 _TYPES: dict[str, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -106,7 +103,7 @@ async def show_pair(
         "pair_path": f"/pairs/{book_id}/{other_id}",
         "most_different": most_different(pair, _MOST_DIFFERENT),
         "past": past,
-        "standing": next((each for each in past if each.own and each.outcome in _STANDING), None),
+        "standing": next((each for each in past if each.own and each.outcome == "unsure"), None),
         "back": "" if place is None else link(run=run, page=page)[1:],
         "to_review": False,
         "done": done,
@@ -135,11 +132,11 @@ async def decide(
     """
     if (code := control_in(note)) is not None:
         raise InvalidInput(f"The control character {code} cannot be in a note.", "note")
-    verdict: Opined = "kind" if answer in _KINDS else answer  # type: ignore[assignment]
+    verdict: Said = "kind" if answer in _KINDS else answer  # type: ignore[assignment]
     kind: Kind | None = answer if answer in _KINDS else None  # type: ignore[assignment]
-    opinion = NewOpinion(book_id, other_id, verdict, kind, on_one_line(note).strip() or None, instead_of)
+    decision = NewDecision(book_id, other_id, verdict, kind, on_one_line(note).strip() or None, instead_of)
     try:
-        await services.decisions.decide([opinion], actor=actor)
+        await services.decisions.decide([decision], actor=actor)
     except DecidedMeanwhile:
         return redirect(request, f"/pairs/{book_id}/{other_id}?meanwhile=1")
     query = dict(parse_qsl(back)[:10])
@@ -161,7 +158,7 @@ def pair_name(left: UUID, right: UUID) -> str:
 
 def place_name(place: ReviewPlace) -> str:
     """A place in the queue as addresses name it."""
-    return f"{place.worth!r}_{place.left}_{place.right}"
+    return f"{place.rank!r}_{place.left}_{place.right}"
 
 
 def place_named(name: str | None) -> ReviewPlace | None:
@@ -169,8 +166,8 @@ def place_named(name: str | None) -> ReviewPlace | None:
     if name is None:
         return None
     try:
-        worth, left, right = name.split("_")
-        return ReviewPlace(float(worth), UUID(left), UUID(right))
+        rank, left, right = name.split("_")
+        return ReviewPlace(float(rank), UUID(left), UUID(right))
     except ValueError:
         raise InvalidInput("This is no place in the queue.", "after") from None
 

@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, ServicesDep, book_id_of
 from app.core.relations.classification import Kind
-from app.core.relations.reviews import worth_of
 from app.services.access.audit import Actor
 from app.services.access.sessions import LASTING
 from app.services.pairs.decisions import (
@@ -70,7 +69,7 @@ async def show_review(
     show: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
     done: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
 ) -> Response:
-    """The pair that is worth most a look, or the one that `show` names, with what is needed to decide."""
+    """The first pair of the queue, or the one that `show` names, with what is needed to decide."""
     asked = {"kind": kind, "collection": collection, "language": language, "year": year}
     kept = asked | {"blind": "1" if blind else None}
 
@@ -101,7 +100,6 @@ async def show_review(
             "outcomes": OUTCOMES,
             "asked": asked,
             "blind": blind and request.state.caller.may("decide"),
-            "because": None if queued is None else worth_of(queued.relation).because,
             "next": [each for each in queue.items if _pair_of(each) != (left, right)][:_MOST_NEXT],
             "more": None if queue.next is None or queue.items else place_name(queue.next),
             "query": query,
@@ -133,7 +131,7 @@ async def _own(services: Services, actor: Actor) -> Sequence[PastDecision]:
     since = HistoryFilter(author=actor.author, after=datetime.now(UTC) - LASTING)
     latest: dict[tuple[UUID, UUID], PastDecision] = {}
     for past in await services.decisions.history(since, None, _MOST_PAST, actor=actor):
-        if past.outcome not in ("withdrawn", "undone", "replaced"):
+        if past.outcome not in ("withdrawn", "undone"):
             latest.setdefault((past.left_id, past.right_id), past)
     return list(latest.values())[:_MOST_UNDONE]
 

@@ -267,7 +267,7 @@ class DecidedAnswer(TypedDict):
     left: str
     right: str
     status: int
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "undone", "unsure"] | None
+    outcome: Literal["counts", "withdrawn", "undone", "unsure"] | None
     problem: Problem | None
 
 
@@ -576,7 +576,7 @@ class PastDecisionAnswer(TypedDict):
     verdict: Literal["confirmed", "rejected", "kind"] | Literal["withdrawn", "undone", "unsure"]
     kind: Kind | None
     note: str | None
-    outcome: Literal["counts", "waits", "disagrees", "replaced", "withdrawn", "undone", "unsure"]
+    outcome: Literal["counts", "withdrawn", "undone", "unsure"]
     before: DecisionBefore | None
 
 
@@ -661,7 +661,6 @@ class ReviewAnswer(TypedDict):
     kind: Kind
     direction: Literal["contains", "contained_in"] | None
     confidence: float
-    worth: float
     because: str
 
 
@@ -675,7 +674,7 @@ class ReviewBookAnswer(TypedDict):
 
 
 class ReviewList(TypedDict):
-    """One page of the queue, worth most first."""
+    """One page of the queue."""
 
     items: list[ReviewAnswer]
     next_cursor: str | None

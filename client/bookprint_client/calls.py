@@ -191,7 +191,7 @@ def list_reviews(
     year: int | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.ReviewList, answers.ReviewAnswer]:
-    """Relations that a person should look at, those first where a look is worth most."""
+    """Relations that a person should look at, the most doubtful first."""
     query = _query(kind=kind, collection=collection, language=language, year=year, limit=limit)
     return PagedCall("GET", "/v1/reviews", query)
 

@@ -648,7 +648,7 @@ CREATE TABLE public.marc_records (
     changed text[] DEFAULT '{}'::text[] NOT NULL
 );
 
-CREATE TABLE public.opinions (
+CREATE TABLE public.past_decisions (
     sequence bigint NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
     left_id uuid NOT NULL,
@@ -661,12 +661,11 @@ CREATE TABLE public.opinions (
     outcome text NOT NULL,
     left_entry bigint,
     right_entry bigint,
-    before bigint,
-    ended_by bigint
+    before bigint
 );
 
-ALTER TABLE public.opinions ALTER COLUMN sequence ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.opinions_sequence_seq
+ALTER TABLE public.past_decisions ALTER COLUMN sequence ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.past_decisions_sequence_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -766,8 +765,7 @@ CREATE TABLE public.relations (
 CREATE TABLE public.reviews (
     left_id uuid NOT NULL,
     right_id uuid NOT NULL,
-    worth double precision NOT NULL,
-    parts integer[] NOT NULL
+    rank double precision NOT NULL
 );
 
 CREATE TABLE public.sessions (
@@ -884,8 +882,8 @@ ALTER TABLE ONLY public.keys
 ALTER TABLE ONLY public.marc_records
     ADD CONSTRAINT pk_marc_records PRIMARY KEY (book_id);
 
-ALTER TABLE ONLY public.opinions
-    ADD CONSTRAINT pk_opinions PRIMARY KEY (sequence);
+ALTER TABLE ONLY public.past_decisions
+    ADD CONSTRAINT pk_past_decisions PRIMARY KEY (sequence);
 
 ALTER TABLE ONLY public.related_entries
     ADD CONSTRAINT pk_related_entries PRIMARY KEY (entry_id);
@@ -996,19 +994,19 @@ CREATE INDEX ix_failed_jobs ON public.procrastinate_jobs USING btree (task_name)
 
 CREATE INDEX ix_job_successes ON public.procrastinate_events USING btree (at) WHERE (type = 'succeeded'::public.procrastinate_job_event_type);
 
-CREATE INDEX ix_opinions_author_sequence ON public.opinions USING btree (author, sequence);
+CREATE INDEX ix_past_decisions_author_sequence ON public.past_decisions USING btree (author, sequence);
 
-CREATE INDEX ix_opinions_left_id_right_id ON public.opinions USING btree (left_id, right_id);
+CREATE INDEX ix_past_decisions_left_id_right_id ON public.past_decisions USING btree (left_id, right_id);
 
-CREATE INDEX ix_opinions_name_sequence ON public.opinions USING btree (name, sequence);
+CREATE INDEX ix_past_decisions_name_sequence ON public.past_decisions USING btree (name, sequence);
 
-CREATE INDEX ix_opinions_right_id ON public.opinions USING btree (right_id);
+CREATE INDEX ix_past_decisions_right_id ON public.past_decisions USING btree (right_id);
 
 CREATE INDEX ix_relate_jobs ON public.procrastinate_jobs USING btree ((((args ->> 'entry_id'::text))::bigint)) WHERE (((task_name)::text = 'relate'::text) AND (status <> 'succeeded'::public.procrastinate_job_status));
 
 CREATE INDEX ix_relations_right_id ON public.relations USING btree (right_id);
 
-CREATE INDEX ix_reviews_worth_left_id_right_id ON public.reviews USING btree (worth, left_id, right_id);
+CREATE INDEX ix_reviews_rank_left_id_right_id ON public.reviews USING btree (rank, left_id, right_id);
 
 CREATE INDEX ix_signatures_recipe_data ON public.signatures USING btree (recipe, data) WHERE (recipe = ANY (ARRAY['md5-text'::text, 'textprofile-md5-v1'::text]));
 

@@ -9,7 +9,7 @@ from app.core.relations.classification import Kind
 from app.core.text.content import content_from_pages
 from app.services.completeness import FaultList, PagesOfCopy
 from app.stores.postgres.connections import SQL
-from app.stores.postgres.pairs.decisions import NewOpinion
+from app.stores.postgres.pairs.decisions import NewDecision
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
@@ -40,7 +40,7 @@ async def give(
 
 async def decide(services: OpenServices, one: Book, other: Book, kind: Kind | None) -> None:
     """Name the kind of relation of two books, or reject it."""
-    opinion = NewOpinion(one.id, other.id, "kind" if kind else "rejected", kind)
+    opinion = NewDecision(one.id, other.id, "kind" if kind else "rejected", kind)
     await services.decisions.decide([opinion], actor=ACTOR)
 
 

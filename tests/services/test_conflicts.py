@@ -13,7 +13,7 @@ from app.core.model import Book, Metadata, Submission
 from app.core.text.catalogue_values import modulo_11_digit
 from app.core.text.content import content_from_pages
 from app.services import conflicts
-from app.services.pairs.decisions import NewOpinion
+from app.services.pairs.decisions import NewDecision
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
@@ -226,7 +226,7 @@ async def test_decisions_of_people_outrank_the_machine(services: OpenServices) -
 
     first, second = (book.id for book in unrelated)
     both = copies[0].id, copies[1].id
-    opinions = [NewOpinion(first, second, "kind", "SAME_TEXT"), NewOpinion(*both, "rejected")]
+    opinions = [NewDecision(first, second, "kind", "SAME_TEXT"), NewDecision(*both, "rejected")]
     await services.decisions.decide(opinions, actor=ACTOR)
     assert await pairs(services, "isbn") == shared - {frozenset((first, second))}
     assert await pairs(services, "text") == set()
@@ -234,10 +234,10 @@ async def test_decisions_of_people_outrank_the_machine(services: OpenServices) -
     [conflict] = await reported(services, "text")
     assert (conflict.relation is not None and conflict.relation.decided) is True
     # The rejected copies still share no ISBN; now they do, and a person says that they are different.
-    await services.decisions.decide([NewOpinion(first, second, "withdrawn")], actor=ACTOR)
+    await services.decisions.decide([NewDecision(first, second, "withdrawn")], actor=ACTOR)
     await services.books.change_metadata(copies[1].id, {"identifiers": [f"isbn:{code}"]}, actor=ACTOR)
     assert frozenset(book.id for book in copies) in await pairs(services, "isbn")
-    await services.decisions.decide([NewOpinion(*both, "kind", "INSUFFICIENT_TEXT")], actor=ACTOR)
+    await services.decisions.decide([NewDecision(*both, "kind", "INSUFFICIENT_TEXT")], actor=ACTOR)
     assert frozenset(book.id for book in copies) not in await pairs(services, "isbn")
 
 

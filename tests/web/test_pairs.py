@@ -15,7 +15,7 @@ from app.core.signatures.json_codec import encode
 from app.core.signatures.sketch import sketch
 from app.core.text.content import content_from_pages
 from app.services.access.audit import Actor
-from app.services.pairs.decisions import NewOpinion
+from app.services.pairs.decisions import NewDecision
 from app.wiring import Services
 from tests.api.conftest import asking
 from tests.api.library import prose, scanned
@@ -215,7 +215,7 @@ async def test_what_another_has_decided_is_told_and_stays(
     document = await read(browser, "/review")
     [action] = {each.get("action") for each in document.xpath("//form[@class='decide']")}
     left, right = map(UUID, re.findall(r"[0-9a-f-]{36}", action))
-    await services.decisions.decide([NewOpinion(left, right, "rejected")], actor=OTHER)
+    await services.decisions.decide([NewDecision(left, right, "rejected")], actor=OTHER)
     answer = await send(browser, document, "confirmed")
     assert answer.headers["location"] == f"/pairs/{left}/{right}?meanwhile=1"
     assert await history(browser) == [("rejected", "counts", None)]

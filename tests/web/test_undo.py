@@ -1,4 +1,4 @@
-"""Undo on pages: one click restores what was before, also where two opinions are asked for."""
+"""Undo on pages: one click restores what was before."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -10,7 +10,7 @@ from httpx import AsyncClient
 from lxml import html
 
 from app.services.access.audit import Actor
-from app.services.pairs.decisions import NewOpinion
+from app.services.pairs.decisions import NewDecision
 from app.settings import Settings
 from app.wiring import Services
 from tests.api.conftest import asking
@@ -29,13 +29,8 @@ People = Callable[[str], Awaitable[AsyncClient]]
 
 
 @pytest.fixture
-def needed() -> int:
-    return 1
-
-
-@pytest.fixture
-def settings(database_url: str, redis_url: str, needed: int) -> Settings:
-    return Settings(database_url=database_url, redis_url=redis_url, auth="keys", opinions=needed)
+def settings(database_url: str, redis_url: str) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url, auth="keys")
 
 
 @pytest.fixture
@@ -195,111 +190,27 @@ async def test_the_api_undoes_and_withdraws(ada: AsyncClient, books: tuple[str, 
     assert await counting() is None
 
 
-class TestTwoOpinions:
-    """With `BOOKPRINT_OPINIONS=2`."""
+async def test_who_is_unsure_takes_it_back(ada: AsyncClient, people: People, books: tuple[str, str]) -> None:
+    bert, pair = await people("Bert"), pair_of(books)
+    page = await answered(ada, pair, "unsure")
+    assert "You said: not sure" in page.xpath("string(//form[@class='notice']/p)")
+    assert "Nothing waits" in (await read(ada, "/review")).xpath("string(//p[@class='notice'])")
+    assert (await read(bert, "/review")).xpath("//button[@value='unsure']")
+    page = await answered(ada, pair, "undone")
+    assert not page.xpath("//form[@class='notice']")
+    assert (await read(ada, "/review")).xpath("//button[@value='unsure']")
 
-    @pytest.fixture
-    def needed(self) -> int:
-        return 2
 
-    async def test_the_first_waits_unseen_and_the_second_has_it_count(
-        self, ada: AsyncClient, people: People, books: tuple[str, str]
-    ) -> None:
-        bert, pair = await people("Bert"), pair_of(books)
-        before = await standing(ada, books)
-        page = await answered(ada, pair, "rejected", "seen by Ada")
-        assert "It counts once another person says the same" in page.text_content()
-        assert page.xpath("//button[@data-key='u']/@value") == ["undone"]
-        assert "One pair waits" in (await read(bert, "/review")).text_content()
-        assert "Nothing waits" in (await read(ada, "/review")).text_content()
-        for path in (pair, "/review", f"/books/{books[0]}"):
-            seen = (await read(bert, path)).text_content()
-            assert "seen by Ada" not in seen, path
-            assert "not related" not in seen, path
-        assert await standing(ada, books) == before
-
-        page = await answered(bert, "/review", "rejected")
-        assert "It counts." in page.xpath("string(//div[@role='status'])")
-        assert (await standing(ada, books))[0]["decision"]["decided_by"] == "Bert"
-        assert "seen by Ada" in (await read(bert, pair)).text_content()
-
-        page = await answered(bert, "/review", "undone")  # what Ada said waits again
-        assert await standing(ada, books) == before
-        assert "seen by Ada" not in (await read(bert, pair)).text_content()
-        assert "It counts once another person says the same" in (await read(ada, pair)).text_content()
-        await answered(bert, pair, "rejected")
-        await answered(ada, "/review", "undone")  # and now what Bert said
-        assert await standing(ada, books) == before
-        assert "You said: not related" in (await read(bert, pair)).text_content()
-        assert "You said" not in (await read(ada, pair)).text_content()
-
-    async def test_who_disagrees_is_told_and_undo_hides_the_first_again(
-        self, ada: AsyncClient, people: People, books: tuple[str, str]
-    ) -> None:
-        bert, carl, pair = await people("Bert"), await people("Carl"), pair_of(books)
-        await answered(ada, pair, "rejected", "seen by Ada")
-        page = await answered(bert, pair, "confirmed")
-        assert "Others say otherwise" in page.text_content()
-        assert "seen by Ada" in page.text_content()
-        for person in (ada, bert, carl):
-            assert "One pair waits" in (await read(person, "/review")).text_content()
-        await answered(bert, pair, "undone")
-        assert "seen by Ada" not in (await read(carl, pair)).text_content()
-        assert "Nothing waits" in (await read(ada, "/review")).text_content()
-
-        await answered(bert, pair, "confirmed")
-        await answered(carl, pair, "confirmed")
-        assert (await standing(ada, books))[0]["decision"]["verdict"] == "confirmed"
-        await answered(carl, pair, "undone")
-        assert (await standing(ada, books))[0]["decision"] is None
-        outcomes = {each["by"]: each["outcome"] for each in (await api(ada, "/decisions"))["items"][::-1]}
-        assert outcomes == {"Ada": "disagrees", "Bert": "disagrees", "Carl": "undone"}
-
-    async def test_a_first_opinion_is_changed_and_undone(
-        self, ada: AsyncClient, people: People, books: tuple[str, str]
-    ) -> None:
-        bert, pair = await people("Bert"), pair_of(books)
-        await answered(ada, pair, "unsure")
-        await answered(ada, pair, "rejected")
-        for said in ("not sure", None):
-            page = await answered(ada, pair, "undone")
-            found = page.xpath("string(//form[@class='notice']/p)")
-            assert (said in found) if said else not found
-        assert "One pair waits" in (await read(ada, "/review")).text_content()
-        for person in (ada, bert):
-            await answered(person, pair, "SAME_TEXT")
-        before = await standing(ada, books)
-        for answer in ("rejected", "undone"):  # beside the decision that stands
-            await answered(ada, pair, answer)
-            assert await standing(ada, books) == before
-
-    async def test_blind_people_are_told_afterwards(
-        self, ada: AsyncClient, people: People, books: tuple[str, str]
-    ) -> None:
-        bert = await people("Bert")
-        for person, outcome in ((ada, "It counts once another person says the same"), (bert, "It counts.")):
-            page = await read(person, "/review?blind=1")
-            assert (
-                "same text, same pages" not in page.xpath("string(//main//h2[1]/..)").partition("Or they")[0]
-            )
-            page = await answered(person, "/review?blind=1", "SAME_PAGINATION")
-            status = page.xpath("string(//div[@role='status'])")
-            assert outcome in status
-            assert "The machine says" in status
-        page = await answered(bert, "/review?blind=1", "undone")
-        assert not page.xpath("//p[@class='because']")
-        assert "One pair waits" in page.text_content()
-
-    async def test_what_was_taken_out_of_a_cluster_comes_back(
-        self, ada: AsyncClient, people: People, books: tuple[str, str], services: Services
-    ) -> None:
-        left, right = map(UUID, books)
-        await services.decisions.decide([NewOpinion(left, right, "rejected", note="x")], actor=ADA)
-        page = await read(ada, f"/clusters/same_text-{left}")
-        [action] = {form.get("action") for form in page.xpath("//form[contains(@action, '/apart')]")}
-        before = await standing(ada, books)
-        out = await ada.post(action, data={"book_id": books[1]})
-        assert (await standing(ada, books))[0]["decision"]["verdict"] == "rejected"
-        [form] = (await read(ada, out.headers["location"])).xpath("//form[contains(@action, '/back')]")
-        await ada.post(form.get("action"), data={"book_id": books[1]})
-        assert await standing(ada, books) == before
+async def test_what_was_taken_out_of_a_cluster_comes_back(
+    ada: AsyncClient, books: tuple[str, str], services: Services
+) -> None:
+    left, right = map(UUID, books)
+    await services.decisions.decide([NewDecision(left, right, "kind", "SAME_TEXT", note="x")], actor=ADA)
+    page = await read(ada, f"/clusters/same_text-{left}")
+    [action] = {form.get("action") for form in page.xpath("//form[contains(@action, '/apart')]")}
+    before = await standing(ada, books)
+    out = await ada.post(action, data={"book_id": books[1]})
+    assert (await standing(ada, books))[0]["decision"]["verdict"] == "rejected"
+    [form] = (await read(ada, out.headers["location"])).xpath("//form[contains(@action, '/back')]")
+    await ada.post(form.get("action"), data={"book_id": books[1]})
+    assert await standing(ada, books) == before

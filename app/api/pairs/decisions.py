@@ -29,16 +29,15 @@ from app.core.errors import BookprintError
 from app.core.model import Metadata
 from app.core.relations.classification import Direction, Kind
 from app.core.relations.related import DecisionVerdict
-from app.core.relations.reviews import worth_of
 from app.services.pairs.decisions import (
     MOST_AT_ONCE,
+    DecisionOutcome,
     HistoryFilter,
-    NewOpinion,
-    Opined,
-    OpinionOutcome,
+    NewDecision,
     PastDecision,
     QueuedRelation,
     ReviewFilter,
+    Said,
 )
 
 _LONGEST_NOTE = 1_000  # characters
@@ -84,27 +83,25 @@ class ReviewAnswer(Document):
     kind: Kind
     direction: Direction | None = Field(description="Whether the first contains the second.")
     confidence: Share = Field(description="Of the machine, 0 to 1.")
-    worth: Share = Field(description="Of a look at it, 0 to 2: doubt, times what hangs on it.")
-    because: str = Field(description="What speaks against it, and how many books hang on it.")
+    because: str = Field(description="Why the machine says so of the first.")
 
     @classmethod
     def of(cls, queued: QueuedRelation) -> Self:
-        relation, place = queued.relation, queued.place
+        place = queued.place
         return cls(
             books=(
-                ReviewBookAnswer.of(place.left, relation.left),
-                ReviewBookAnswer.of(place.right, relation.right),
+                ReviewBookAnswer.of(place.left, queued.left),
+                ReviewBookAnswer.of(place.right, queued.right),
             ),
-            kind=relation.kind,
-            direction=relation.direction,
-            confidence=relation.confidence,
-            worth=place.worth,
-            because=worth_of(relation).because,
+            kind=queued.kind,
+            direction=queued.direction,
+            confidence=queued.confidence,
+            because=queued.because,
         )
 
 
 class ReviewList(Document):
-    """One page of the queue, worth most first."""
+    """One page of the queue."""
 
     model_config = shown({"items": [examples.REVIEW], "next_cursor": None})
 
@@ -125,7 +122,7 @@ class DecisionItem(OneOfBody):
     right: Annotated[UUID, Field(strict=False)]
     verdict: Literal["confirmed", "rejected", "withdrawn", "undone", "unsure"] | None = Field(
         default=None,
-        description="`withdrawn` ends the decision there is, or takes one's own opinion back; `undone` has "
+        description="`withdrawn` ends the decision there is, or one's own `unsure`; `undone` has "
         "what was before hold again, too; `unsure` decides nothing, and has the queue leave the pair out for "
         "this key.",
     )
@@ -137,9 +134,9 @@ class DecisionItem(OneOfBody):
         "where there is another.",
     )
 
-    def to_opinion(self) -> NewOpinion:
+    def to_decision(self) -> NewDecision:
         verdict, instead_of = self.verdict or "kind", self.instead_of or "anything"
-        return NewOpinion(self.left, self.right, verdict, self.kind, self.note, instead_of)
+        return NewDecision(self.left, self.right, verdict, self.kind, self.note, instead_of)
 
 
 class DecisionsBody(Body):
@@ -163,14 +160,13 @@ class DecidedAnswer(Document):
     left: UUID
     right: UUID
     status: int = Field(description="200, or that of the problem.")
-    outcome: OpinionOutcome | None = Field(
-        description="It `counts`; it `waits` until another key agrees; it `disagrees` with another one; a "
-        "decision is `withdrawn` or `undone`; its author is `unsure`; null: refused."
+    outcome: DecisionOutcome | None = Field(
+        description="It `counts`; one is `withdrawn` or `undone`; its author is `unsure`; null: refused."
     )
     problem: Problem | None = Field(description="Why it was refused; null: it was not.")
 
     @classmethod
-    def of(cls, item: DecisionItem, outcome: OpinionOutcome | BookprintError) -> Self:
+    def of(cls, item: DecisionItem, outcome: DecisionOutcome | BookprintError) -> Self:
         problem = problem_of(outcome) if isinstance(outcome, BookprintError) else None
         return cls(
             left=item.left,
@@ -218,12 +214,11 @@ class PastDecisionAnswer(Document):
     by: str | None = Field(description="Name of the API key at that time; null: not known.")
     left: UUID = Field(description="The older book.")
     right: UUID
-    verdict: Opined
+    verdict: Said
     kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected, withdrawn.")
     note: str | None
-    outcome: OpinionOutcome = Field(
-        description="It `counts`, or did; it `waits` for another one; it `disagrees` with others; it was "
-        "`replaced` before it counted; it is `withdrawn`, or withdrew; it has `undone` another; or its "
+    outcome: DecisionOutcome = Field(
+        description="It `counts`, or did; it is `withdrawn`, or withdrew; it has `undone` another; or its "
         "author is `unsure`."
     )
     before: DecisionBefore | None = Field(description="Null: nobody had decided.")
@@ -264,10 +259,10 @@ router = SubjectRouter(
 async def list_reviews(
     query: Annotated[ReviewQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> ReviewList:
-    """Lists relations that nobody has decided on, those first where a look is worth most.
+    """Lists relations that nobody has decided on, in the order of doubt times what hangs on them.
 
-    The worth is the doubt about a relation times what hangs on it. To list them claims nothing; a relation
-    that somebody decides on leaves at once, and the pages behind a cursor stay as they are.
+    The doubt is 1 less the confidence; the books in the smaller of both clusters hang on a relation. To list
+    them claims nothing. A relation that is decided leaves at once; pages behind a cursor stay as they are.
     """
     wanted = query.to_filter()
     cursors = Cursors("reviews", wanted)
@@ -286,10 +281,10 @@ async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDe
     """Records a person's verdict on each pair, as `PUT /v1/books/{book_id}/relations/{other_id}/decision`.
 
     Each is made or refused by itself, and answered with its own status; with `all_or_none` a refusal of one
-    is the answer, and none is made. Where two opinions are asked for, one counts once another key agrees.
+    is the answer, and none is made.
     """
-    opinions = [item.to_opinion() for item in body.items]
-    outcomes = await services.decisions.decide(opinions, all_or_none=body.all_or_none, actor=actor)
+    decisions = [item.to_decision() for item in body.items]
+    outcomes = await services.decisions.decide(decisions, all_or_none=body.all_or_none, actor=actor)
     return DecidedList(items=list(map(DecidedAnswer.of, body.items, outcomes)))
 
 
@@ -297,10 +292,7 @@ async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDe
 async def list_decisions(
     query: Annotated[HistoryQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> History:
-    """Lists what people decided, also what they withdrew or what others replaced, the newest first.
-
-    An opinion that waits for another is shown to its author alone.
-    """
+    """Lists what people decided, also what they withdrew or what others replaced, the newest first."""
     wanted = HistoryFilter(query.by, query.after, book_id=query.book)
     cursors = Cursors("decisions", wanted)
     found = await services.decisions.history(

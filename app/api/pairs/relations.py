@@ -25,7 +25,7 @@ from app.core.relations.related import (
     StoredDecision,
 )
 from app.core.signatures.exact_overlap import ExactOverlap
-from app.services.pairs.decisions import NewOpinion
+from app.services.pairs.decisions import NewDecision
 from app.services.pairs.relations import RelationList, effective_of
 
 
@@ -358,7 +358,7 @@ async def decide(
     another relation. The words `"confirmed"` and `"rejected"` may stand alone.
     """
     verdict, kind = body.to_verdict()
-    await services.decisions.decide([NewOpinion(book_id, other_id, verdict, kind)], actor=actor)
+    await services.decisions.decide([NewDecision(book_id, other_id, verdict, kind)], actor=actor)
     return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
 
 
@@ -372,5 +372,5 @@ async def decide(
 )
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""
-    await services.decisions.decide([NewOpinion(book_id, other_id, "withdrawn")], actor=actor)
+    await services.decisions.decide([NewDecision(book_id, other_id, "withdrawn")], actor=actor)
     return Response(status_code=204)

@@ -8,12 +8,12 @@ from uuid import UUID
 from app.core.errors import BookprintError, InvalidInput
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.pairs.decisions import (
+    DecisionOutcome,
     DecisionStore,
     HistoryFilter,
-    NewOpinion,
-    Opined,
-    OpinionOutcome,
+    NewDecision,
     PastDecision,
+    Said,
 )
 from app.stores.postgres.pairs.reviews import (
     QueuedRelation,
@@ -24,16 +24,16 @@ from app.stores.postgres.pairs.reviews import (
 )
 
 __all__ = [
+    "DecisionOutcome",
     "Decisions",
     "HistoryFilter",
-    "NewOpinion",
-    "Opined",
-    "OpinionOutcome",
+    "NewDecision",
     "PastDecision",
     "QueuedRelation",
     "ReviewFilter",
     "ReviewPlace",
     "ReviewProgress",
+    "Said",
 ]
 
 MOST_AT_ONCE = 500
@@ -63,18 +63,18 @@ class Decisions:
         self._queued, self._counted_at = 0, float("-inf")  # of `time.monotonic`
 
     async def decide(
-        self, opinions: Sequence[NewOpinion], *, all_or_none: bool = True, actor: Actor
-    ) -> list[OpinionOutcome | BookprintError]:
-        """Record what a person says of pairs of books, and what became of each.
+        self, decisions: Sequence[NewDecision], *, all_or_none: bool = True, actor: Actor
+    ) -> list[DecisionOutcome | BookprintError]:
+        """Record decisions on pairs of books, and return the outcome of each.
 
         With `all_or_none` the first refusal is raised, and nothing is recorded; else it stands in its place.
         """
         if all_or_none:
-            return list(await self._decisions.insert(opinions, actor=actor))
-        outcomes: list[OpinionOutcome | BookprintError] = []
-        for opinion in opinions:
+            return list(await self._decisions.insert(decisions, actor=actor))
+        outcomes: list[DecisionOutcome | BookprintError] = []
+        for decision in decisions:
             try:
-                outcomes += await self._decisions.insert([opinion], actor=actor)
+                outcomes += await self._decisions.insert([decision], actor=actor)
             except BookprintError as refusal:
                 outcomes.append(refusal)
         return outcomes
@@ -87,7 +87,7 @@ class Decisions:
 
     async def reject_all(
         self, book_id: UUID, others: Sequence[UUID], note: str, *, actor: Actor
-    ) -> list[OpinionOutcome]:
+    ) -> list[DecisionOutcome]:
         """Reject the relations of a book with all of these others, or none; raises `InvalidInput`."""
         if not 0 < len(others) <= MOST_AT_ONCE:
             raise InvalidInput(
@@ -95,8 +95,8 @@ class Decisions:
                 "rejected at once. Open it again; where there are more, reject them one by one.",
                 "book_id",
             )
-        opinions = [NewOpinion(book_id, other, "rejected", note=note) for other in others]
-        return await self._decisions.insert(opinions, actor=actor)
+        decisions = [NewDecision(book_id, other, "rejected", note=note) for other in others]
+        return await self._decisions.insert(decisions, actor=actor)
 
     async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
         """The relations of a book that the actor rejected last, in one request; else none."""
@@ -113,13 +113,13 @@ class Decisions:
         past = await self.last_rejections(book_id, actor=actor)
         if not past:
             raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
-        opinions = [NewOpinion(each.left_id, each.right_id, "undone", instead_of=each.at) for each in past]
-        await self._decisions.insert(opinions, actor=actor)
+        decisions = [NewDecision(each.left_id, each.right_id, "undone", instead_of=each.at) for each in past]
+        await self._decisions.insert(decisions, actor=actor)
 
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
     ) -> ReviewPage:
-        """Up to `limit` relations behind a place that a person should look at, worth most first."""
+        """Returns `limit` relations without a decision, behind a place in the queue."""
         return await self._reviews.list_reviews(wanted, actor.author, after, limit)
 
     async def place(self, book_id: UUID, other_id: UUID) -> ReviewPlace | None:

@@ -56,7 +56,7 @@ class Actor:
 
     @property
     def author(self) -> str:
-        """By what two opinions of one person are told from those of two: the key, else the name."""
+        """Identifies a person: the id of the key, else the name."""
         return self.name if self.key_id is None else str(self.key_id)
 
     def require(self, *collections: str | None) -> None:

@@ -31,7 +31,6 @@ from app.stores.postgres.contents import (
 )
 from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.relations import delete_relations, repeat_cut_searches
-from app.stores.postgres.pairs.reviews import update_reviews_of
 from app.stores.postgres.rows import (
     BOOKS,
     CONTENT_COLUMNS,
@@ -258,8 +257,6 @@ class BookStore:
             if _RELATED_BY & named.keys():
                 await delete_relations(connection, book_id)
                 await insert_relate_jobs(connection, [book.entry_id])
-            elif named:
-                await update_reviews_of(connection, book_id)
             return await _read(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> Entry:

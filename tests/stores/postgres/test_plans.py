@@ -49,7 +49,11 @@ BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "sessions", 
 SOME = {"ix_books_pending", "pk_tombstones"}
 """Indexes of what there is little of, which lookups read whole."""
 
-OF_HISTORY = {"ix_opinions_left_id_right_id", "ix_opinions_right_id", "ix_opinions_author_sequence"}
+OF_HISTORY = {
+    "ix_past_decisions_left_id_right_id",
+    "ix_past_decisions_right_id",
+    "ix_past_decisions_author_sequence",
+}
 """Indexes by which the history of decisions on a book or of a person is read."""
 
 BY_KEY = re.compile(r"\((id|book_id|entry_id|left_id|right_id|founder_id|external_id|content_key|args) ")
@@ -93,12 +97,12 @@ async def test_the_history_of_a_book_or_person_is_read_by_an_index(database: Dat
     values = dict.fromkeys(("before", "name", "after", "left_id", "right_id", "book_id", "author"))
     async with database.session() as connection:
         await connection.execute("""
-            INSERT INTO opinions (left_id, right_id, author, verdict, outcome)
+            INSERT INTO past_decisions (left_id, right_id, author, verdict, outcome)
             SELECT md5(n::text)::uuid, md5((n % 1000)::text)::uuid, 'a' || n % 1000, 'rejected', 'counts'
             FROM generate_series(1, 30000) AS n
         """)
-        await connection.execute("ANALYZE opinions")
-        book = await connection.fetchval("SELECT right_id FROM opinions LIMIT 1")
+        await connection.execute("ANALYZE past_decisions")
+        book = await connection.fetchval("SELECT right_id FROM past_decisions LIMIT 1")
         for mode in ("force_custom_plan", "force_generic_plan"):
             await connection.execute(f"SET plan_cache_mode = {mode}")
             for given in ({"book_id": book}, {"book_id": book, "before": 20_000}, {"author": "nobody"}):
@@ -109,7 +113,7 @@ async def test_the_history_of_a_book_or_person_is_read_by_an_index(database: Dat
                 read = [
                     scan.get("Index Name", scan["Node Type"])
                     for scan in scans(explained["Plan"])
-                    if scan.get("Alias", "opinions") in ("opinions", "waiting")
+                    if scan.get("Alias") == "past"
                 ]
                 assert set(read) <= OF_HISTORY, (mode, given, explained)
 

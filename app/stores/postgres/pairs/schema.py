@@ -17,7 +17,7 @@ from sqlalchemy import (
     Uuid,
     func,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 
 from app.stores.postgres.schema import books, metadata
 
@@ -77,18 +77,17 @@ reviews = Table(
     metadata,
     Column("left_id", Uuid, nullable=False),
     Column("right_id", Uuid, nullable=False),
-    Column("worth", Double, nullable=False),  # of a look at it
-    Column("parts", ARRAY(Integer), nullable=False),  # sizes of the clusters of both books before it came
+    Column("rank", Double, nullable=False),  # doubt, times what hangs on the relation
     PrimaryKeyConstraint("left_id", "right_id"),
     ForeignKeyConstraint(
         ["left_id", "right_id"], [relations.c.left_id, relations.c.right_id], ondelete="CASCADE"
     ),
 )
-Index("ix_reviews_worth_left_id_right_id", reviews.c.worth, reviews.c.left_id, reviews.c.right_id)
+Index("ix_reviews_rank_left_id_right_id", reviews.c.rank, reviews.c.left_id, reviews.c.right_id)
 
 # No foreign keys: the history tells of books that are gone, too.
-opinions = Table(
-    "opinions",
+past_decisions = Table(
+    "past_decisions",
     metadata,
     Column("sequence", BigInteger, Identity(always=True), primary_key=True),  # in order of writing
     Column("at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
@@ -99,16 +98,15 @@ opinions = Table(
     Column("verdict", Text, nullable=False),  # of a decision, withdrawn, undone or unsure
     Column("kind", Text),
     Column("note", Text),
-    Column("outcome", Text, nullable=False),  # counts, waits, disagrees, replaced, withdrawn, undone, unsure
+    Column("outcome", Text, nullable=False),  # counts, withdrawn, undone, unsure
     Column("left_entry", BigInteger),  # the contents that were judged; null: not known
     Column("right_entry", BigInteger),
-    Column("before", BigInteger),  # the opinion whose decision counted until then; null: there was none
-    Column("ended_by", BigInteger),  # the opinion with which this one came to count, or was replaced
+    Column("before", BigInteger),  # the decision that counted until then; null: there was none
 )
-Index("ix_opinions_left_id_right_id", opinions.c.left_id, opinions.c.right_id)
-Index("ix_opinions_right_id", opinions.c.right_id)
-Index("ix_opinions_author_sequence", opinions.c.author, opinions.c.sequence)
-Index("ix_opinions_name_sequence", opinions.c.name, opinions.c.sequence)
+Index("ix_past_decisions_left_id_right_id", past_decisions.c.left_id, past_decisions.c.right_id)
+Index("ix_past_decisions_right_id", past_decisions.c.right_id)
+Index("ix_past_decisions_author_sequence", past_decisions.c.author, past_decisions.c.sequence)
+Index("ix_past_decisions_name_sequence", past_decisions.c.name, past_decisions.c.sequence)
 
 related_entries = Table(
     "related_entries",

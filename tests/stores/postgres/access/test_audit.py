@@ -22,14 +22,14 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore, NewBook
 from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
-from app.stores.postgres.pairs.decisions import DecisionStore, NewOpinion
+from app.stores.postgres.pairs.decisions import DecisionStore, NewDecision
 from app.stores.postgres.webhooks import WebhookStore
 from tests.factories import ACTOR, a_sketch, new_content
 
 ROOT = Path(__file__).parents[4]
 RNG = np.random.default_rng(14)
 WRITER = Actor("key", "harvester", uuid4(), "203.0.113.7")
-TABLES = ("books", "decisions", "opinions", "keys", "webhooks")
+TABLES = ("books", "decisions", "past_decisions", "keys", "webhooks")
 ANY = AuditFilter()
 
 
@@ -69,14 +69,13 @@ class AuditedStores:
         await self.books.delete(self.older, None, actor=WRITER)
 
     async def decide(self) -> None:
-        await self.decisions.insert([NewOpinion(self.younger, self.older, "rejected")], actor=WRITER)
+        await self.decisions.insert([NewDecision(self.younger, self.older, "rejected")], actor=WRITER)
 
     async def propose(self) -> None:
-        opinion = NewOpinion(self.younger, self.older, "rejected")
-        await DecisionStore(self.database, needed=2).insert([opinion], actor=WRITER)
+        await self.decisions.insert([NewDecision(self.younger, self.older, "unsure")], actor=WRITER)
 
     async def withdraw(self) -> None:
-        await self.decisions.insert([NewOpinion(self.younger, self.older, "withdrawn")], actor=WRITER)
+        await self.decisions.insert([NewDecision(self.younger, self.older, "withdrawn")], actor=WRITER)
 
     async def make_key(self) -> None:
         await self.keys.insert(_new_key(), actor=WRITER)
@@ -130,7 +129,7 @@ async def library(database: Database) -> AuditedStores:
     webhook = uuid4()
     await books.insert(older, Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)
     await books.insert(younger, Metadata(), new_content(a_sketch(RNG, bytes(16))), actor=ACTOR)
-    await decisions.insert([NewOpinion(older, younger, "kind", "SAME_TEXT")], actor=ACTOR)
+    await decisions.insert([NewDecision(older, younger, "kind", "SAME_TEXT")], actor=ACTOR)
     key = await keys.insert(_new_key(), actor=ACTOR)
     await webhooks.insert(webhook, "https://93.184.215.14/", None, "whsec_x", actor=ACTOR)
     return AuditedStores(
@@ -323,7 +322,7 @@ def test_no_statement_writes_without_an_entry() -> None:
         for name, statement in _statements()
         if write.search(statement) and "insert_entries(" not in statement
     }
-    told_beside = {f"decisions._{what}" for what in ("INSERT_OPINION", "END", "REVIVE", "UPDATE_WAITING")}
+    told_beside = {f"decisions._{what}" for what in ("INSERT_PAST", "END")}
     assert silent == by_itself | told_of_all_at_once | told_beside
 
 
