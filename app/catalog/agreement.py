@@ -6,7 +6,6 @@ name without its first names, neither contradicts nor has to be equal.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from app.catalog.identifiers import isbns
 from app.catalog.similarity import MOST_AUTHORS, names_of, person_similarity, volume_similarity
@@ -74,13 +73,11 @@ def _same_volume(this: Metadata, other: Metadata) -> bool | None:
     return volume_similarity(volume, another) == 1
 
 
-_COMPARE: Mapping[Aspect, Callable[[Metadata, Metadata], bool | None]] = MappingProxyType(
-    {
-        "isbn": _same_isbn,
-        "title": _same_title,
-        "authors": _same_author,
-        "year": _same_year,
-        "volume": _same_volume,
-    }
-)
+_COMPARE: Mapping[Aspect, Callable[[Metadata, Metadata], bool | None]] = {
+    "isbn": _same_isbn,
+    "title": _same_title,
+    "authors": _same_author,
+    "year": _same_year,
+    "volume": _same_volume,
+}
 """Whether two books agree in an aspect; None where either says nothing of it."""

@@ -48,12 +48,6 @@ class NamedBook:
     book_id: UUID
     metadata: Metadata
 
-    def page(self, unit: str, index: int) -> str:
-        """The address of a page, or of a window of words."""
-        if self.has_canvases(unit):
-            return self._canvas(index)
-        return f"{self._source}#{unit}={index + 1}"
-
     def resource(self, unit: str, index: int) -> dict[str, Any]:
         """The page as a resource of a Web Annotation."""
         if self.has_canvases(unit):

@@ -8,7 +8,6 @@ because catalogues have many such; `is_valid` tells them apart. Other schemes th
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from app.catalog import iscc
 from app.core.metadata import LONGEST_IDENTIFIER
@@ -148,17 +147,15 @@ def _matched(pattern: re.Pattern[str], form: Callable[[re.Match[str]], str]) -> 
     return normal_form
 
 
-_SCHEMES: Mapping[str, Callable[[str], str | None]] = MappingProxyType(
-    {
-        "isbn": isbn,
-        "iscc": iscc.normal_code,
-        "issn": issn,
-        "ismn": _ismn,
-        "lccn": _lccn,
-        "oclc": lambda value: _matched(_OCLC, lambda match: match[1])(folded(value)),
-        "htid": _matched(_HTID, lambda match: match[0]),
-        "ark": _matched(_ARK, lambda match: f"{match[1].lower()}/{match[2]}"),
-        "gutenberg": _matched(_GUTENBERG, lambda match: match[1]),
-        "doi": _matched(_DOI, lambda match: match[1].lower()),
-    }
-)
+_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
+    "isbn": isbn,
+    "iscc": iscc.normal_code,
+    "issn": issn,
+    "ismn": _ismn,
+    "lccn": _lccn,
+    "oclc": lambda value: _matched(_OCLC, lambda match: match[1])(folded(value)),
+    "htid": _matched(_HTID, lambda match: match[0]),
+    "ark": _matched(_ARK, lambda match: f"{match[1].lower()}/{match[2]}"),
+    "gutenberg": _matched(_GUTENBERG, lambda match: match[1]),
+    "doi": _matched(_DOI, lambda match: match[1].lower()),
+}

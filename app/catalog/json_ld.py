@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -14,40 +13,34 @@ from app.catalog.marc.values import trimmed
 from app.core.model import Book
 from app.core.relations.classification import RELATED
 
-CONTEXT: Mapping[str, Any] = MappingProxyType(
-    {
-        "@version": 1.1,
-        "@vocab": "https://schema.org/",
-        "bf": "http://id.loc.gov/ontologies/bibframe/",
-        "sameAs": {"@type": "@id"},
-        "url": {"@type": "@id"},
-    }
-)
+CONTEXT: Mapping[str, Any] = {
+    "@version": 1.1,
+    "@vocab": "https://schema.org/",
+    "bf": "http://id.loc.gov/ontologies/bibframe/",
+    "sameAs": {"@type": "@id"},
+    "url": {"@type": "@id"},
+}
 """Names without a prefix are schema.org's, those with `bf:` are BIBFRAME's."""
 
-_RELATIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "773": ("isPartOf", "bf:partOf"),
-        "774": ("hasPart", "bf:hasPart"),
-        "775": ("bf:otherEdition",),
-        "776": ("bf:otherPhysicalFormat",),
-        "787": ("bf:relatedTo",),
-    }
-)
+_RELATIONS: Mapping[str, tuple[str, ...]] = {
+    "773": ("isPartOf", "bf:partOf"),
+    "774": ("hasPart", "bf:hasPart"),
+    "775": ("bf:otherEdition",),
+    "776": ("bf:otherPhysicalFormat",),
+    "787": ("bf:relatedTo",),
+}
 """The properties that say what a linking entry of this tag says."""
 
-_PAGES: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {
-        "ark": "https://n2t.net/ark:/{}".format,
-        "doi": "https://doi.org/{}".format,
-        "gutenberg": "https://www.gutenberg.org/ebooks/{}".format,
-        "htid": "https://hdl.handle.net/2027/{}".format,
-        "isbn": "urn:isbn:{}".format,
-        "issn": "urn:issn:{}".format,
-        "lccn": "https://lccn.loc.gov/{}".format,
-        "oclc": "https://www.worldcat.org/oclc/{}".format,
-    }
-)
+_PAGES: Mapping[str, Callable[[str], str]] = {
+    "ark": "https://n2t.net/ark:/{}".format,
+    "doi": "https://doi.org/{}".format,
+    "gutenberg": "https://www.gutenberg.org/ebooks/{}".format,
+    "htid": "https://hdl.handle.net/2027/{}".format,
+    "isbn": "urn:isbn:{}".format,
+    "issn": "urn:issn:{}".format,
+    "lccn": "https://lccn.loc.gov/{}".format,
+    "oclc": "https://www.worldcat.org/oclc/{}".format,
+}
 """URIs of the same book elsewhere, by the scheme of an identifier."""
 
 

@@ -42,30 +42,12 @@ _ORNAMENTS = " \t\n.,:;*|~'\"_-\u2013\u2014\u00b7\u2022"
 _LABEL = re.compile(r"[\[(]?(?:\d{1,5}|[ivx]|[ivxlcdm]{2,10})(?: ?[a-z]|\*)?[\])]?", re.IGNORECASE)
 
 _LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
-_LANGUAGE_CODES = {
-    "chinese": "zh",
-    "czech": "cs",
-    "danish": "da",
-    "dutch": "nl",
-    "english": "en",
-    "esperanto": "eo",
-    "finnish": "fi",
-    "french": "fr",
-    "german": "de",
-    "greek": "el",
-    "hungarian": "hu",
-    "italian": "it",
-    "japanese": "ja",
-    "latin": "la",
-    "norwegian": "no",
-    "polish": "pl",
-    "portuguese": "pt",
-    "russian": "ru",
-    "spanish": "es",
-    "swedish": "sv",
-    "tagalog": "tl",
-    "welsh": "cy",
-}
+_LANGUAGE_NAMES = """
+chinese:zh czech:cs danish:da dutch:nl english:en esperanto:eo finnish:fi french:fr german:de greek:el
+hungarian:hu italian:it japanese:ja latin:la norwegian:no polish:pl portuguese:pt russian:ru spanish:es
+swedish:sv tagalog:tl welsh:cy
+"""
+_LANGUAGE_CODES = dict(pair.split(":") for pair in _LANGUAGE_NAMES.split())
 _NO_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import MappingProxyType
 from uuid import UUID
 
 from app.catalog.identifiers import all_normalised
@@ -145,17 +144,15 @@ def _with_identifiers(record: MarcRecord, metadata: Metadata) -> MarcRecord:
     return record
 
 
-_CHANGES: Mapping[str, Callable[[MarcRecord, Metadata], MarcRecord]] = MappingProxyType(
-    {
-        "title": _with_title,
-        "authors": _with_authors,
-        "language": _with_language,
-        "year": _with_year,
-        "volume": _with_volume,
-        "publisher": _with_publisher,
-        "identifiers": _with_identifiers,
-    }
-)
+_CHANGES: Mapping[str, Callable[[MarcRecord, Metadata], MarcRecord]] = {
+    "title": _with_title,
+    "authors": _with_authors,
+    "language": _with_language,
+    "year": _with_year,
+    "volume": _with_volume,
+    "publisher": _with_publisher,
+    "identifiers": _with_identifiers,
+}
 
 
 def _without(record: MarcRecord, unwanted: Callable[[Field], bool]) -> MarcRecord:

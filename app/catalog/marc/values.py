@@ -6,7 +6,6 @@ language has.
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200c\u200d\ufeff]+")
 """Control characters, begin and end of what is not sorted among them."""
@@ -69,11 +68,11 @@ _NO_LANGUAGE = frozenset(("", "mul", "und", "zxx", "mis", "|||", "xxx", "n/a"))
 
 
 def _pairs(text: str) -> Mapping[str, str]:
-    return MappingProxyType(dict(pair.split(":") for pair in text.split()))
+    return dict(pair.split(":") for pair in text.split())
 
 
-_TAGS = MappingProxyType({**_pairs(_FORMER), **_pairs(_SHORT)})
-_CODES = MappingProxyType({tag: code for code, tag in _pairs(_SHORT).items()})
+_TAGS = {**_pairs(_FORMER), **_pairs(_SHORT)}
+_CODES = {tag: code for code, tag in _pairs(_SHORT).items()}
 
 
 def tag_of(code: str) -> str | None:
