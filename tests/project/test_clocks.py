@@ -21,7 +21,6 @@ ON_PURPOSE = "# short on purpose:"
 
 MAY_READ_CLOCKS = {
     "tests/waiting.py",
-    "tests/readers/fuzz.py",  # a tool that shows how long it has run
     "tests/services/access/passing_time.py",  # sets the clock
     "tests/services/test_resharding.py",  # the order of events
 }

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.errors import BrokenFile, InvalidInput
+from app.core.errors import InvalidInput
 from app.core.model import Fingerprint, MinHashBits, Submission
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.identifier import encode_long, of_signatures, written
@@ -45,13 +45,6 @@ def test_folders_give_all_files_that_are_not_hidden_in_order(tmp_path: Path) -> 
         *("A.TXT", "b.txt", "notes.pdf", "inner/c.jsonl")
     ]
     assert listing.size == 4
-
-
-def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
-    path = tmp_path / "book.asc"
-    path.write_text("a book")
-    [book] = unread(path, path)
-    assert text_of(book.read()) == "a book"
 
 
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -91,15 +84,6 @@ def test_an_unreadable_file_is_reported_and_does_not_stop_the_others(tmp_path: P
     other.read()
 
 
-def test_a_file_that_vanished_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "gone.txt"
-    path.write_text("a book")
-    listing = files.find([tmp_path])
-    path.unlink()
-    [gone] = files.unread_books(listing, {})
-    assert "Cannot be read" in reason(gone)
-
-
 def test_json_lines_are_known_by_their_content_and_broken_ones_by_their_name(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_text('\n{"text": "one"}\nnonsense\n{"text": "two"}\n')
     (tmp_path / "b.jsonl").write_text('nonsense\n{"text": "three"}\n')
@@ -131,25 +115,6 @@ def test_a_folder_of_numbered_pages_is_one_book(tmp_path: Path, names: list[str]
         assert books[0].read().metadata.title == tmp_path.name.replace("_", " ")
 
 
-def test_a_folder_with_a_mets_file_is_one_book_with_the_folders_below(tmp_path: Path) -> None:
-    pages = tmp_path / "ALTO"
-    pages.mkdir()
-    for number in (1, 2):
-        (pages / f"p{number}.xml").write_text(
-            f'<alto><Page><TextLine><String CONTENT="page{number}"/></TextLine></Page></alto>'
-        )
-    (tmp_path / "mets.xml").write_text(
-        '<mets xmlns="http://www.loc.gov/METS/" xmlns:x="http://www.w3.org/1999/xlink"><fileSec>'
-        '<fileGrp USE="FULLTEXT">'
-        + "".join(f'<file ID="F{n}"><FLocat x:href="ALTO/p{n}.xml"/></file>' for n in (1, 2))
-        + '</fileGrp></fileSec><structMap TYPE="PHYSICAL"><div>'
-        + "".join(f'<div TYPE="page" ORDER="{n}"><fptr FILEID="F{n}"/></div>' for n in (1, 2))
-        + "</div></structMap></mets>"
-    )
-    [book] = unread(tmp_path)
-    assert text_of(book.read()) == "page1\fpage2"
-
-
 def test_an_archive_of_books_gives_each_of_its_files(tmp_path: Path) -> None:
     book = "a word of the book " * 6_000
     for name in ("books.zip", "books.tar"):
@@ -173,16 +138,6 @@ def test_an_archive_of_books_gives_each_of_its_files(tmp_path: Path) -> None:
             ("a.txt", "a"),
             ("deep/b.txt", "b"),
         ]
-
-
-def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    path.write_bytes(b"PK\x03\x04 nothing else")
-    [book] = unread(path)
-    with pytest.raises(BrokenFile):
-        book.read()
-    [broken] = files.books_within(book)
-    assert "damaged" in reason(broken)
 
 
 def test_a_manifest_gives_its_files_with_what_it_says_of_them(tmp_path: Path) -> None:
@@ -219,12 +174,6 @@ def test_a_file_that_two_manifests_name_is_taken_once_as_the_first_says(tmp_path
     assert missing.place.endswith("first.csv, row 2")
 
 
-def test_a_table_that_names_no_paths_is_no_manifest(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("word,count\nthe,12\n")
-    [book] = unread(tmp_path)
-    assert isinstance(book, UnreadFile)
-
-
 @pytest.mark.parametrize(
     ("name", "title"),
     [
@@ -238,15 +187,6 @@ def test_a_table_that_names_no_paths_is_no_manifest(tmp_path: Path) -> None:
 )
 def test_a_title_from_a_file_name(name: str, title: str | None) -> None:
     assert title_of(name) == title
-
-
-def test_a_book_is_called_as_its_file_is_where_it_says_no_title(tmp_path: Path) -> None:
-    (tmp_path / "a_book.txt").write_text("one\ftwo")
-    (tmp_path / "b.txt").write_text("<html><title>Emma</title><p>Emma Woodhouse")
-    silent, speaking = (book.read() for book in unread(tmp_path))
-    assert silent.content is not None
-    assert (silent.metadata.title, silent.content.page_count) == ("a book", 2)
-    assert speaking.metadata.title == "Emma"
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

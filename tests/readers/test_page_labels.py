@@ -2,16 +2,12 @@
 
 import gzip
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from app.core.book_rules import LONGEST_LABEL
-from app.core.errors import SeveralBooks
 from app.readers.extraction import Extraction, to_content, without_page_furniture
-from app.readers.files import find, unread_books
-from app.readers.package import open_folder
-from app.readers.recognition import read_book, read_package
+from app.readers.recognition import read_book
 from app.readers.source import Source
 from tests.readers.made_files import tarred, zipped
 
@@ -110,15 +106,6 @@ def test_a_mets_labels_the_pages_of_its_physical_structure() -> None:
     )
 
 
-def test_a_mets_may_have_the_numbers_of_its_leaves_in_label_alone() -> None:
-    files = {f"{number:08}.xml": alto().encode() for number in (1, 2, 3)}
-    for said, labels in ((["1r", "1v", "FRONT_COVER"], ("1r", "1v", None)), (["Title", "Text", "End"], ())):
-        document = mets(list(said)).replace("ORDERLABEL", "LABEL")
-        assert read(zipped({**files, "mets.xml": document.encode()})).labels == labels
-    both = mets(["1r", "1v", "2r"]).replace("ORDERLABEL", "LABEL").replace('LABEL="2r"', 'ORDERLABEL="5"')
-    assert read(zipped({**files, "mets.xml": both.encode()})).labels == (None, None, "5")
-
-
 def test_pages_that_were_not_sent_take_their_labels_along() -> None:
     files = {f"{n:08}.xml": alto().encode() for n in (1, 3)}
     assert read(zipped({**files, "mets.xml": mets(["1", "2", "3"]).encode()})).labels == ("1", "3")
@@ -183,35 +170,6 @@ def test_page_lists_of_an_epub_have_labels() -> None:
     assert read(an_epub(chapter, "", f"<pageList>{targets}</pageList>")).labels == ("i", "2")
 
 
-def test_places_within_a_text_have_the_labels_of_their_list() -> None:
-    nav = "".join(
-        f'<a href="book.opf#epubcfi(/6/2!/2/2/1:{offset})">{label}</a>'
-        for offset, label in ((4, "x"), (0, "ix"), (8, ""))
-    )
-    book = read(an_epub("<p>one two three</p>", f'<nav epub:type="page-list">{nav}</nav>'))
-    assert list(book.pages) == ["one", "two", "three"]
-    assert book.labels == ("ix", "x", None)
-
-
-def test_marks_without_labels_have_those_of_the_page_list() -> None:
-    marks = [f'<span epub:type="pagebreak" id="p{n}"/>page of text' for n in (1, 2)]
-    nav = '<nav epub:type="page-list"><a href="a.xhtml#p1">7</a><a href="a.xhtml#p2">8</a></nav>'
-    assert read(an_epub("".join(marks), nav)).labels == ("7", "8")
-
-
-def test_labels_of_pages_in_the_licence_of_project_gutenberg_go_with_them() -> None:
-    mark = '<span role="doc-pagebreak" title="{}"/>'
-    body = (
-        f"<p>The Project Gutenberg eBook of Emma</p>{mark.format(1)}"
-        f"<p>*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***</p>{mark.format(2)}<p>Emma</p>"
-        f"{mark.format(3)}<p>was rich</p><p>*** END OF THE PROJECT GUTENBERG EBOOK EMMA ***</p>"
-        f"{mark.format(4)}<p>licence</p>"
-    )
-    book = read(f"<html><body>{body}</body></html>")
-    assert [page.strip() for page in book.pages] == ["Emma", "was rich"]
-    assert book.labels == ("2", "3")
-
-
 def test_labels_that_are_too_long_are_left_out_with_a_warning() -> None:
     long = "x" * (LONGEST_LABEL + 1)
     book = read(f'<TEI><text><pb n="{long}"/>one<pb n=" 2\n "/>two<pb n="--"/>three</text></TEI>')
@@ -219,11 +177,6 @@ def test_labels_that_are_too_long_are_left_out_with_a_warning() -> None:
     assert list(book.warnings) == [
         "Page labels of more than 32 characters were left out: 1, the first on page 1."
     ]
-
-
-def test_a_text_without_pages_has_no_labels() -> None:
-    book = read('<html><body><span role="doc-pagebreak" title="1"></span><p>all of it</p></body></html>')
-    assert (book.paginated, book.labels) == (False, ())
 
 
 VOLUME = {
@@ -247,14 +200,3 @@ def test_a_hathitrust_volume_beside_its_mets_is_one_book(folder: str, packed: Ca
         ("xii", "1"),
     )
     assert book.metadata.identifiers == ("htid:mdp.39015078560292",)
-
-
-def test_a_folder_with_a_hathitrust_volume_is_one_book(tmp_path: Path) -> None:
-    (tmp_path / "v.zip").write_bytes(zipped(VOLUME))
-    (tmp_path / "v.mets.xml").write_text(mets(["1", "2"], "txt"))
-    [book] = [unread.read() for unread in unread_books(find([tmp_path]), {})]
-    assert book.page_labels == ("1", "2")
-    (tmp_path / "w.zip").write_bytes(zipped(VOLUME))
-    (tmp_path / "w.mets.xml").write_text(mets(["1", "2"], "txt"))
-    with pytest.raises(SeveralBooks, match="2 volumes"):
-        read_package(open_folder(tmp_path))

@@ -1,10 +1,7 @@
 """Processes that read books: their order, their death, and what they may not do."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
 from app.core.errors import BrokenFile
@@ -86,36 +83,3 @@ def test_no_more_books_are_taken_than_are_under_way() -> None:
     with ReadingProcesses(2, obey, KINDS) as processes:
         for done, _ in enumerate(processes.map(source()), start=1):
             assert taken - done <= 6
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
-def test_no_process_outlives_a_parent_that_was_killed() -> None:
-    script = (
-        "from tests.readers.children import KINDS, obey, orders, processes as module\n"
-        "if __name__ == '__main__':\n"
-        "    with module.ReadingProcesses(2, obey, KINDS) as processes:\n"
-        "        for _, result in processes.map(orders('pid', 'pid', *['sleep 3600'] * 9)):\n"
-        "            print(result, flush=True)\n"
-    )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", "import runpy, sys; exec(sys.argv[1])", script],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert parent.stdout is not None
-    # Results are held back until enough books are under way, so the processes are looked up instead.
-    process = psutil.Process(parent.pid)
-    assert eventually(lambda: len(children(process)) == 2)
-    family = process.children(recursive=True)
-    parent.kill()
-    parent.wait()
-    _, alive = psutil.wait_procs(family, timeout=60)
-    assert not alive
-
-
-def test_leaving_the_processes_kills_them_and_ends_their_books() -> None:
-    with ReadingProcesses(2, obey, KINDS) as processes:
-        for _, result in processes.map(orders("sleep 0", *["sleep 3600"] * 6)):
-            assert result == 0
-            break
-    assert eventually(lambda: not children())

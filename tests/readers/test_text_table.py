@@ -70,14 +70,6 @@ def test_a_table_of_books_without_files_is_refused(tmp_path: Path, text: str) ->
         book.read()
 
 
-@pytest.mark.parametrize("value", ["9.78014E+12", "0378-5955", "not known"])
-def test_a_number_that_cannot_be_read_stays(tmp_path: Path, value: str) -> None:
-    path = tmp_path / "list.csv"
-    path.write_text(f"isbn\n{value}\n")
-    [book] = lists.listed_books(path, {})
-    assert book.read().metadata.identifiers == (f"isbn:{value}",)
-
-
 @pytest.mark.parametrize("name", ["wanted.txt", "wanted.csv"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_lines_with_isbns_are_a_list(tmp_path: Path, name: str, encoding: str) -> None:
@@ -88,24 +80,6 @@ def test_lines_with_isbns_are_a_list(tmp_path: Path, name: str, encoding: str) -
         ("isbn:0140017895",),
         ("isbn:97801414396OO",),
     ]
-
-
-def test_another_text_is_no_list(tmp_path: Path) -> None:
-    path = tmp_path / "wanted.txt"
-    path.write_text("The number of this book\nis unknown.\n")
-    [book] = lists.listed_books(path, {})
-    assert book.part == ""
-    assert "is no list" in (lists.told_of(path) or "")
-    path.write_text("\ufeff=LDR  00000nam\n")
-    with pytest.raises(InvalidInput, match="mrk"):
-        list(lists.listed_books(path, {}))
-
-
-def test_columns_of_one_name_are_all_read(tmp_path: Path) -> None:
-    path = tmp_path / "list.csv"
-    path.write_text("isbn,isbn\n0141439602,9780804429573\n")
-    [book] = lists.listed_books(path, {})
-    assert book.read().metadata.identifiers == ("isbn:9780141439600", "isbn:9780804429573")
 
 
 @pytest.mark.parametrize(

@@ -48,24 +48,6 @@ def test_chapters_come_in_the_order_of_the_spine_each_once() -> None:
     assert (book.format, text(book), book.paginated) == ("epub", ["two one"], False)
 
 
-@pytest.mark.parametrize(
-    ("href", "name"),
-    [
-        ("a%20b.xhtml", "OPS/a b.xhtml"),
-        ("a%20b.xhtml", "OPS/a%20b.xhtml"),
-        ("/OPS/a.xhtml", "OPS/a.xhtml"),
-        ("../Text/a.xhtml", "Text/a.xhtml"),
-        ("../../../a.xhtml", "a.xhtml"),
-        ("A.XHTML", "OPS/a.xhtml"),
-        ("caf\u00e9.xhtml", "OPS/cafe\u0301.xhtml"),
-        ("caf%C3%A9.xhtml", "OPS/caf\u00e9.xhtml"),
-        ("sub\\a.xhtml", "OPS/sub/a.xhtml"),
-    ],
-)
-def test_names_are_found_as_tools_write_them(href: str, name: str) -> None:
-    assert text(read({"OPS/book.opf": opf(href), name: CHAPTER.format("found")})) == ["found"]
-
-
 def test_metadata_are_those_of_the_book_not_of_the_file() -> None:
     metadata = (
         '<dc:title id="s">A Tale</dc:title><dc:title id="m">Emma</dc:title>'
@@ -213,24 +195,6 @@ def test_pictures_alone_are_no_text() -> None:
         read({"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": CHAPTER.format('<img src="a.png" alt="a"/>')})
 
 
-def test_pages_of_standard_ebooks_itself_are_left_out() -> None:
-    names = ["titlepage.xhtml", "imprint.xhtml", "chapter-1.xhtml", "colophon.xhtml", "uncopyright.xhtml"]
-    chapters = {f"OPS/{name}": CHAPTER.format(name.partition(".")[0]) for name in names}
-    identifier = "<dc:identifier>https://standardebooks.org/ebooks/a/b</dc:identifier>"
-    assert text(read({"OPS/book.opf": opf(*names, metadata=identifier), **chapters})) == ["chapter-1"]
-    assert len(text(read({"OPS/book.opf": opf(*names), **chapters}))[0].split()) == 5
-
-
-def test_fallbacks_lead_from_pictures_to_documents_and_not_in_circles() -> None:
-    items = (
-        '<item id="p" href="p.png" media-type="image/png" fallback="q"/>'
-        '<item id="q" href="q.png" media-type="image/png" fallback="i0"/>'
-        '<item id="r" href="r.png" media-type="image/png" fallback="r"/>'
-    )
-    package = opf("a.xhtml", items=items, spine='<itemref idref="p"/><itemref idref="r"/>')
-    assert text(read({"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("found")})) == ["found"]
-
-
 @pytest.mark.parametrize(
     "package",
     [
@@ -244,14 +208,6 @@ def test_fallbacks_lead_from_pictures_to_documents_and_not_in_circles() -> None:
 def test_a_damaged_package_document_is_refused(package: str) -> None:
     with pytest.raises(UnusableFile):
         read({"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("lost")})
-
-
-def test_a_package_document_is_found_without_container() -> None:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("book/content.opf", opf("a.xhtml"))
-        archive.writestr("book/a.xhtml", CHAPTER.format("found"))
-    assert text(read_book(Source.of_bytes(data.getvalue(), "book.epub"))) == ["found"]
 
 
 @pytest.mark.parametrize(
@@ -277,42 +233,6 @@ def test_a_package_document_that_is_not_well_formed_is_mended(written: str | byt
     assert (text(book), book.metadata.title) == (["here"], title)
     [warning] = book.warnings
     assert warning.startswith("OPS/book.opf is not well-formed XML")
-
-
-def test_container_page_list_and_list_of_protected_files_are_mended() -> None:
-    navigation = '<html><nav epub:type="page-list"><a href="a.xhtml#p">1 & 2</a></nav></html>'
-    files = {
-        "META-INF/container.xml": "\n<?xml version='1.0'?>" + CONTAINER.format("OPS/b&.opf"),
-        "META-INF/encryption.xml": '<e><enc:CipherReference URI="OPS/b.xhtml"/> & </e>',
-        "OPS/b&.opf": opf("a.xhtml", items='<item id="n" href="n.xhtml" properties="nav"/>'),
-        "OPS/a.xhtml": CHAPTER.format('one <b id="p">two</b>'),
-        "OPS/n.xhtml": navigation,
-    }
-    book = read(files)
-    assert (text(book), list(book.labels)) == (["one", "two"], [None, "1 & 2"])
-    assert len(book.warnings) == 2
-    with pytest.raises(EncryptedFile):
-        read({**files, "OPS/b&.opf": opf("b.xhtml"), "OPS/b.xhtml": b"\0\1"})
-
-
-@pytest.mark.parametrize(
-    "kind", ["text/xml", "", "text/plain", "application/octet-stream", "application/xhtml"]
-)
-def test_a_document_of_another_type_is_known_by_its_content(kind: str) -> None:
-    package = opf("a.xhtml", "b.xhtml", "c.xhtml").replace("application/xhtml+xml", kind)
-    files: dict[str, str | bytes] = {"OPS/a.xhtml": CHAPTER.format("one"), "OPS/b.xhtml": b"%PDF-1.4"}
-    book = read({"OPS/book.opf": package, **files})
-    assert text(book) == ["one"]
-    assert list(book.warnings) == ["1 documents of the spine are missing: c.xhtml."]
-
-
-def test_an_empty_spine_leaves_the_order_to_the_manifest() -> None:
-    package = opf("b.xhtml", "a.xhtml").replace('<itemref idref="i0"/><itemref idref="i1"/>', "")
-    book = read(
-        {"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("two"), "OPS/b.xhtml": CHAPTER.format("one")}
-    )
-    assert text(book) == ["one two"]
-    assert "spine is empty" in book.warnings[0]
 
 
 def zipped(files: dict[str, str | bytes]) -> Source:

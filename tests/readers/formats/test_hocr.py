@@ -1,7 +1,5 @@
 """hOCR."""
 
-import time
-
 import pytest
 
 from app.core.model import Metadata
@@ -44,14 +42,6 @@ def test_words_are_parted_by_spaces_and_lines_by_line_breaks_as_they_stand() -> 
     book = hocr.read(document(page))
     assert (book.format, book.paginated, book.printed_lines) == ("hocr", True, True)
     assert list(book.pages) == ["It was a\nhap-\npy day\xad"]
-
-
-def test_blank_pages_count() -> None:
-    assert pages("<span class='ocr_line'>one</span>", "", "<span class='ocr_line'>three</span>") == [
-        "one",
-        "",
-        "three",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -112,20 +102,6 @@ def test_elements_that_are_not_closed_do_not_join_pages() -> None:
     assert list(hocr.read(source(data)).pages) == ["one", "two"]
 
 
-def test_text_that_speaks_of_pages_begins_none() -> None:
-    assert pages(
-        "<span class='ocr_line'>the class ocr_page ocr_page</span><span class='ocr_pageno'>1</span>"
-    ) == ["the class ocr_page ocr_page\n1"]
-
-
-def test_lines_without_a_page_are_one_page() -> None:
-    assert list(
-        hocr.read(
-            source("<html><head><title>x</title></head><body><span class='ocr_line'>one</span></body>")
-        ).pages
-    ) == ["one"]
-
-
 def test_metadata_stands_in_content_or_value() -> None:
     assert hocr.read(document("")).metadata == Metadata(
         title="Emma", authors=("Austen, Jane",), year=1815, language="en", identifiers=("nbn:de:bsz:180",)
@@ -147,51 +123,6 @@ def test_hocr_is_known_by_its_classes_and_its_meta_elements(data: bytes, is_hocr
     assert hocr.recognises(data) is is_hocr
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "cp1250", "cp1252"])
-def test_the_encoding_is_marked_declared_or_found(encoding: str) -> None:
-    declared = f"<meta charset='{encoding}'>" if encoding in {"iso-8859-1", "cp1250"} else ""
-    data = f"{declared}<div class='ocr_page'><span class='ocr_line'>Grüße</span></div>".encode(encoding)
-    book = hocr.read(source(data))
-    assert list(book.pages) == ["Grüße"]
-    assert not book.warnings
-
-
-@pytest.mark.parametrize("declared", [b"zlib", b"idna", b"utf-16", b"unknown", b"\xff"])
-def test_a_declaration_that_cannot_be_right_is_passed_over(declared: bytes) -> None:
-    data = b"<meta charset='" + declared + b"'><div class='ocr_page'>" + "Grüße".encode() + b"</div>"
-    assert "Gr" in hocr.read(source(data)).pages[0]
-
-
 def test_bytes_that_are_damaged_are_told() -> None:
     data = HEAD.encode() + b"<div class='ocr_page'>Gr\xff\xfee</div>"
     assert hocr.read(source(data)).warnings
-
-
-def test_pages_that_lie_across_the_parts_of_a_stream_are_whole() -> None:
-    word = "<span class='ocrx_word' title='bbox 0 0 1 1'>word</span> "
-    found = pages(*[f"<span class='ocr_line'>{word * n}</span>" for n in range(1, 400)])
-    assert found == [" ".join(["word"] * n) for n in range(1, 400)]
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "<div>",
-        "<span class='ocrx_word'>a ",
-        pytest.param("<i id=%d><p>a ", marks=pytest.mark.slow),
-        pytest.param("</i><i id='%d'/><p>a ", marks=pytest.mark.slow),
-        "ocr_p ",
-        "<",
-        "<p class='",
-        ">\n ",
-    ],
-)
-def test_what_is_repeated_very_often_takes_no_endless_time_or_memory(part: str) -> None:
-    begun = time.process_time()
-    (text,) = pages("".join(part.replace("%d", str(number)) for number in range(100_000)))
-    assert text.count("a") == 100_000 * part.count("a ")
-    assert time.process_time() - begun < 10
-
-
-def test_the_name_of_the_class_may_stand_in_a_text_very_often() -> None:
-    assert len(pages("ocr_page " * 100_000)) == 1

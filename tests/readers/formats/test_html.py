@@ -29,10 +29,6 @@ def test_text_comes_in_order_and_blocks_break_lines() -> None:
     assert (book.metadata.title, book.metadata.language) == ("A book", "en")
 
 
-def test_lines_of_preformatted_text_are_kept() -> None:
-    assert read("<html><pre>one\ntwo <b>a\nb</b></pre>").pages == ["one\ntwo a\nb"]
-
-
 @pytest.mark.parametrize(
     "markup",
     [
@@ -88,16 +84,6 @@ def test_metadata_from_dublin_core() -> None:
     metadata = book.metadata
     assert (metadata.title, metadata.authors, metadata.year) == ("Emma", ("Jane Austen",), 1815)
     assert (metadata.language, metadata.identifiers) == ("en", ("isbn:9780141439587",))
-
-
-def test_the_licence_of_gutenberg_goes() -> None:
-    book = read(
-        "<html><head><title>The Project Gutenberg eBook of Emma, by Jane Austen</title></head><body>"
-        "<div><span>*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***</span></div><p>Chapter I</p>"
-        "<div>*** END OF THE PROJECT GUTENBERG EBOOK EMMA ***</div><p>licence</p>"
-    )
-    assert book.pages == ["Chapter I"]
-    assert book.metadata.title == "Emma"
 
 
 def test_a_comment_or_a_declaration_may_come_first() -> None:

@@ -127,16 +127,6 @@ def test_a_package_without_pages_is_in_no_format(files: Files) -> None:
         read(files)
 
 
-def test_members_without_a_name_are_passed_over() -> None:
-    damaged = zipped({"xx": alto("one"), "1.xml": alto("two")}).replace(b"xx", b"\0x")
-    assert words(read_book(Source.of_bytes(damaged, "book.zip"))) == ["two"]
-
-
-def test_blank_pages_alone_are_no_book() -> None:
-    with pytest.raises(NoText):
-        read({"1.xml": alto(""), "2.xml": ""})
-
-
 def test_a_damaged_page_is_blank_and_named() -> None:
     cut_off, names = alto("two")[:-20], {"A": "p/1.xml", "B": "p/2.xml"}
     document = mets(physical(div(1, "A"), div(2, "B")), {"OCR": names})
@@ -151,18 +141,6 @@ def test_a_damaged_page_is_blank_and_named() -> None:
     assert "00000002.txt" in found.warnings[0]
 
 
-def test_another_text_stands_for_a_damaged_page_of_a_mets() -> None:
-    groups = {"PAGE": {"P1": "p/1.xml", "P2": "p/2.xml"}, "ALTO": {"A1": "a/1.xml", "A2": "a/2.xml"}}
-    files = {
-        "p/1.xml": page("one"),
-        "p/2.xml": page("two"),
-        "a/1.xml": alto("one"),
-        "a/2.xml": alto("2")[:-20],
-    }
-    found = read({"mets.xml": mets(physical(div(1, "P1", "A1"), div(2, "P2", "A2")), groups), **files})
-    assert (words(found), list(found.warnings)) == (["one", "two"], [])
-
-
 def test_a_package_of_which_most_pages_are_damaged_is_refused() -> None:
     files = {"p/1.xml": alto("one"), "p/2.xml": alto("two")[:-20], "p/3.xml": alto("three")[:-20]}
     document = mets(
@@ -172,20 +150,6 @@ def test_a_package_of_which_most_pages_are_damaged_is_refused() -> None:
     for more in ({}, {"mets.xml": document}):
         with pytest.raises(BrokenFile, match=r"p/2\.xml"):
             read({**files, **more})
-
-
-def test_a_mets_that_is_not_well_formed_is_mended() -> None:
-    document = mets(physical(div(2, "A"), div(1, "B")), {"OCR": {"A": "1.xml", "B": "2.xml"}})
-    for damaged in (
-        document.replace("<fileSec>", "<dmdSec>Salt & Road&nbsp;</dmdSec><fileSec>"),
-        document.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', ""),
-        "\n " + '<?xml version="1.0" encoding="utf-8"?>' + document,
-        document.replace("<fileSec>", "<dmdSec>M\u00fchle</dmdSec><fileSec>").encode("latin-1"),
-        document.replace("</mets>", ""),
-    ):
-        found = read({"mets.xml": damaged, "1.xml": alto("last"), "2.xml": alto("first")})
-        assert words(found) == ["first", "last"]
-        assert found.warnings[0].startswith("mets.xml is not well-formed XML")
 
 
 def mets(structure: str, files: Mapping[str, Mapping[str, str]], sections: str = "") -> str:
@@ -253,16 +217,6 @@ def test_of_several_groups_each_page_is_read_once_from_the_one_with_most_pages()
     assert words(read({"mets.xml": mets(structure, groups), **pages})) == ["page 1", "page 2", "page 3"]
 
 
-def test_areas_within_sequences_and_pages_of_many_types_are_followed() -> None:
-    pointer = '<fptr><par><area FILEID="I"/><seq><area FILEID="A" BEGIN="P1"/></seq></par></fptr>'
-    inner = '<div TYPE="pagearea"><fptr><area FILEID="A"/></fptr></div>'
-    structure = physical(
-        f'<div TYPE="TITLE_PAGE" ORDER="1">{pointer}{inner}</div>', div(2, "B", kind="np:page")
-    )
-    document = mets(structure, {"IMG": {"I": "1.tif"}, "OCR": {"A": "1.xml", "B": "2.xml"}})
-    assert words(read({"mets.xml": document, "1.xml": alto("one"), "2.xml": alto("two")})) == ["one", "two"]
-
-
 def test_pages_without_text_are_blank_and_pages_not_sent_are_left_out() -> None:
     structure = physical(div(1, "I1"), div(2, "A"), div(3, "B"))
     document = mets(structure, {"IMG": {"I1": "1.tif"}, "OCR": {"A": "2.xml", "B": "3.xml"}})
@@ -277,18 +231,6 @@ def test_without_a_usable_structure_files_come_in_order() -> None:
         found = read({"mets.xml": document, "10.xml": alto("ten"), "9.xml": alto("nine")})
         assert found.format == "mets"
         assert words(found) == ["nine", "ten"]
-
-
-def test_a_logical_structure_gives_each_file_once() -> None:
-    parts = (
-        '<fptr><area FILEID="A"/></fptr>',
-        '<fptr><area FILEID="B"/></fptr><fptr><area FILEID="A"/></fptr>',
-    )
-    structure = "".join(f'<div TYPE="article">{part}</div>' for part in parts)
-    document = mets(
-        f'<structMap TYPE="LOGICAL"><div>{structure}</div></structMap>', {"OCR": {"A": "2.xml", "B": "1.xml"}}
-    )
-    assert words(read({"mets.xml": document, "1.xml": alto("b"), "2.xml": alto("a")})) == ["a", "b"]
 
 
 def test_a_mets_alone_asks_for_its_pages() -> None:
@@ -380,12 +322,3 @@ def test_the_name_of_a_hathitrust_package_tells_its_identifier() -> None:
     found = read({"00000001.txt": alto("one")}, "uc2.ark+=13960=t7kq2zj36.zip")
     assert found.metadata.identifiers == ("htid:uc2.ark:/13960/t7kq2zj36",)
     assert read({"00000001.txt": alto("one")}, "39015078560292.zip").metadata.identifiers == ()
-
-
-def test_a_hathitrust_volume_without_pages_or_with_two_volumes_is_refused() -> None:
-    with pytest.raises(NoText, match=r"00000001\.txt"):
-        read({"x/meta.yml": "key: value", "x/checksum.md5": ""})
-    with pytest.raises(NoText):
-        read({"x/meta.yml": "", "x/00000001.txt": ""})
-    with pytest.raises(SeveralBooks, match="bulk"):
-        read({"a/00000001.txt": alto("a"), "b/00000001.txt": alto("b")})

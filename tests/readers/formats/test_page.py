@@ -48,20 +48,6 @@ def test_the_reading_order_goes_by_index_and_into_groups() -> None:
     assert found.pages[0].split() == ["a", "c", "b", "d", "x"]
 
 
-def test_a_region_within_another_may_stand_apart_in_the_order() -> None:
-    order = '<ReadingOrder><OrderedGroup><RegionRef regionRef="in"/></OrderedGroup></ReadingOrder>'
-    found = read(order + region("out", "outer", inner=region("in", "inner") + region("other", "other")))
-    assert found.pages[0].split() == ["inner", "outer", "other"]
-
-
-def test_a_group_may_stand_for_a_region_itself() -> None:
-    order = """<ReadingOrder><OrderedGroup><OrderedGroupIndexed index="0" regionRef="t">
-        <RegionRefIndexed index="1" regionRef="c1"/><RegionRefIndexed index="0" regionRef="c2"/>
-        </OrderedGroupIndexed></OrderedGroup></ReadingOrder>"""
-    cells = f'<TableRegion id="t">{region("c1", "first")}{region("c2", "second")}</TableRegion>'
-    assert read(order + cells).pages[0].split() == ["second", "first"]
-
-
 def test_cells_of_a_table_come_row_by_row() -> None:
     def cell(row: int, column: int) -> str:
         role = f'<Roles><TableCellRole rowIndex="{row}" columnIndex="{column}"/></Roles>'
@@ -111,16 +97,6 @@ def test_the_text_of_a_region_is_read_only_where_it_has_no_lines() -> None:
     assert read(both + alone).pages[0] == "line\nregion alone"
 
 
-def test_a_region_is_read_where_none_of_its_lines_has_text() -> None:
-    alone = f"<TextRegion><TextLine/>{equiv('region')}</TextRegion>"
-    assert read(alone).pages[0] == "region"
-    assert read(alone + region("r", "line")).pages[0] == "region\nline"
-    words_alone = f"<TextRegion><TextLine><Word>{equiv('')}</Word></TextLine>{equiv('region')}</TextRegion>"
-    assert read(region("r", "line") + words_alone).pages[0] == "line\nregion"
-    table = f"<TableRegion>{equiv('whole')}<TextRegion><TextLine/></TextRegion></TableRegion>"
-    assert read(region("r", "line") + table).pages[0] == "line\nwhole"
-
-
 def in_order(*indices: str, what: str = 'custom="readingOrder {{index:{};}} structure {{type:p;}}"') -> str:
     return "".join(
         f"<TextLine {what.format(index)}>{equiv(str(place))}</TextLine>"
@@ -134,16 +110,6 @@ def test_lines_come_in_the_order_that_is_stated_for_all(what: str) -> None:
         assert read(f"<TextRegion>{in_order(*indices, what=what)}</TextRegion>").pages[0] == text
     some = f"<TextRegion>{in_order('1', what=what)}{line('last')}{in_order('0', what=what)}</TextRegion>"
     assert read(some).pages[0] == "0\nlast\n0"
-
-
-def test_regions_come_in_the_order_of_transkribus_where_no_other_is_stated() -> None:
-    regions = [
-        f'<TextRegion id="{name}" custom="readingOrder {{index:{index};}}">{line(name)}</TextRegion>'
-        for name, index in (("b", 1), ("a", 0))
-    ]
-    assert read("".join(regions)).pages[0] == "a\nb"
-    order = '<ReadingOrder><OrderedGroup><RegionRef regionRef="b"/></OrderedGroup></ReadingOrder>'
-    assert read(order + "".join(regions)).pages[0] == "b\na"
 
 
 @pytest.mark.parametrize("written", ['type="{}"', 'custom="structure {{type:{};}}"'])

@@ -2,11 +2,10 @@
 
 import io
 import zipfile
-from contextlib import suppress
 
 import pytest
 
-from app.core.errors import BrokenFile, UnusableFile
+from app.core.errors import BrokenFile
 from app.core.model import Metadata
 from app.readers.formats import pdf
 from app.readers.package import open_package
@@ -151,29 +150,10 @@ def test_titles_that_resemble_such_fillings_are_kept(title: bytes) -> None:
     )
 
 
-def test_a_title_behind_the_name_of_a_program_is_taken_out() -> None:
-    assert (
-        pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(Microsoft Word - Emma)"))).metadata.title
-        == "Emma"
-    )
-
-
-def test_an_entry_that_is_no_text_is_passed_over() -> None:
-    data = a_pdf(lines(b"x"), information=b"/Title<FEFFDC00DC00>/Author(Jane Austen)")
-    assert pdf.read(source(data)).metadata == Metadata(authors=("Jane Austen",))
-
-
 @pytest.mark.parametrize("data", [b"%PDF-1.4\n", b"%PDF-1.7\n" + bytes(1000), a_pdf()])
 def test_a_file_without_pages_is_broken(data: bytes) -> None:
     with pytest.raises(BrokenFile, match=r"book\.pdf is a damaged PDF"):
         pdf.read(source(data))
-
-
-def test_any_cut_is_read_or_refused() -> None:
-    whole = a_pdf(lines(b"one", b"two"), lines(b"three"), information=b"/Title(Emma)", between=XMP.encode())
-    for end in range(0, len(whole), 37):
-        with suppress(UnusableFile):
-            pdf.read(source(whole[:end]))
 
 
 def test_a_pdf_within_an_archive_is_read_though_it_cannot_be_sought_in() -> None:

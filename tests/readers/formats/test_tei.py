@@ -2,10 +2,9 @@
 
 import pytest
 
-from app.core.errors import BrokenFile, FileTooLarge, NoText, SeveralBooks
+from app.core.errors import NoText, SeveralBooks
 from app.readers.extraction import Extraction
 from app.readers.formats import tei
-from app.readers.recognition import read_book
 from app.readers.source import Source
 
 HEADER = "<teiHeader><fileDesc><titleStmt><title>A Title</title></titleStmt></fileDesc></teiHeader>"
@@ -120,10 +119,6 @@ def test_a_transcription_without_text_is_read_from_its_surfaces(more: str) -> No
     assert (list(found.labels), found.printed_lines) == (["1r", "17", "2v"], True)
 
 
-def test_a_text_outranks_the_transcription() -> None:
-    assert list(read_bytes(SOURCE.format("<text>text</text>").encode()).pages) == ["text"]
-
-
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -180,11 +175,6 @@ def test_of_several_readings_the_chosen_one_is_kept(choice: str, kept: str) -> N
     assert words(f"<p>a {choice} b</p>") == ["a", *kept.split(), "b"]
 
 
-def test_a_page_break_in_a_reading_that_is_not_kept_counts() -> None:
-    found = read("<pb/><p><choice><orig>wo<pb/>rd</orig><reg>word</reg></choice> next</p>")
-    assert list(found.pages) == ["word", "next"]
-
-
 def test_notes_blocks_and_tokens_keep_words_apart() -> None:
     assert words("<p>word<note place='foot'>a note</note>, next</p><p>third</p>") == [
         "word",
@@ -202,25 +192,6 @@ def test_notes_blocks_and_tokens_keep_words_apart() -> None:
     ]
 
 
-def test_named_characters_of_old_files_are_read_without_their_dtd() -> None:
-    text = "<text><body><p>caf&eacute; &amp; &mdash; &unknown;</p></body></text>"
-    xml = f'<!DOCTYPE TEI.2 SYSTEM "tei2.dtd"><TEI.2>{text}</TEI.2>'
-    assert read_bytes(xml.encode()).pages[0].split() == ["café", "&", "—"]
-    filler = "x" * ((1 << 16) - 100)
-    for shift in range(120):
-        xml = f"<TEI><text><body><p>{filler}{'y' * shift}caf&eacute; end</p></body></text></TEI>"
-        assert read_bytes(xml.encode()).pages[0].endswith("café end")
-
-
-def test_entities_that_grow_are_refused() -> None:
-    entities = '<!ENTITY a "aaaaaaaaaa">' + "".join(
-        f'<!ENTITY {name} "{f"&{inner};" * 10}">'
-        for inner, name in zip("abcdefghi", "bcdefghij", strict=True)
-    )
-    with pytest.raises(BrokenFile):
-        read_bytes(f"<!DOCTYPE TEI [{entities}]><TEI><text><body>&j;</body></text></TEI>".encode())
-
-
 def test_a_corpus_of_several_texts_is_refused_and_one_of_one_is_read() -> None:
     one = f"<TEI>{HEADER}<text><body><p>text</p></body></text></TEI>"
     corpus_header = HEADER.replace("A Title", "A Corpus")
@@ -230,33 +201,9 @@ def test_a_corpus_of_several_texts_is_refused_and_one_of_one_is_read() -> None:
     assert found.metadata.title == "A Title"
 
 
-def test_a_group_of_texts_is_one_book() -> None:
-    found = read_bytes(
-        b"<TEI><text><group><text><body>a</body></text><text><body>b</body></text></group></text></TEI>"
-    )
-    assert found.pages[0].split() == ["a", "b"]
-
-
 def test_a_header_without_text_has_none() -> None:
     with pytest.raises(NoText, match=r"book\.xml"):
         read_bytes(f"<TEI>{HEADER}</TEI>".encode())
-
-
-@pytest.mark.parametrize("xml", [b"<TEI><text><body>", b"<TEI><text></TEI>", b"<TEI"])
-def test_a_damaged_file_says_where(xml: bytes) -> None:
-    with pytest.raises(BrokenFile, match=r"book\.xml.*line 1"):
-        read_bytes(xml)
-
-
-def test_impossible_names_are_no_hindrance() -> None:
-    found = read_bytes(b'<TEI xmlns="http://{a"><teiHeader><fileDesc/></teiHeader><text>a</text></TEI>')
-    assert list(found.pages) == ["a"]
-
-
-def test_too_many_pages_are_refused() -> None:
-    xml = b"<TEI><text>" + b"<pb/>" * 100_001 + b"</text></TEI>"
-    with pytest.raises(FileTooLarge, match="100,000 pages"):
-        read_book(Source.of_bytes(xml, "book.xml"))
 
 
 def test_the_header_describes_the_book() -> None:
@@ -294,14 +241,3 @@ def test_the_header_describes_the_book() -> None:
 def test_a_title_says_nothing_of_the_corpus(said: str, title: str | None) -> None:
     header = f"<teiHeader><fileDesc><titleStmt><title>{said}</title></titleStmt></fileDesc></teiHeader>"
     assert read("<p>text</p>", header).metadata.title == title
-
-
-def test_numbers_of_short_title_catalogues_are_told_apart() -> None:
-    numbers = '<idno type="STC">STC 10000</idno><idno type="STC">ESTC S106695</idno>'
-    header = f"<teiHeader><fileDesc><publicationStmt>{numbers}</publicationStmt></fileDesc></teiHeader>"
-    assert read("<p>text</p>", header).metadata.identifiers == ("stc:10000", "estc:S106695")
-
-
-def test_the_language_of_the_text_outranks_that_of_the_header() -> None:
-    xml = f'<TEI xml:lang="en">{HEADER}<text xml:lang="fr"><body>mot</body></text></TEI>'
-    assert read_bytes(xml.encode()).metadata.language == "fr"

@@ -59,16 +59,6 @@ def test_another_encoding_is_guessed_with_a_warning(encoding: str) -> None:
     assert "guessed" in book.warnings[0]
 
 
-def test_the_guess_looks_where_the_text_is_no_ascii() -> None:
-    book = txt.read(source(("plain words\n" * 10_000 + FRENCH).encode("cp1252")))
-    assert book.pages[0].endswith(FRENCH)
-
-
-def test_japanese_in_seven_bits_is_not_taken_for_utf8() -> None:
-    text = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。" * 5
-    assert txt.read(source(text.encode("iso2022_jp"))).pages == [text]
-
-
 def test_utf8_with_a_broken_byte_stays_utf8() -> None:
     data = FRENCH.encode()[:-1].rstrip(b".") + b"\xc3"
     book = txt.read(source(data))
@@ -98,13 +88,6 @@ def test_every_encoding_that_may_be_guessed_is_known() -> None:
     assert [name for name in (*REGISTRY, *_COMPAT_NAMES.values()) if encodings._codec(name) is None] == []
 
 
-@pytest.mark.parametrize("encoding", ["cp866", "cp855", "koi8-r", "cp1251", "iso8859-5"])
-def test_russian_of_any_system_is_read(encoding: str) -> None:
-    book = txt.read(source(RUSSIAN.encode(encoding)))
-    assert book.pages == [RUSSIAN]
-    assert "guessed" in book.warnings[0]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -125,10 +108,6 @@ def test_utf16_without_a_mark_is_known_in_every_script(text: str, encoding: str)
     assert book.warnings == [f"The encoding is not stated; {encoding} was guessed."]
 
 
-def test_columns_parted_by_tabs_are_no_utf16() -> None:
-    assert txt.read(source(b"1\t2\t3\t4\t\n" * 50)).pages == ["1\t2\t3\t4\t\n" * 50]
-
-
 @pytest.mark.parametrize(
     ("other", "first", "then"),
     [("cp1252", 40, 40), ("cp1252", 90, 3), ("cp1252", 3, 90), ("cp1251", 20, 20), ("gb18030", 20, 20)],
@@ -143,10 +122,3 @@ def test_lines_of_two_encodings_are_read_line_by_line(other: str, first: int, th
     assert book.warnings == [
         f"The lines are in two encodings; {other} was guessed for {then} that are not UTF-8."
     ]
-
-
-def test_lines_of_another_encoding_that_may_be_utf8_by_chance_are_not_taken_for_it() -> None:
-    text = "раб\n" * 3 + RUSSIAN
-    book = txt.read(source(text.encode("cp866")))
-    assert book.pages == [text]
-    assert book.warnings == ["The encoding is not stated; cp866 was guessed."]
