@@ -3,15 +3,15 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.ingest import ColumnOptions, Processes, column_options
-from app.cli.output import Reporter, UserError, notices, results, show, stacked, write_csv
+from app.cli.output import Listing, Reporter, UserError, notices, print_list, require_one_form, results
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from bookprint_client import Client, ClientError, calls
@@ -29,6 +29,14 @@ _PATIENCE = 60.0
 
 _AWAY = 503
 _STDIN = "-"
+
+_ROWS = Listing(
+    "rows",
+    {},
+    wide="book",
+    narrow=("place", "verdict", "by"),
+    lines=("{title} · {problem}", "{book_id}", "{because}"),
+)
 
 _Row = dict[str, Any]
 """The answer to a row, and its place in the list."""
@@ -60,8 +68,7 @@ def check(
     decides before its identifier, that before numbers of catalogues, and those before names. Nothing is
     stored. Exit status: 0 all rows are answered, 1 some are not, each with its reason, 2 it could not run.
     """
-    if json and out is not None:
-        raise UserError("Give --json or --out, not both.", 2)
+    require_one_form(json, out, "--out")
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
     from app.services.bulk.lists import COLUMNS, cells
@@ -71,10 +78,9 @@ def check(
     with Reporter("Checking", "rows") as reporter, service_at(url, key) as service:
         rows = _counted(_answers(service, _read(book_list, columns, processes)), counts, reporter)
         try:
-            if out is not None:
-                write_csv(out, COLUMNS, map(cells, rows))
-            else:
-                show(rows, COLUMNS, cells, json=json, drawn=_drawn, wide="book")
+            listing = replace(_ROWS, columns={name: name for name in COLUMNS})
+            items = rows if json else (dict(zip(COLUMNS, cells(row), strict=True)) for row in rows)
+            print_list(listing, items, json=json, table=out)
         except ClientError:
             notices().print(f"The service stopped answering after {sum(counts.values()):,} rows.")
             raise
@@ -214,11 +220,3 @@ def _counted(
         counts[verdict] = counts.get(verdict, 0) + 1
         reporter.advance(sum(counts.values()), share)
         yield answer
-
-
-def _drawn(row: _Row) -> dict[str, RenderableType]:
-    from app.services.bulk.lists import COLUMNS, cells
-
-    told = dict(zip(COLUMNS, cells(row), strict=True))
-    book = stacked(told["title"] or told["problem"] or "–", told["book_id"], told["because"])
-    return {"place": told["place"], "verdict": told["verdict"] or "–", "by": told["by"], "book": book}

@@ -8,15 +8,12 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from app.cli.changes import audit, changes
 from app.cli.check import check, export
-from app.cli.clusters import clusters
-from app.cli.completeness import completeness
-from app.cli.conflicts import conflicts
-from app.cli.decisions import decide, decisions, reviews
+from app.cli.decide import decide
 from app.cli.demo import demo
 from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
+from app.cli.lists import audit, changes, clusters, completeness, conflicts, decisions, reviews
 from app.cli.lookup import lookup, master_copy, relation, similar
 from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results

@@ -10,7 +10,7 @@ import typer
 
 from app.cli.environment import DataDir, acting_user, load_settings, moment
 from app.cli.maintenance import library, within
-from app.cli.output import UserError, notices, results, show
+from app.cli.output import Listing, UserError, notices, print_list, results
 from app.settings import LEAST_BYTES_PER_MINUTE, MOST_PER_MINUTE
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ def list_keys(data_dir: DataDir = None) -> None:
     if not found:
         notices().print("There is no key. Make one with: bookprint keys create --name NAME --scope SCOPE")
         return
-    columns = ("id", "name", "scopes", "state", "created", "expires", "limits of its own", "collection")
-    show(found, columns, _row, wide="name")
+    print_list(_KEYS, found)
 
 
 def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:
@@ -128,19 +127,6 @@ def _print_once(made: "ShownKey") -> None:
     )
 
 
-def _row(key: "Key") -> tuple[str, ...]:
-    return (
-        str(key.id),
-        key.name,
-        " ".join(key.scopes),
-        _state(key),
-        _shown(key.created_at),
-        "never" if key.expires_at is None else _shown(key.expires_at),
-        _limits(key.limits),
-        key.collection or "-",
-    )
-
-
 def _limits(limits: "KeyLimits") -> str:
     named = {
         "requests/min": limits.requests_per_minute,
@@ -158,6 +144,22 @@ def _state(key: "Key") -> str:
 
 def _shown(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")
+
+
+_KEYS = Listing(
+    "keys",
+    {
+        "id": "id",
+        "name": "name",
+        "scopes": lambda key: " ".join(key.scopes),
+        "state": _state,
+        "created": lambda key: _shown(key.created_at),
+        "expires": lambda key: "never" if key.expires_at is None else _shown(key.expires_at),
+        "limits of its own": lambda key: _limits(key.limits),
+        "collection": "collection",
+    },
+    wide="name",
+)
 
 
 def _uuid(text: str) -> UUID:

@@ -6,17 +6,16 @@ from uuid import UUID
 
 import orjson
 import typer
-from rich.console import RenderableType
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
-from app.cli.output import UserError, notices, print_json, printable, results, show, stacked
+from app.cli.output import Listing, UserError, notices, print_json, print_list, printable, results
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import InvalidInput
 from app.core.model import PAGE_BREAK
 from app.core.signatures.identifier import is_identifier
 from bookprint_client import Client, calls
-from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates, SimilarBookAnswer
+from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates
 from bookprint_client.calls import PagedCall
 
 if TYPE_CHECKING:
@@ -25,9 +24,35 @@ if TYPE_CHECKING:
 _BookName = Annotated[
     str, typer.Argument(metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book.")
 ]
-_MEASURES = ("distance", "jaccard", "in other", "in this")
 _Question = PagedCall[Any, NearDuplicate]
 
+_MEASURES = {
+    "distance": "distance",
+    "jaccard": "jaccard",
+    "in other": "containment.this_in_other",
+    "in this": "containment.other_in_this",
+}
+_NEAR = Listing(
+    "books",
+    {
+        **_MEASURES,
+        "title": "title",
+        "id": "id",
+        "part": lambda item: "a part of it" if item["partial"] else "",
+    },
+    wide="book",
+    narrow=tuple(_MEASURES),
+    lines=("{title} · {part}", "{id}"),
+    right=tuple(_MEASURES),
+)
+_SIMILAR = Listing(
+    "books",
+    {"similarity": "similarity", "title": "title", "authors": "authors", "id": "id"},
+    wide="book",
+    narrow=("similarity",),
+    lines=("{title} · {authors}", "{id}"),
+    right=("similarity",),
+)
 _MOST_ITEMS = 1000  # in one answer
 _PAGES_AT_ONCE = 50  # of a master copy
 
@@ -55,8 +80,8 @@ def lookup(
     """Find the near-duplicates of a book; nothing is stored.
 
     With --d or --k the answer is provably complete; without, candidates are confirmed by their signatures.
-    "In other" is the share of this book found in the other, "in this" the reverse. Of books "(a part of it)"
-    stands behind, less than three quarters of the smaller one are shared: perhaps a preface or a quotation.
+    "In other" is the share of this book found in the other, "in this" the reverse. "A part of
+    it" means that less than three quarters of the smaller book are shared: perhaps a preface or a quotation.
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
@@ -68,28 +93,9 @@ def lookup(
             if len(items) >= limit:
                 break
     del items[limit:]
-    show(items, (*_MEASURES, "title", "id"), _cells, json=json, drawn=_drawn, wide="book", right=_MEASURES)
+    print_list(_NEAR, items, json=json)
     if not json:
         notices().print(_summary(answer, len(items)))
-
-
-def _cells(item: NearDuplicate) -> tuple[str, ...]:
-    containment = item["containment"]
-    return (
-        "–" if item["distance"] is None else str(item["distance"]),
-        _share(item["jaccard"]),
-        _share(containment["this_in_other"]),
-        _share(containment["other_in_this"]),
-        item["title"] or "",
-        item["id"],
-    )
-
-
-def _drawn(item: NearDuplicate) -> dict[str, RenderableType]:
-    # The id stands below the title: side by side they do not fit an ordinary terminal.
-    *measures, title, book_id = _cells(item)
-    name = f"{title} (a part of it)" if item["partial"] else title
-    return {**dict(zip(_MEASURES, measures, strict=True)), "book": stacked(name, book_id)}
 
 
 class _Asked(TypedDict):
@@ -111,10 +117,6 @@ def _question(service: Client, book: str, asked: _Asked) -> _Question:
     content = read_one_book(file).content
     assert content is not None  # a file has a text, or is refused
     return calls.look_up({"text": content.text}, **asked)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _summary(answer: NearDuplicates, shown: int) -> str:
@@ -147,27 +149,9 @@ def similar(
     """
     with service_at(url, key) as service:
         items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
-    show(
-        items,
-        ("similarity", "title", "authors", "id"),
-        _similar_cells,
-        json=json,
-        drawn=_similar_drawn,
-        wide="book",
-        right=("similarity",),
-    )
+    print_list(_SIMILAR, items, json=json)
     if not items:
         notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
-
-
-def _similar_cells(item: SimilarBookAnswer) -> tuple[str, str, str, str]:
-    return f"{item['similarity']:.3f}", item["title"] or "", "; ".join(item["authors"]), item["id"]
-
-
-def _similar_drawn(item: SimilarBookAnswer) -> dict[str, RenderableType]:
-    similarity, title, authors, book_id = _similar_cells(item)
-    name = f"{title} ({authors})" if authors else title
-    return {"similarity": similarity, "book": stacked(name, book_id)}
 
 
 def relation(

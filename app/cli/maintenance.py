@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from app.cli.environment import DataDir, load_settings, running, started
-from app.cli.output import Reporter, UserError, notices, print_json, results, show
+from app.cli.output import Listing, Reporter, UserError, notices, print_json, print_list, results
 from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
@@ -32,6 +32,12 @@ _PARTS = {
     "broken": "buckets that hold no whole records",
 }
 """The numbers of a report on the index, and their meanings."""
+
+_REPORT = Listing("parts", {"part": "0", "count": "1", "meaning": "2"}, wide="meaning", right=("count",))
+_JOBS = Listing("jobs", {"task": "task", "state": "state", "jobs": "count"}, wide="task", right=("jobs",))
+_FAILED = Listing(
+    "jobs", {"failed": "id", "task": "task", "book": "book_id", "reason": "reason"}, wide="reason"
+)
 
 
 def migrate(data_dir: DataDir = None) -> None:
@@ -124,8 +130,7 @@ def verify(
     if json:
         print_json({name: getattr(report, name) for name in ("clean", "whole", *_PARTS)})
     else:
-        rows = [(part, f"{getattr(report, part):,}", meaning) for part, meaning in _PARTS.items()]
-        show(rows, ("part", "count", "meaning"), tuple, wide="meaning", right=("count",))
+        print_list(_REPORT, [(part, f"{getattr(report, part):,}", text) for part, text in _PARTS.items()])
         said, style = ("clean", "bold green") if report.clean else ("not clean", "bold red")
         results().print(said if report.whole else "not complete yet", style=style)
     if not report.clean:
@@ -240,18 +245,7 @@ def _print(counts: "list[JobCounts]", failed: "list[Job]") -> None:
     if not counts:
         results().print("No job waits, runs or has failed.")
         return
-    show(
-        counts,
-        ("task", "state", "jobs"),
-        lambda counted: (counted.task, counted.state, f"{counted.count:,}"),
-        wide="task",
-        right=("jobs",),
-    )
+    print_list(_JOBS, counts)
     if failed:
         results().print()
-        show(
-            failed,
-            ("failed", "task", "book", "reason"),
-            lambda job: (str(job.id), job.task, str(job.book_id or "-"), job.reason or "-"),
-            wide="reason",
-        )
+        print_list(_FAILED, failed)

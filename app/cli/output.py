@@ -7,11 +7,12 @@ every few seconds.
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Annotated, Any, TypeVar
+from typing import IO, Annotated, Any
 
 import orjson
 import typer
@@ -24,8 +25,6 @@ from rich.text import Text
 
 from app.core.csv_tables import CsvWriter
 from app.core.errors import Refusal
-
-T = TypeVar("T")
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -110,51 +109,118 @@ def print_json(document: object) -> None:
     results().print(_COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), soft_wrap=True)
 
 
-def show(
-    items: Iterable[T],
-    columns: Sequence[str],
-    cells: Callable[[T], Sequence[str]],
-    *,
-    json: bool = False,
-    drawn: Callable[[T], Mapping[str, RenderableType]] | None = None,
-    wide: str,
-    right: Sequence[str] = (),
-) -> None:
-    """Print items, each as one line: its JSON, or piped its `cells` with tabs between them.
+Cell = str | Callable[[Any], object]
+"""A path to a value, as `books.0.title`, or a function of the item."""
 
-    On a terminal they are a table, unless there are none. `drawn` says what stands there in place of the
-    cells, by column; `wide` and `right` are those of `drawn_table`.
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How a list is printed: its cells by column, and how they fit a terminal.
+
+    There, the columns `narrow` stand side by side, and the `lines` below each other in the column `wide`.
+    Lines have cells in braces; parts between " · " are left out if their cells are empty. Without lines, all
+    columns stand side by side, and `wide` is the one that may be broken.
     """
-    console = results()
-    if json:
+
+    noun: str
+    columns: Mapping[str, Cell]
+    wide: str
+    narrow: Sequence[str] = ()
+    lines: Sequence[str] = ()
+    right: Sequence[str] = ()  # numbers
+
+    def cells(self, item: Any) -> dict[str, str]:
+        """The texts of an item by column."""
+        return {
+            name: _text(_at(item, cell) if isinstance(cell, str) else cell(item))
+            for name, cell in self.columns.items()
+        }
+
+    def drawn(self, item: Any) -> dict[str, RenderableType]:
+        """The cells of an item on a terminal."""
+        cells = self.cells(item)
+        if not self.lines:
+            return {name: cell or "–" for name, cell in cells.items()}
+        first, *below = (_filled(line, cells) for line in self.lines)
+        stacked = Text.assemble(first or "untitled", *((f"\n{line}", "dim") for line in below if line))
+        return {**{name: cells[name] or "–" for name in self.narrow}, self.wide: stacked}
+
+
+def print_list(
+    listing: Listing, items: Iterable[Any], *, json: bool = False, table: Path | None = None
+) -> int:
+    """Print items, each as one line: its JSON, or its cells with tabs between them; returns their number.
+
+    On a terminal the cells are a table, unless there are none. They are written to the CSV file `table` if
+    there is one; raises `UserError`.
+    """
+    console, count = results(), 0
+    if table is not None:
+        with open_table(table) as file:
+            writer = CsvWriter(file)
+            writer.row(tuple(listing.columns))
+            for item in items:
+                writer.row(tuple(listing.cells(item).values()))
+                count += 1
+    elif json:
         for item in items:
             print_json(item)
+            count += 1
     elif console.is_terminal:
-        rows = [drawn(item) if drawn else dict(zip(columns, cells(item), strict=True)) for item in items]
+        rows = [listing.drawn(item) for item in items]
+        count = len(rows)
         if rows:
-            console.print(drawn_table(tuple(rows[0]), [tuple(row.values()) for row in rows], wide, right))
+            drawn = [tuple(row.values()) for row in rows]
+            console.print(drawn_table(tuple(rows[0]), drawn, listing.wide, listing.right))
     else:
-        for row in chain((columns,), map(cells, items)):
-            # Past rich, which turns tabs into blanks.
-            console.file.write("\t".join(printable(" ".join(cell.split())) for cell in row) + "\n")
+        # Past rich, which turns tabs into blanks.
+        console.file.write("\t".join(listing.columns) + "\n")
+        for item in items:
+            cells = (printable(" ".join(cell.split())) for cell in listing.cells(item).values())
+            console.file.write("\t".join(cells) + "\n")
+            count += 1
         console.file.flush()
+    return count
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table to a CSV file; raises `UserError`."""
+def require_one_form(json: bool, table: Path | None, option: str = "--csv") -> None:
+    """Raise UserError if both forms of output are asked for."""
+    if json and table is not None:
+        raise UserError(f"Give --json or {option}, not both.", 2)
+
+
+def _at(item: Any, path: str) -> object:
+    for part in path.split("."):
+        if item is None:
+            break
+        if isinstance(item, Mapping):
+            item = item[part]
+        else:
+            item = item[int(part)] if part.isdecimal() else getattr(item, part)
+    return item
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return str(round(value, 4))
+    if isinstance(value, list | tuple):
+        return "; ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _filled(line: str, cells: Mapping[str, str]) -> str:
+    nothing = defaultdict[str, str](str)
+    parts = line.split(" · ")
+    filled = (part.format_map(cells) for part in parts if part.format_map(cells) != part.format_map(nothing))
+    return " · ".join(filled)
+
+
+def open_table(path: Path) -> IO[str]:
+    """A CSV file to write; raises `UserError`."""
     try:
-        file = path.open("w", encoding="utf-8", newline="")
+        return path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
     except OSError as exc:
         raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
-    with file:
-        writer = CsvWriter(file)
-        writer.row(columns)
-        writer.rows(rows)
-
-
-def stacked(first: str, *below: str) -> Text:
-    """A cell of a table with lines below the first, where there is no room for columns of their own."""
-    return Text.assemble(first, *((f"\n{line}", "dim") for line in below if line))
 
 
 def drawn_table(
@@ -261,10 +327,7 @@ class Refusals:
         self._reporter = reporter
         self._file: IO[str] | None = None
         if report is not None:
-            try:
-                self._file = report.open("w", encoding="utf-8", errors="backslashreplace", newline="")
-            except OSError as exc:
-                raise UserError(f"{report} cannot be written: {exc.strerror}.", 2) from exc
+            self._file = open_table(report)
             self._writer = CsvWriter(self._file)
             self._writer.row(("path", "place", "reason", "type"))
 

@@ -83,14 +83,6 @@ def test_lines_records_and_a_pasted_text(service: Service, book: dict[str, str],
     assert (done.returncode, "no UTF-8 at byte 3" in done.stderr) == (2, True)
 
 
-def test_a_list_that_says_nothing_is_refused(service: Service, tmp_path: Path) -> None:
-    table = tmp_path / "counts.csv"
-    table.write_text("word,count\nthe,12\n")
-    done = bookprint("check", str(table), "--url", service.url)
-    assert done.returncode == 2
-    assert "It has: word, count" in done.stderr
-
-
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_holdings_go_to_a_partner_and_are_known_there(
     service: Service, book: dict[str, str], tmp_path: Path, ending: str
@@ -107,11 +99,6 @@ def test_holdings_go_to_a_partner_and_are_known_there(
     assert taken.returncode == 0, taken.stderr
     again = bookprint("ingest", str(table), "--url", service.url)
     assert "0 created" in again.stdout
-
-
-def test_an_unknown_ending_or_nothing_to_export_is_refused(service: Service, tmp_path: Path) -> None:
-    for arguments in (("--identifiers", "--out", str(tmp_path / "x.doc")), ()):
-        assert bookprint("export", *arguments, "--url", service.url).returncode == 2
 
 
 def test_a_service_that_stops_answering_leaves_what_it_answered(tmp_path: Path) -> None:

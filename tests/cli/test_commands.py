@@ -4,10 +4,8 @@ import gzip
 import json
 import re
 import subprocess
-from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import httpx
 import pytest
@@ -89,49 +87,6 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
 
 
-@pytest.mark.parametrize("kind", ["html", "alto", "pages"])
-def test_lookup_takes_a_file_of_any_format(
-    service: Service,
-    folder: Path,
-    posted: dict[str, str],
-    books: list[SyntheticBook],
-    tmp_path: Path,
-    kind: str,
-) -> None:
-    pages = (folder / f"{books[0].id}.txt").read_text(encoding="utf-8").split("\f")
-    alto = [
-        "<alto><Page><TextLine>"
-        + "".join(f"<String CONTENT={quoteattr(word)}/>" for word in page.split())
-        + "</TextLine></Page></alto>"
-        for page in pages
-    ]
-    file = tmp_path / "book"
-    if kind == "html":
-        file.write_text(f"<!DOCTYPE html><html><body><p>{escape(' '.join(pages))}</p></body></html>")
-    elif kind == "alto":
-        file.write_text("".join(alto).replace("</alto><alto>", ""))
-    else:
-        file.mkdir()
-        for number, page in enumerate(alto):
-            (file / f"{number}.xml").write_text(page)
-
-    done = bookprint("lookup", file, "--k", "1", "--url", service.url)
-
-    assert done.returncode == 0, done.stderr
-    [nearest] = table(done.stdout)
-    assert nearest["id"] == posted[books[0].id]
-    assert int(nearest["distance"]) <= 3
-
-
-def test_lookup_of_an_identifier_finds_the_book_and_its_copies(
-    service: Service, posted: dict[str, str], books: list[SyntheticBook]
-) -> None:
-    first, copies = books[0], {book.id for book in books if book.work == books[0].work}
-    identifier = httpx.get(f"{service.url}/v1/books/{posted[first.id]}", timeout=60).json()["identifier"]
-    by_identifier = bookprint("lookup", identifier, "--d", "40", "--url", service.url)
-    assert {row["title"] for row in table(by_identifier.stdout)} == copies
-
-
 def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
     service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook], tmp_path: Path
 ) -> None:
@@ -173,11 +128,6 @@ def test_verify_waits_for_an_index_that_is_being_built(database_url: str, redis_
 
     waited = in_a_process("verify", meanwhile=build, **servers)
     assert (waited.returncode, waited.stdout.splitlines()[-1]) == (0, "clean"), waited.stderr
-
-
-def test_migrate_leaves_a_current_database_alone(service: Service) -> None:
-    done = bookprint("migrate", **service.servers)
-    assert done.returncode == 0, done.stderr
 
 
 def test_demo_on_a_running_service_finds_all_copies_and_leaves_nothing(service: Service) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from app.core.signatures.identifier import composite
 from tests.api.library import prose, scanned
 from tests.cli.command_line import bookprint
 
@@ -52,30 +51,6 @@ def test_page_of_two_files_is_written(files: dict[str, Path], tmp_path: Path) ->
     unwritable = bookprint("compare", files["first"], files["copy"], "--html", tmp_path / "no" / "pair.html")
     assert unwritable.returncode == 2
     assert "cannot be written" in unwritable.stderr
-
-
-def test_signatures_and_identifiers_say_what_the_file_says(files: dict[str, Path], tmp_path: Path) -> None:
-    signed = tmp_path / "first.json"
-    signed.write_text(bookprint("sign", files["first"]).stdout, encoding="utf-8")
-    by_file = bookprint("compare", files["first"], files["copy"], "--json")
-    by_signatures = bookprint("compare", signed, files["copy"], "--json")
-    assert by_signatures.stdout == by_file.stdout
-
-
-def test_same_isbn_settles_what_the_fingerprint_leaves_in_doubt() -> None:
-    from app.core.model import Fingerprint
-    from app.core.signatures.identifier import encode
-
-    first, second = (
-        encode(Fingerprint("gap-simhash128-v1", bits), 50_000)
-        for bits in (bytes(16), b"\xff\xff\xff\xf8" + bytes(12))
-    )
-    unsure = bookprint("compare", first, second)
-    assert unsure.returncode == 3
-    assert unsure.stdout.startswith("verdict                unsure\n")
-    settled = bookprint("compare", composite(first, ISBN), composite(second, ISBN).upper(), "--json")
-    assert settled.returncode == 0
-    assert json.loads(settled.stdout)["isbn"] == "same"
 
 
 @pytest.mark.parametrize("wrong", ["neither", "bp1:0", "bp2:0", "{short}", f"bp1:{'0' * 32}.{ISBN}"])

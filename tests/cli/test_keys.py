@@ -35,22 +35,6 @@ def test_a_named_database_is_asked_before_anything_starts(
         assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("create", "--name", "x", "--scope", "write"), "write"),
-        (("create", "--name", "x", "--scope", "read", "--expires", "tomorrow"), "2027-01-31"),
-        (("create", "--name", "x", "--scope", "read", "--requests-per-minute", "0"), "0"),
-        (("revoke", "one"), "keys list"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: tuple[str, ...], said: str) -> None:
-    refused = bookprint("keys", *arguments)
-
-    assert refused.returncode == 2
-    assert said in refused.stderr
-
-
 @pytest.mark.slow
 def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
     folder = ("--data-dir", tmp_path / "data")

@@ -36,9 +36,3 @@ def test_the_text_is_printed_page_by_page_and_the_copies_are_told(service: Servi
         "master-copy", f"same_text-{ids[0]}", "--url", service.url, "--json"
     ).stdout.splitlines()
     assert "\f".join(json.loads(line)["text"] for line in lines) == done.stdout
-
-
-def test_an_unknown_cluster_is_refused(service: Service) -> None:
-    done = bookprint("master-copy", "nothing", "--url", service.url)
-    assert done.returncode == 2
-    assert "nothing is no file, no identifier and no cluster" in done.stderr

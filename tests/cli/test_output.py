@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from app.cli.output import drawn_table, notices, print_json, results, show
+from app.cli.output import Listing, drawn_table, notices, print_json, print_list, results
 
 
 def test_a_long_text_is_broken_and_every_other_column_stays_whole() -> None:
@@ -38,7 +38,7 @@ def test_no_text_commands_the_terminal(
     results().print(title)
     results().print(drawn_table(("title",), [(title,)], wide="title"))
     notices().print(f"{title}: it is refused.\n\tAnother line")
-    show([title], ["title"], lambda title: [title], wide="title")
+    print_list(Listing("books", {"title": "title"}, wide="title"), [{"title": title}])
     print_json({"title": title.replace("\udce9", "")})
 
     printed = capsys.readouterr()
@@ -57,3 +57,30 @@ def test_json_says_the_very_title(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(line) == {"title": title}
     assert "Émma" in line
     assert "\u202e" not in line
+
+
+def test_a_list_has_its_narrow_columns_beside_its_lines_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listing = Listing(
+        "books",
+        {"size": "0.size", "title": "1.title", "year": lambda item: item[1]["year"], "authors": "1.authors"},
+        wide="book",
+        narrow=("size",),
+        lines=("{title} · {year}", "by {authors}"),
+    )
+    first, second = (
+        {"title": "Emma", "year": 1815, "authors": ["A", "B"]},
+        dict.fromkeys(("title", "year", "authors")),
+    )
+    items = [({"size": 0.123456}, first), (None, second)]
+    assert print_list(listing, items) == 2
+    assert capsys.readouterr().out == ("size\ttitle\tyear\tauthors\n0.1235\tEmma\t1815\tA; B\n\t\t\t\n")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    assert print_list(listing, items) == 2
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    lines = [" ".join(line.split()) for line in drawn.splitlines()]
+    assert [line for line in lines if line and "──" not in line] == [
+        *("size book", "0.1235 Emma · 1815", "by A; B", "– untitled"),
+    ]

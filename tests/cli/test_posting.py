@@ -11,10 +11,10 @@ import pytest
 
 from app.cli.posting import ReadBook, post_all
 from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_pages, content_from_text
+from app.core.text.content import content_from_text
 from app.readers.unread import Unread
 from app.services.bulk.storing import IngestRun, Outcome
-from bookprint_client import Client, NoService, Refused, calls
+from bookprint_client import Client, NoService
 from tests.cli.command_line import in_a_process
 from tests.forks import Fork
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
@@ -80,15 +80,6 @@ def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server:
     assert set(tries.values()) == {2}
 
 
-def test_retry_after_is_waited_for(server: Prescribed) -> None:
-    answers = iter([(503, {"Retry-After": "1"}, {}), CREATED])
-    server.answer = lambda body: next(answers)
-    waits: list[float] = []
-    run, _, _ = post(server.url, records(1), waits=waits)
-    assert run.counts["created"] == 1
-    assert waits == [1]
-
-
 def test_a_limit_is_waited_out_beyond_the_patience_and_said(
     server: Prescribed, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -101,12 +92,6 @@ def test_a_limit_is_waited_out_beyond_the_patience_and_said(
     assert waits == [1, 1]
     said = "HTTP 429: A limit is reached. 60 requests. Waiting 1 s."
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [said] * 2
-
-
-def test_a_wait_that_no_limit_of_a_minute_needs_ends_the_run(server: Prescribed) -> None:
-    server.answer = lambda body: (429, {"Retry-After": "3600"}, {})
-    _, _, stopped = post(server.url, records(1), patience=0.5)
-    assert isinstance(stopped, NoService)
 
 
 def test_a_service_that_stays_away_ends_the_run_and_says_so(server: Prescribed) -> None:
@@ -150,35 +135,6 @@ def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -
         post_all(service, source(), 3, IngestRun(), ignore)
     assert taken == 50
     assert most_waiting <= 3
-
-
-def test_a_book_with_pages_is_posted_as_pages(server: Prescribed) -> None:
-    paged = Submission(Metadata(authors=("A",), year=0), content_from_pages(["one", "", "three"]))
-    post(server.url, [(Unread("paged", "", 0), paged)])
-    assert server.bodies == [{"authors": ["A"], "year": 0, "pages": ["one", "", "three"]}]
-
-
-def test_an_error_in_a_report_ends_the_run(server: Prescribed) -> None:
-    def refuse(book: Unread, outcome: Outcome, answer: object) -> None:
-        raise ValueError("no")
-
-    with Client(server.url, 2) as service, pytest.raises(ValueError, match="no"):
-        post_all(service, records(20), 2, IngestRun(), refuse)
-
-
-def test_an_answer_that_is_an_error_keeps_its_status(server: Prescribed) -> None:
-    server.answer = lambda body: (422, {}, {"title": "Invalid input", "detail": "d is too large."})
-    with (
-        Client(server.url) as service,
-        pytest.raises(Refused, match=r"^HTTP 422: Invalid input\. d is") as error,
-    ):
-        service.send(calls.look_up({}))
-    assert error.value.http_status == 422
-
-
-def test_no_service_at_the_url_is_an_error_with_a_remedy() -> None:
-    with Client("http://127.0.0.1:9") as service, pytest.raises(NoService, match="bookprint serve"):
-        service.insist()
 
 
 @pytest.mark.parametrize("jobs", ["1", "4"])

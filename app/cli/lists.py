@@ -1,0 +1,373 @@
+"""Commands that list what the service knows: each names its call; one function prints all of them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import update_wrapper
+from inspect import Signature, signature
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, moment, service_at
+from app.cli.lookup import named_book
+from app.cli.output import Listing, UserError, notices, print_json, print_list, require_one_form
+from app.core.clusters.clustering import By
+from app.core.matching.conflicts import ConflictBy
+from app.core.relations.classification import Kind
+from bookprint_client import Client, Refused, calls
+from bookprint_client.answers import Action, BookAnswer
+from bookprint_client.calls import PagedCall
+
+_PAGE = 500
+_PATIENCE = 10.0  # seconds
+_FOLLOWING_WAIT = 30.0  # seconds
+_PASSED_OVER = ("completeness-unknown", "text-not-kept", "unknown-book")  # problems of one of all books
+
+Notes = Callable[[Mapping[str, Any]], Mapping[str, str]]
+"""Reads from a page of an answer what is to be said at the end, by what it is about."""
+
+
+def _of_books(first: str, second: str, *names: str) -> dict[str, str]:
+    """The columns with these fields of the two books of a pair."""
+    sides = (first, second)
+    return {f"{side}_{name}": f"books.{place}.{name}" for place, side in enumerate(sides) for name in names}
+
+
+_CLUSTERS = Listing(
+    "clusters",
+    {
+        "size": "size",
+        "agreement": "agreement",
+        "kinds": lambda item: " ".join(f"{kind}:{n}" for kind, n in sorted((item["kinds"] or {}).items())),
+        "id": "id",
+        "key": "key",
+        "founder_id": "founder.book_id",
+        "founder_title": "founder.title",
+        "best_id": "best_copy.book_id",
+        "best_title": "best_copy.title",
+    },
+    wide="cluster",
+    narrow=("size", "agreement"),
+    lines=("{founder_title}", "{id}", "best copy {best_id} {best_title}", "{kinds}"),
+    right=("size", "agreement"),
+)
+_CONFLICTS = Listing(
+    "conflicts",
+    {
+        "agrees": lambda item: " ".join(item["agrees"]),
+        "contradicts": lambda item: " ".join(item["contradicts"]),
+        "distance": "evidence.distance",
+        "jaccard": "evidence.jaccard",
+        "this_in_other": "evidence.containment.this_in_other",
+        "other_in_this": "evidence.containment.other_in_this",
+        "relation": "evidence.relation.kind",
+        "source": "evidence.relation.source",
+        "decided_by": "evidence.relation.decided_by",
+        **_of_books("this", "other", "id", "title", "authors", "year", "volume", "identifiers"),
+        **{
+            f"{side}_text_under_{name}": f"books.{place}.text_under.{name}"
+            for place, side in enumerate(("this", "other"))
+            for name in ("id", "title")
+        },
+    },
+    wide="books",
+    narrow=("distance", "jaccard", "relation"),
+    lines=(
+        "{this_authors} · {this_title} · {this_volume} · {this_year}",
+        "{this_id} · {this_identifiers}",
+        "its text is also under {this_text_under_title} · {this_text_under_id}",
+        "{other_authors} · {other_title} · {other_volume} · {other_year}",
+        "{other_id} · {other_identifiers}",
+        "its text is also under {other_text_under_title} · {other_text_under_id}",
+        "same {agrees} · other {contradicts}",
+    ),
+    right=("distance", "jaccard"),
+)
+_FAULTS = Listing(
+    "findings",
+    {
+        "confidence": "confidence",
+        "kind": "kind",
+        "book_id": "book_id",
+        "title": "title",
+        "pages": lambda fault: _range(fault["pages"]),
+        "between": lambda fault: _range(fault["between"]),
+        "labels": lambda fault: (
+            " ".join(each or "–" for each in fault["labels"]) if any(fault["labels"]) else ""
+        ),
+        "in_book": "in.0.book_id",
+        "in_pages": lambda fault: _range(fault["in"][0]["pages"]),
+        "because": "because",
+    },
+    wide="book",
+    narrow=("confidence", "kind", "pages", "between", "labels"),
+    lines=("{title}", "{book_id}", "{in_pages} of {in_book}", "{because}"),
+    right=("confidence",),
+)
+_REVIEWS = Listing(
+    "reviews",
+    {
+        **{name: name for name in ("kind", "direction", "confidence", "because")},
+        **_of_books("left", "right", "id", "title", "authors", "year"),
+    },
+    wide="books",
+    narrow=("kind", "confidence"),
+    lines=(
+        "{left_title} · {left_authors} · {left_year} · {left_id}",
+        "{right_title} · {right_authors} · {right_year} · {right_id}",
+        "{because}",
+    ),
+    right=("confidence",),
+)
+_DECISIONS = Listing(
+    "decisions",
+    {
+        **{name: name for name in ("at", "by", "verdict", "kind", "outcome", "left", "right", "note")},
+        **{f"{name}_before": f"before.{name}" for name in ("verdict", "kind", "by")},
+    },
+    wide="books",
+    narrow=("verdict", "kind", "outcome"),
+    lines=("{at} · {by}", "{left}", "{right}", "{note}"),
+)
+_AUDIT = Listing(
+    "entries",
+    {
+        "at": "at",
+        "actor": "actor.kind",
+        "name": "actor.name",
+        "key_id": "actor.key_id",
+        "address": "actor.address",
+        "action": "action",
+        "object_id": "object.id",
+        "other_id": "object.other_id",
+    },
+    wide="by",
+    narrow=("action",),
+    lines=("{at} · {name} · {address}", "{object_id} · {other_id}"),
+)
+
+TableOption = Annotated[
+    Path | None,
+    typer.Option("--csv", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
+]
+_Time = Annotated[str | None, typer.Option(metavar="TIME", help="As 2027-01-31 or 2027-01-31T18:00+01:00.")]
+
+
+def _lists(
+    listing: Listing, most: int | None = 100, notes: Notes = lambda page: {}
+) -> Callable[[Callable[..., PagedCall[Any, Any]]], Callable[..., None]]:
+    """Make a command of a function that makes a call of its options: it prints `most` items by default."""
+
+    def command(call: Callable[..., PagedCall[Any, Any]]) -> Callable[..., None]:
+        def run(
+            limit: int | None,
+            url: Url = DEFAULT_URL,
+            key: KeyOption = None,
+            json: AsJson = False,
+            table: TableOption = None,
+            **own: Any,
+        ) -> None:
+            require_one_form(json, table)
+            asked, said = call(**own), dict[str, str]()
+            size = _PAGE if limit is None else min(limit + 1, _PAGE)
+            with service_at(url, key) as service:
+                pages = service.pages(replace(asked, query={**asked.query, "limit": str(size)}))
+                items = _items(pages, notes, said)
+                count = print_list(listing, islice(items, limit), json=json, table=table)
+                more = "; there are more" if next(items, None) is not None else ""
+            notices().print(f"{listing.noun.capitalize()}: {count:,}{more}.")
+            for note in said.values():
+                notices().print(note)
+
+        wanted = f"Most {listing.noun} to print{' [all]' if most is None else ''}."
+        option = Annotated[int | None, typer.Option(min=1, help=wanted)]
+        limit, *shared, _ = signature(run).parameters.values()
+        limit = limit.replace(default=most, annotation=option)
+        parameters = [*signature(call).parameters.values(), limit, *shared]
+        update_wrapper(run, call)
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return command
+
+
+def _items(pages: Iterable[Any], notes: Notes, said: dict[str, str]) -> Iterator[Any]:
+    for page in pages:
+        said |= notes(page)
+        yield from page["items"]
+
+
+def _unmeasured(page: Mapping[str, Any]) -> dict[str, str]:
+    if not (pending := page["pending"]):
+        return {}
+    return {"pending": f"{pending:,} are not measured yet, ask again in a moment."}
+
+
+@_lists(_CLUSTERS, most=None, notes=_unmeasured)
+def clusters(
+    by: Annotated[By, typer.Option(help="Copies of one text, or books with any verified relation.")] = (
+        "same_text"
+    ),
+    order: Annotated[
+        Literal["size", "agreement"],
+        typer.Option(help="The largest first; or those first that hang together least."),
+    ] = "size",
+    min_size: Annotated[int | None, typer.Option(min=2, help="Fewest books [2].")] = None,
+    max_size: Annotated[int | None, typer.Option(min=2, help="Most books [any].")] = None,
+    collection: CollectionOption = None,
+) -> PagedCall[Any, Any]:
+    """List clusters of two books or more: size, kinds of links, the weakest of these, and the best copy."""
+    return calls.list_clusters(by, min_size=min_size, max_size=max_size, collection=collection, order=order)
+
+
+def _cut_groups(page: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        group["shared"]: f"{group['shared']} is shared by {group['size']:,} books, of which "
+        f"{group['examined']} were examined."
+        for group in page["cut_groups"]
+    }
+
+
+@_lists(_CONFLICTS, most=None, notes=_cut_groups)
+def conflicts(
+    by: Annotated[
+        ConflictBy,
+        typer.Option(
+            help="What the books share: isbn or title, while their texts are unrelated; text, while their "
+            "ISBNs are different."
+        ),
+    ] = "isbn",
+    collection: CollectionOption = None,
+) -> PagedCall[Any, Any]:
+    """List books of which the metadata says one thing and the text another, with the evidence."""
+    return calls.list_conflicts(by, collection=collection)
+
+
+@_lists(_REVIEWS)
+def reviews(
+    kind: Annotated[Kind | None, typer.Option(help="Only relations of this kind.")] = None,
+    collection: CollectionOption = None,
+    language: Annotated[str | None, typer.Option(help="Only with a book in this language.")] = None,
+    year: Annotated[int | None, typer.Option(help="Only with a book of this year.")] = None,
+) -> PagedCall[Any, Any]:
+    """List relations that a person should look at, the most doubtful first."""
+    return calls.list_reviews(kind=kind, collection=collection, language=language, year=year)
+
+
+@_lists(_DECISIONS)
+def decisions(
+    by: Annotated[str | None, typer.Option(help="Only those of the key with this name.")] = None,
+    after: Annotated[
+        str | None, typer.Option(help="Only those made after this time, as 2027-01-31T18:00:00Z.")
+    ] = None,
+) -> PagedCall[Any, Any]:
+    """List what people have decided, also what was withdrawn or replaced, the newest first."""
+    return calls.list_decisions(by=by, after=after)
+
+
+@_lists(_AUDIT)
+def audit(
+    key_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only what was done with the key of this id.")
+    ] = None,
+    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    object_id: Annotated[
+        str | None,
+        typer.Option("--object", metavar="ID", help="Only what was done to this book, key or webhook."),
+    ] = None,
+    since: _Time = None,
+    until: _Time = None,
+) -> PagedCall[Any, Any]:
+    """Print who has written what, when and from where, the newest first.
+
+    The service asks for a key with the scope admin. What happened at the time of --until is not included.
+    """
+    return calls.list_audit(
+        key_id=key_id,
+        action=action,
+        object_id=object_id,
+        since=None if since is None else moment(since, "--since").isoformat(),
+        until=None if until is None else moment(until, "--until").isoformat(),
+    )
+
+
+def completeness(
+    books: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[BOOK_ID|EXTERNAL_ID]…", help="Books to look at [all].", show_default=False),
+    ] = None,
+    collection: CollectionOption = None,
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+    json: AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
+    ] = None,
+) -> None:
+    """List pages that scans lack, have twice, out of order or from another book, the surest first.
+
+    Each scan is held against other scans of its printing. Pages are counted from 0, the end exclusive.
+    """
+    require_one_form(json, out, "--out")
+    if books and collection is not None:
+        raise UserError("Name books or --collection, not both.", 2)
+    faults: list[dict[str, Any]] = []
+    compared = alone = 0
+    with service_at(url, key) as service:
+        for book in _chosen(service, books, collection):
+            try:
+                answer = service.send(calls.read_completeness(book["id"]))
+            except Refused as refusal:
+                if books or refusal.problem not in _PASSED_OVER:
+                    raise
+                alone += 1
+                continue
+            compared += 1
+            faults += [{"book_id": book["id"], "title": book["title"], **each} for each in answer["findings"]]
+    faults.sort(key=lambda fault: -fault["confidence"])
+    count = print_list(_FAULTS, faults, json=json, table=out)
+    notices().print(
+        f"Findings: {count:,}, in books held against other scans: {compared:,}; passed over, "
+        f"for want of another scan, of pages or of text: {alone:,}."
+    )
+
+
+def _chosen(service: Client, books: Iterable[str] | None, collection: str | None) -> Iterator[BookAnswer]:
+    for book_id in dict.fromkeys(named_book(service, name) for name in books or ()):
+        yield service.send(calls.read_book(book_id))
+    if not books:
+        yield from service.items(calls.list_books(collection=collection, limit=_PAGE))
+
+
+def _range(pages: list[int] | None) -> str:
+    return "" if pages is None else "-".join(map(str, pages))
+
+
+def changes(
+    after: Annotated[
+        str | None,
+        typer.Option(help="Only what comes behind this cursor; `now` for the present end."),
+    ] = None,
+    collection: CollectionOption = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, as changes come.")] = False,
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+) -> None:
+    """Print the changes of books, relations and clusters as JSON, one a line, oldest first.
+
+    Each line has a `cursor`; go on behind it with --after. Changes are kept for thirty days.
+    """
+    # Who follows waits for as long as the service is away.
+    patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
+    with service_at(url, key, patience) as service:
+        while True:
+            asked = calls.list_changes(after, collection=collection, wait=wait, limit=_PAGE)
+            answer = service.send(asked)
+            for item in answer["items"]:
+                print_json(item)
+            after = answer["next_cursor"]
+            if not follow and not answer["items"]:
+                return
