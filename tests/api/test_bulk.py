@@ -162,46 +162,6 @@ async def test_line_that_is_refused_spoils_no_other(client: httpx.AsyncClient) -
     assert answers[-2]["problem"]["book_id"] == answers[0]["id"]
 
 
-async def test_same_line_again_is_the_same_book(client: httpx.AsyncClient) -> None:
-    body = line(text="The same book twice.")
-
-    first, second = outcomes(await bulk(client, body * 2))
-
-    assert {first["status"], second["status"]} == {201, 200}
-    assert first["id"] == second["id"]
-
-
-async def test_lines_are_read_in_any_dress(client: httpx.AsyncClient) -> None:
-    body = b'\xef\xbb\xbf{"text": "dress 1"}\r\n\n  \n{"text": "dress 2"}\r\n\t{"pages": ["dress", "3"]}'
-
-    assert [(answer["line"], answer["status"]) for answer in outcomes(await bulk(client, body))] == [
-        (1, 201),
-        (4, 201),
-        (5, 201),
-    ]
-    assert outcomes(await bulk(client, b"")) == []
-
-
-@pytest.mark.parametrize(
-    ("headers", "field"),
-    [
-        ({"Content-Type": "application/json"}, "Content-Type"),
-        ({"Content-Type": "application/x-www-form-urlencoded"}, "Content-Type"),
-        ({}, "Content-Type"),
-        (NDJSON | {"Content-Encoding": "gzip"}, "Content-Encoding"),
-    ],
-)
-async def test_other_bodies_are_refused(
-    port: int, client: httpx.AsyncClient, headers: Json, field: str
-) -> None:
-    response = await bulk(client, b'{"text": "x"}\n', headers)
-
-    assert response.status_code == 415
-    assert response.json()["errors"][0]["field"] == field
-    if field == "Content-Type":
-        assert "application/x-ndjson" in response.json()["detail"]
-
-
 async def test_client_that_leaves_has_posted_whole_lines_alone(port: int, client: httpx.AsyncClient) -> None:
     whole, half = line(text=prose(3_000, 300), external_id="left:1"), line(text=prose(3_001, 300))
     async with asyncio.timeout(120), conversation(port) as talk:
@@ -300,18 +260,3 @@ async def test_few_lines_are_in_work_at_once_and_answers_keep_their_order() -> N
 
     assert answers == list(range(1, 31))
     assert most == 4
-
-
-async def test_lines_before_a_broken_stream_are_answered() -> None:
-    async def broken() -> AsyncIterator[bytes]:
-        yield b"a\nb\nc"
-        raise ConnectionError
-
-    async def answer(line: Line) -> bytes:
-        return line.text or b""
-
-    answers = in_order(lines_of(broken(), 9, pass_over), answer, at_once=2)
-
-    assert [await anext(answers), await anext(answers)] == [b"a", b"b"]
-    with pytest.raises(ConnectionError):
-        await anext(answers)

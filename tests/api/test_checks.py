@@ -138,8 +138,3 @@ async def test_a_row_that_cannot_be_answered_now_says_so(
     assert [each.get("status") for each in answers] == [503, 503, None]
     assert answers[0]["retry_after"] > 0
     assert answers[2]["verdict"] == "have"
-
-
-async def test_a_check_needs_the_scope_read(client: AsyncClient) -> None:
-    described = (await client.get("/openapi.json")).json()["paths"]["/v1/checks"]["post"]
-    assert described["x-scope"] == "read"

@@ -59,17 +59,6 @@ async def test_file_is_the_book_that_its_pages_are(client: AsyncClient) -> None:
     assert (again.json()["format"], again.json()["warnings"]) == (None, [])
 
 
-async def test_same_file_again_is_the_same_book(client: AsyncClient) -> None:
-    data = alto(prose(4, 200))
-
-    first = await sent(client, "/v1/books", data)
-    second = await sent(client, "/v1/books", data, {"title": "Another title"})
-
-    assert (first.status_code, second.status_code) == (201, 200)
-    assert second.json()["created"] is False
-    assert (second.json()["id"], second.json()["title"]) == (first.json()["id"], first.json()["title"])
-
-
 async def test_lookup_by_file_finds_the_book(client: AsyncClient) -> None:
     pages = [prose(seed, 1_000) for seed in (5, 6)]
     book = (await sent(client, "/v1/books", alto(*pages))).json()
@@ -88,21 +77,6 @@ HTML = """<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" lang="
 <title>Title of the file</title></head><body><p>{}</p></body></html>"""
 
 
-@pytest.mark.parametrize("with_filename", [False, True])
-async def test_metadata_of_the_client_outrank_those_of_the_file(
-    client: AsyncClient, with_filename: bool
-) -> None:
-    metadata = {"title": "Emma", "authors": ["Jane Austen"], "identifiers": ["isbn:9780141439600"]}
-    text = json.dumps(metadata)
-    part = ("m.json", text, "application/json") if with_filename else (None, text, "application/json")
-    file = ("b.xml", alto(prose(7 + with_filename, 100)), ALTO)
-
-    book = (await client.post("/v1/books", files={"file": file, "metadata": part})).json()
-
-    assert {name: book[name] for name in metadata} == metadata
-    assert (book["year"], book["external_id"]) == (None, None)
-
-
 async def test_metadata_that_are_not_sent_come_from_the_file(client: AsyncClient) -> None:
     def file(seed: int) -> bytes:
         return HTML.format(prose(seed, 100)).encode()
@@ -111,15 +85,6 @@ async def test_metadata_that_are_not_sent_come_from_the_file(client: AsyncClient
     assert (response.json()["title"], response.json()["year"]) == ("Title of the file", 1815)
     emptied = (await sent(client, "/v1/books", file(11), {"title": None})).json()
     assert emptied["title"] is None
-
-
-async def test_external_id_with_other_content_is_a_conflict(client: AsyncClient) -> None:
-    book = (await sent(client, "/v1/books", alto(prose(12, 100)), {"external_id": "file:1"})).json()
-
-    response = await sent(client, "/v1/books", alto(prose(13, 100)), {"external_id": "file:1"})
-
-    assert_problem(response, 409, "external_id")
-    assert response.json()["book_id"] == book["id"]
 
 
 REFUSED: dict[str, tuple[bytes, int, str]] = {
@@ -189,27 +154,6 @@ async def test_metadata_that_are_wrong_are_named(client: AsyncClient, name: str)
     assert_problem(await client.post("/v1/books", files=parts), status, field)
 
 
-@pytest.mark.parametrize(
-    ("content", "content_type"),
-    [
-        (b"--x\r\n", "multipart/form-data"),
-        (b"no boundary here", "multipart/form-data; boundary=x"),
-        (b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--\r\n", "multipart/form-data; boundary=x"),
-        (
-            b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n'
-            + b"a" * (2 << 20)
-            + b"\r\n--x--\r\n",
-            "multipart/form-data; boundary=x",
-        ),
-    ],
-)
-async def test_malformed_form_is_refused(client: AsyncClient, content: bytes, content_type: str) -> None:
-    response = await client.post("/v1/books", content=content, headers={"Content-Type": content_type})
-
-    assert_problem(response, 400, "body")
-    assert "-F file=@" in response.json()["detail"]
-
-
 async def test_form_that_breaks_off_is_refused(client: AsyncClient) -> None:
     content = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nNice'
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -217,22 +161,6 @@ async def test_form_that_breaks_off_is_refused(client: AsyncClient) -> None:
     response = await client.post("/v1/books", content=content, headers=headers)
 
     assert 400 <= response.status_code < 500
-
-
-async def test_compressed_form_is_refused(client: AsyncClient) -> None:
-    request = client.build_request("POST", "/v1/books", files={"file": ("a", b"x")})
-    request.headers["Content-Encoding"] = "gzip"
-
-    assert_problem(await client.send(request), 415, "Content-Encoding")
-
-
-async def test_other_paths_take_no_files(client: AsyncClient) -> None:
-    book = (await client.post("/v1/books", json={"text": "Takes no file."})).json()
-
-    response = await client.put(f"{book['links']['self']}/content", files={"file": ("a", b"x")})
-
-    assert_problem(response, 415, "Content-Type")
-    assert "POST /v1/books" in response.json()["detail"]
 
 
 async def test_name_of_the_file_is_shown_and_nothing_of_its_folder(client: AsyncClient) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-import pytest
 from httpx import AsyncClient
 
 from app.stores.postgres.connections import SQL
@@ -52,23 +51,6 @@ async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient
     assert (job["book_id"], job["reason"]) == (book["id"], None)
     assert job["next_try_at"] > job["created_at"]
     assert (await client.get(f"/v1/jobs/{soon}")).json()["next_try_at"] is None
-
-
-async def test_a_job_outlives_its_book(client: AsyncClient, services: Services) -> None:
-    book, entry_id = await posted(client, services)
-    [job_id] = await deferred(services, entry_id)
-    await client.delete(book["links"]["self"])
-
-    assert (await client.get(f"/v1/jobs/{job_id}")).json()["book_id"] is None
-
-
-@pytest.mark.parametrize("job_id", ["12345", "0", "-1", "x", "9" * 19, "9" * 30, "1.5", "%00"])
-async def test_a_job_that_is_not_there_is_a_problem(client: AsyncClient, job_id: str) -> None:
-    answer = await client.get(f"/v1/jobs/{job_id}")
-
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["type"] == "urn:bookprint:problem:unknown-job"
 
 
 async def test_metrics_tell_jobs_by_state_and_the_tries_that_failed(

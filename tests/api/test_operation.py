@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from httpx import ASGITransport, AsyncClient
@@ -112,14 +111,6 @@ async def test_however_many_ask_whether_it_is_ready_each_is_told_and_the_metrics
     assert {answer.json()["parts"]["postgres"]["ok"] for answer in answers} == {False}
 
 
-async def test_ready_waits_for_the_schema(bare_database_url: str, redis_url: str) -> None:
-    async with application(Settings(database_url=bare_database_url, redis_url=redis_url)) as client:
-        response = await client.get("/health/ready")
-
-        assert response.status_code == 503
-        assert "bookprint migrate" in response.json()["parts"]["postgres"]["detail"]
-
-
 async def test_flushed_index_is_not_ready_and_lookups_say_when_to_try_again(
     client: AsyncClient, redis_url: str
 ) -> None:
@@ -215,21 +206,3 @@ async def test_metrics_count_requests_by_route_and_status(settings: Settings, se
     assert counted[labelled("bookprint_books_pending")] == 0
     assert counted[labelled("bookprint_books")] == 2
     assert not any(first["id"] in str(key) for key in counted)
-
-
-@pytest.mark.parametrize("name", ["database_url", "redis_url"])
-async def test_application_does_not_start_without_its_servers_named(name: str) -> None:
-    urls: dict[str, Any] = {"database_url": "postgresql://x/y", "redis_url": "redis://x"}
-    app = create_app(Settings(**urls | {name: None}))
-
-    with pytest.raises(ValueError, match="must be set"):
-        async with app.router.lifespan_context(app):
-            pass
-
-
-async def test_body_limit_can_be_set(database_url: str, redis_url: str) -> None:
-    settings = Settings(database_url=database_url, redis_url=redis_url, max_body_bytes=100)
-    async with application(settings) as client:
-        assert (await client.post("/v1/books", json={"text": "a" * 50})).status_code == 201
-        assert (await client.post("/v1/books", json={"text": "a" * 100})).status_code == 413
-        assert (await client.post("/v1/lookups", json={"text": "a" * 100})).status_code == 413

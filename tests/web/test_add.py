@@ -1,6 +1,5 @@
 """The page that takes books in from files."""
 
-import pytest
 from httpx import AsyncClient
 from lxml import html
 
@@ -60,23 +59,3 @@ async def test_a_record_says_what_the_fields_do_not(browser: AsyncClient, servic
     assert "By the record" in told
     [book] = await services.books.search(BookFilter(), None, 2)
     assert book.metadata.year == 1850
-
-
-@pytest.mark.parametrize(
-    ("fields", "count", "reason"),
-    [({}, 0, "No file was sent"), ({"title": "x"}, 2, "one by one"), ({"year": "soon"}, 1, "Year: ")],
-)
-async def test_what_cannot_be_is_refused(
-    browser: AsyncClient, fields: dict[str, str], count: int, reason: str
-) -> None:
-    answer = await browser.post("/add", data=fields, files=sent(*[TEXT] * count) or None)
-    assert answer.status_code == 422
-    assert reason in answer.text
-
-
-async def test_two_records_are_refused_in_words_of_the_form(browser: AsyncClient) -> None:
-    files = [*sent(TEXT), ("record", ("two.xml", f"<collection>{RECORD * 2}</collection>".encode()))]
-    answer = await browser.post("/add", files=files)
-    told = html.document_fromstring(answer.text).xpath("string(//p[@role='alert'])")
-    assert told.startswith("MARC record: More than one MARC record was sent")
-    assert "docs/" not in told

@@ -133,13 +133,6 @@ async def test_identifiers_of_texts_and_ids_lead_to_books(
     assert f"/books/{library['good']['id']}" in links(misspelt)
 
 
-async def test_lists_go_on(reader: AsyncClient, library: dict[str, Json]) -> None:
-    first = (await reader.get("/v1/books", params={"limit": 1})).json()["items"][0]["id"]
-    page = await shown(reader, "/books", after=first)
-    assert f"/books/{first}" not in links(page)
-    assert (await reader.get("/books", params={"q": "a\0b"})).status_code == 422
-
-
 async def test_a_book_shows_what_is_known(reader: AsyncClient, library: dict[str, Json]) -> None:
     good, scan = library["good"], library["scan"]
     page = await shown(reader, f"/books/{good['id']}")
@@ -151,21 +144,6 @@ async def test_a_book_shows_what_is_known(reader: AsyncClient, library: dict[str
         assert good[name] in codes
     assert f"/clusters/same_text-{good['id']}" in links(page)
     assert "Added" in page.xpath("string(//ol[@class='history'])")
-
-
-@pytest.mark.parametrize(
-    ("form", "media_type"),
-    [("mrc", "application/marc"), ("marcxml", "application/marcxml+xml"), ("jsonld", "application/ld+json")],
-)
-async def test_records_are_downloaded_as_the_api_has_them(
-    reader: AsyncClient, library: dict[str, Json], form: str, media_type: str
-) -> None:
-    path = f"/books/{library['other']['id']}"
-    answer = await reader.get(f"{path}.{form}")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == media_type
-    assert "attachment" in answer.headers["content-disposition"]
-    assert answer.content == (await reader.get(f"/v1{path}", headers={"Accept": media_type})).content
 
 
 async def test_what_a_scan_lacks_is_told(reader: AsyncClient, library: dict[str, Json]) -> None:
@@ -209,18 +187,6 @@ async def test_a_cluster_shows_how_its_books_are_related(
     assert (moved.status_code, moved.headers["location"]) == (303, f"/clusters/same_text-{ids[0]}")
 
 
-async def test_copies_are_told_apart_wherever_one_chooses(
-    reader: AsyncClient, library: dict[str, Json]
-) -> None:
-    [row] = (await shown(reader, "/books", q="shelf-1")).xpath("//main//li")
-    assert "shelf-1 · 3 copies" in " ".join(row.text_content().split())
-    good, scan, other = (library[name]["id"] for name in ("good", "scan", "other"))
-    cluster = (await shown(reader, f"/clusters/same_text-{good}")).xpath("string(//table)")
-    assert NUMBER in cluster
-    heading = (await shown(reader, f"/pairs/{scan}/{other}")).xpath("string(//h1)")
-    assert " ".join(heading.split()) == f"Middlemarch ({NUMBER}) and Middlemarch (shelf-2)"
-
-
 async def test_a_book_is_taken_out_and_put_back(reader: AsyncClient, library: dict[str, Json]) -> None:
     good, scan, lacking = (library[name]["id"] for name in ("good", "scan", "lacking"))
     before = await cluster_of(reader, good)
@@ -252,22 +218,6 @@ async def decided_on(reader: AsyncClient, book_id: str, other_id: str) -> str | 
 async def cluster_of(reader: AsyncClient, book_id: str) -> list[str]:
     items = (await reader.get(f"/v1/books/{book_id}/cluster")).json()["items"]
     return [item["book_id"] for item in items]
-
-
-async def test_programs_find_the_same(reader: AsyncClient, library: dict[str, Json]) -> None:
-    found = {"author": "George Eliot", "language": "en", "year": "1871"}
-    for query in ({name: value} for name, value in found.items()):
-        items = (await reader.get("/v1/books", params=query)).json()["items"]
-        assert [item["id"] for item in items] == [library["good"]["id"]]
-    assert (await reader.get("/v1/books", params={"author": "G."})).status_code == 422
-    path = f"/v1/books/{library['other']['id']}/relations/{library['scan']['id']}/decision"
-    await reader.put(path, json={"verdict": "rejected"})
-    for name, count in (("other", 1), ("scan", 1)):
-        past = await reader.get("/v1/decisions", params={"book": library[name]["id"], "by": "anyone"})
-        assert (
-            sum(library["other"]["id"] in (each["left"], each["right"]) for each in past.json()["items"])
-            == count
-        )
 
 
 async def test_titles_are_shown_as_text(reader: AsyncClient, library: dict[str, Json]) -> None:

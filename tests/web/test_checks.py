@@ -68,37 +68,12 @@ async def test_a_text_and_the_file_of_a_book_are_found_by_their_words(
     assert (await checked(browser, ("copy.txt", copy.encode()))).outcomes == ["have"]
 
 
-async def test_tables_lines_and_records_are_lists(browser: AsyncClient, book_id: str) -> None:
-    table = f"Nr;title;ISBN;path\n1;x;{ISBN};/etc/passwd\n2;;;/etc/passwd\n3;Nobody has this;;\n"
-    assert (await checked(browser, ("list.csv", table.encode()))).outcomes == ["perhaps", "unanswered", "no"]
-    lines = b'{"isbn": "9780141439600"}\nbroken\n{"text": "short"}\n'
-    assert (await checked(browser, ("list.jsonl", lines))).outcomes == ["have", "unanswered", "no"]
-    record = (
-        '<record xmlns="http://www.loc.gov/MARC21/slim"><leader>00000nam a2200000 a 4500</leader>'
-        f'<datafield tag="020" ind1=" " ind2=" "><subfield code="a">{ISBN}</subfield></datafield></record>'
-    )
-    assert (await checked(browser, ("record.xml", record.encode()))).outcomes == ["have"]
-
-
 async def test_the_answers_are_a_table_too(browser: AsyncClient, book_id: str) -> None:
     answer = await browser.post("/check", data={"text": f"{ISBN}\n=1+1\n", "as": "csv"})
     assert "attachment" in answer.headers["content-disposition"]
     rows = list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
     assert [(row["place"], row["verdict"]) for row in rows] == [("line 1", "have"), ("line 2", "no")]
     assert rows[0]["book_id"] == book_id
-
-
-@pytest.mark.parametrize("sent", [{}, {"text": " \n"}, {"text": "", "as": "csv"}])
-async def test_nothing_is_told_as_such(browser: AsyncClient, sent: dict[str, str]) -> None:
-    answer = await browser.post("/check", data=sent)
-    assert answer.status_code == 422
-    assert "Paste a list" in answer.text
-
-
-async def test_a_table_without_a_known_column_is_refused(browser: AsyncClient) -> None:
-    answer = await browser.post("/check", files={"file": ("list.csv", b"Farbe;Form\nrot;rund\n")})
-    assert answer.status_code == 422
-    assert "Farbe" in answer.text
 
 
 async def test_a_page_shows_so_many_rows_and_says_that_there_are_more(

@@ -125,37 +125,6 @@ async def test_books_without_texts_or_never_compared_have_a_page(
     assert document.xpath("//table[caption]/tbody/tr")
 
 
-async def test_a_decision_is_that_of_the_api_and_is_undone_by_one_click(
-    browser: AsyncClient, books: list[str]
-) -> None:
-    first, _, copy = books
-    path = f"/pairs/{first}/{copy}"
-    relation = f"/books/{first}/relations/{copy}"
-    before = await api(browser, relation)
-    cluster = await api(browser, f"/books/{first}/cluster?by=same_text")
-    asked = await read(browser, path, page=3)
-    answer = await send(browser, asked, "rejected", note="another\tauthor")
-    assert answer.status_code == 303
-    assert answer.headers["location"].startswith(f"{path}?page=3&done=1")
-    assert await history(browser) == [("rejected", "counts", "another author")]
-    assert (await api(browser, relation))["decision"]["verdict"] == "rejected"
-    feed = (await api(browser, "/changes?limit=1000"))["items"]
-    assert [item["data"]["verdict"] for item in feed if item["type"] == "relation.decided"] == ["rejected"]
-    audit = (await api(browser, "/audit"))["items"]
-    assert audit[0]["action"] == "decision.made"
-
-    late = await send(browser, asked, "SAME_TEXT")
-    assert late.headers["location"] == f"{path}?meanwhile=1"
-    document = await read(browser, path, meanwhile=1)
-    assert "Somebody else has decided" in document.xpath("string(//p[@role='alert'])")
-    assert "another author" in document.xpath("string(//section[@aria-labelledby='history'])")
-    assert len(await history(browser)) == 1
-
-    await send(browser, document, "undone")
-    assert await api(browser, relation) == before
-    assert await api(browser, f"/books/{first}/cluster?by=same_text") == cluster
-
-
 async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, books: list[str]) -> None:
     document = await read(browser, "/review")
     assert "3 pairs wait" in document.text_content()
@@ -187,16 +156,6 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
     assert "Nothing waits" in (await read(browser, "/review", language="fr", year="", kind="")).text_content()
     for wrong in ({"after": "x"}, {"kind": "x"}, {"year": "x"}):
         assert (await browser.get("/review", params=wrong)).status_code == 422
-
-
-async def test_the_first_page_and_the_menu_say_how_many_pairs_wait(
-    browser: AsyncClient, books: list[str]
-) -> None:
-    queued = len((await api(browser, "/reviews"))["items"])
-    page = await read(browser, "/")
-    told = [" ".join(link.text_content().split()) for link in page.xpath("//a[@href='/review']")]
-    assert told == [f"Review {queued}", f"{queued} pairs wait for a look"]
-    assert page.xpath("string(//main//a[@href='/clusters'])") == "3 books have copies"
 
 
 async def test_the_machine_says_nothing_before_a_blind_person(browser: AsyncClient, books: list[str]) -> None:
@@ -241,9 +200,3 @@ async def keyless(application: FastAPI) -> AsyncIterator[None]:
     """Has the application ask for no keys again."""
     yield
     application.state.asks_for_keys = False
-
-
-@pytest.mark.parametrize("name", ["collection", "language"])
-async def test_a_word_that_no_database_stores_is_refused(browser: AsyncClient, name: str) -> None:
-    assert (await browser.get(f"/review?{name}=%00")).status_code == 422
-    assert (await browser.get(f"/review?{name}=")).status_code == 200

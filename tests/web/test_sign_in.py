@@ -99,15 +99,6 @@ async def test_a_revoked_key_ends_its_sessions(browser: AsyncClient, services: O
     assert await services.sessions.list_open() == []
 
 
-async def test_sessions_are_listed_and_ended(browser: AsyncClient, services: OpenServices) -> None:
-    await signed_in(browser, await made_key(services, "decide"))
-    [session] = await services.sessions.list_open()
-    assert (session.caller.name, session.caller.scopes) == ("Ada", ("decide",))
-    assert await services.sessions.end(session.id)
-    assert not await services.sessions.end(session.id)
-    assert (await browser.get("/")).status_code == 303
-
-
 async def test_a_key_is_no_session_and_a_session_no_key(browser: AsyncClient, services: OpenServices) -> None:
     key = await made_key(services)
     assert (await browser.get("/", headers={"Authorization": f"Bearer {key}"})).status_code == 303
@@ -173,18 +164,3 @@ async def test_where_no_key_is_asked_for_nobody_signs_in(open_browser: AsyncClie
     assert page.status_code == 200
     assert "Sign out" not in page.text
     assert (await open_browser.get("/sign-in")).headers["location"] == "/"
-
-
-async def test_a_missing_page_is_told_as_a_page(open_browser: AsyncClient) -> None:
-    page = await open_browser.get("/nowhere")
-    assert page.status_code == 404
-    assert ">Not found</h1>" in page.text
-    assert page.text.count('href="/books"') == 2  # in the menu and on the page
-    assert (await open_browser.get("/v1/books/x")).headers["content-type"] == "application/problem+json"
-
-
-async def test_a_page_of_an_error_has_its_header_fields(browser: AsyncClient) -> None:
-    answers = [await browser.post("/sign-in", data={"key": f"bp_{n}"}) for n in range(30)]
-    assert answers[-1].status_code == 429
-    assert answers[-1].headers["content-type"].startswith("text/html")
-    assert int(answers[-1].headers["retry-after"]) > 0

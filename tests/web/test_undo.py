@@ -134,33 +134,6 @@ async def test_undo_restores_the_decision_of_another_person(
     assert len(cluster["items"]) == 2
 
 
-async def test_undo_in_the_queue_restores_ones_own_earlier_decision(
-    ada: AsyncClient, books: tuple[str, str]
-) -> None:
-    nothing = await standing(ada, books)
-    await answered(ada, "/review", "confirmed", "same plates")
-    first = await standing(ada, books)
-    await answered(ada, pair_of(books), "rejected")
-    assert len((await standing(ada, books))[1]["items"]) == 1
-    page = await answered(ada, "/review", "undone")
-    assert told(page).startswith("Decided: the machine is right (same text, same pages), Ada")
-    assert await standing(ada, books) == first
-    assert len(page.xpath("//section[@aria-labelledby='own']//li")) == 1
-    page = await answered(ada, "/review", "undone")
-    assert not page.xpath("//section[@aria-labelledby='own']")
-    assert await standing(ada, books) == nothing
-    assert len((await api(ada, "/reviews"))["items"]) == 1
-
-
-async def test_a_restored_decision_is_stale_where_it_was(ada: AsyncClient, books: tuple[str, str]) -> None:
-    await answered(ada, pair_of(books), "SAME_TEXT")
-    await ada.put(f"/v1/books/{books[0]}/content", json={"pages": [*PAGES, "one more page of words"]})
-    await answered(ada, pair_of(books), "rejected")
-    assert not (await standing(ada, books))[0]["decision"]["stale"]
-    page = await answered(ada, pair_of(books), "undone")
-    assert "The text of one book has changed since" in told(page)
-
-
 async def test_the_api_undoes_and_withdraws(ada: AsyncClient, books: tuple[str, str]) -> None:
     pair = {"left": books[0], "right": books[1]}
     path = "/v1/books/{}/relations/{}/decision".format(*books)

@@ -10,7 +10,6 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
 from app.settings import Settings
-from app.stores.postgres.connections import SQL, open_database
 from app.stores.postgres.keys import Scope
 from app.wiring import Services
 from tests.api.access.key_holders import ADMIN_KEY, Holders, holders
@@ -18,7 +17,6 @@ from tests.api.conftest import asking, started
 from tests.api.example_requests import Operation, naming, operations
 from tests.api.library import prose
 from tests.api.posting import Json
-from tests.api.test_bad_input import assert_problem
 
 ADDRESS = "203.0.113.7"
 SEEDS = count(19_000)
@@ -164,73 +162,6 @@ async def test_what_reads_and_what_is_denied_leaves_none(keys: Holders, client: 
             assert await _log(client) == before
 
 
-async def test_a_file_and_a_repeated_post(keys: Holders, client: AsyncClient) -> None:
-    file = {"file": ("a.txt", _new_text()["text"].encode())}
-    before = await _log(client)
-    for status in (201, 200):
-        answer = await client.post("/v1/books", files=file, headers={"X-API-Key": keys.valid["ingest"]})
-        assert answer.status_code == status, answer.text
-
-    [entry, *others] = await _log(client)
-    assert (entry["action"], entry["object"]["id"]) == ("book.created", answer.json()["id"])
-    assert others == before
-
-
-async def test_each_line_of_many_has_its_entry(keys: Holders, client: AsyncClient) -> None:
-    lines = [_new_text(), {"text": ""}, _new_text()]
-    answer = await client.post(
-        "/v1/books:bulk",
-        content="\n".join(map(json.dumps, lines)),
-        headers={"X-API-Key": keys.valid["ingest"], "Content-Type": "application/x-ndjson"},
-    )
-    created = {line["id"] for line in map(json.loads, answer.text.splitlines()) if "id" in line}
-
-    assert len(created) == 2
-    assert {entry["object"]["id"] for entry in (await _log(client))[:2]} == created
-
-
-async def test_pages_go_on_behind_each_other(client: AsyncClient) -> None:
-    await _prepared(client)
-    headers, query = {"X-API-Key": ADMIN_KEY}, {"action": "book.created", "limit": 2}
-    paged: list[Json] = []
-    cursor: str | None = None
-    while True:
-        parameters = query | ({} if cursor is None else {"cursor": cursor})
-        page = (await client.get("/v1/audit", params=parameters, headers=headers)).json()
-        paged += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-        other = await client.get("/v1/audit", params={"cursor": cursor}, headers=headers)
-        assert_problem(other, 422, "cursor")
-
-    assert paged == await _log(client, action="book.created")
-
-
-async def test_entries_of_a_time_and_of_a_thing(client: AsyncClient) -> None:
-    names = await _prepared(client)
-    entries = await _log(client)
-    moment = entries[3]["at"]
-
-    assert await _log(client, since=moment) == entries[:4]
-    assert await _log(client, until=moment) == entries[4:]
-    assert await _log(client, until=re.sub("Z$", "+00:00", moment)) == entries[4:]
-    actions = [entry["action"] for entry in await _log(client, object=names["other_id"])]
-    assert actions == ["decision.made", "book.created"]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *({"action": "book.read"}, {"key_id": "harvester"}, {"object": "1"}, {"since": "yesterday"}),
-        *({"since": "2027-01-31T18:00:00"}, {"until": "0001-01-01T00:00:00+23:00"}, {"who": "me"}),
-    ],
-)
-async def test_questions_that_make_no_sense_are_refused(client: AsyncClient, query: Json) -> None:
-    answer = await client.get("/v1/audit", params=query, headers={"X-API-Key": ADMIN_KEY})
-    assert_problem(answer, 422, next(iter(query)))
-
-
 async def test_no_secret_is_in_it(keys: Holders, client: AsyncClient) -> None:
     headers = {"X-API-Key": ADMIN_KEY}
     hook = (
@@ -256,21 +187,6 @@ async def test_denied_requests_are_counted_by_reason(keys: Holders, client: Asyn
 
     counted = {reason: number - before.get(reason, 0) for reason, number in after.items()}
     assert counted == {"no-valid-key": 1, "scope-missing": 1}
-
-
-async def test_decisions_name_their_author(
-    keys: Holders, client: AsyncClient, module_database_url: str
-) -> None:
-    names, headers = await _prepared(client), {"X-API-Key": keys.valid["decide"]}
-    path = f"/v1/books/{names['book_id']}/relations/{names['other_id']}"
-    decided = await client.put(f"{path}/decision", json={"kind": "SAME_TEXT"}, headers=headers)
-    changes = (await client.get("/v1/changes?types=relation.decided&limit=1000", headers=headers)).json()
-
-    assert decided.json()["decision"]["decided_by"] == "decide"
-    assert changes["items"][-1]["data"]["decided_by"] == "decide"
-    async with open_database(module_database_url, 1) as database:
-        await database.rows(SQL("UPDATE decisions SET decided_by = NULL"))
-    assert (await client.get(path, headers=headers)).json()["decision"]["decided_by"] is None
 
 
 async def test_where_no_key_is_asked_for_it_was_anyone(

@@ -7,7 +7,6 @@ from itertools import count
 import pytest
 from httpx import AsyncClient, Response
 
-from app.core.errors import InvalidInput
 from app.services.access.keys import Keys
 from tests.api.access.key_holders import Holders, holders
 from tests.api.access.test_audit import WRITES
@@ -146,31 +145,6 @@ async def test_a_book_stays_in_the_collection_of_the_key(client: AsyncClient) ->
     assert (kept["collection"], kept["year"], kept["version"]) == (OURS, None, 1)
 
 
-async def test_inside_the_collection_everything_goes_as_ever(
-    client: AsyncClient, anyone: AsyncClient
-) -> None:
-    book, named = await post(client, **text()), await post(client, **text(), collection=OURS)
-    [line] = await bulk(client, text())
-    file = await client.post("/v1/books", files={"file": ("a.txt", prose(next(SEEDS), 60))})
-    decision = f"{book['links']['relations']}/{named['id']}/decision"
-
-    assert {book["collection"], named["collection"], file.json()["collection"]} == {OURS}
-    assert (await client.get(f"/v1/books/{line['id']}")).json()["collection"] == OURS
-    assert (await client.patch(book["links"]["self"], json={"title": "A", "collection": OURS})).is_success
-    assert (await client.put(f"{book['links']['self']}/content", json=text())).json()["collection"] == OURS
-    assert (await client.put(decision, json={"kind": "SAME_TEXT"})).is_success
-    assert (await client.delete(decision)).status_code == 204
-    assert (await client.delete(named["links"]["self"])).status_code == 204
-    entries = (await anyone.get("/v1/audit", params={"object": book["id"]})).json()["items"]
-    assert {entry["actor"]["name"] for entry in entries} == {"harbour"}
-
-
-async def test_refused_lines_spoil_no_others(client: AsyncClient) -> None:
-    lines = await bulk(client, text(), text() | {"collection": THEIRS}, text() | {"collection": OURS})
-
-    assert [line["status"] for line in lines] == [201, 403, 201]
-
-
 async def test_a_book_of_others_is_found_and_untouched(client: AsyncClient, anyone: AsyncClient) -> None:
     for collection, place in ((THEIRS, THEIRS), (None, "no collection")):
         sent = text()
@@ -205,31 +179,3 @@ async def test_an_external_id_of_others_is_no_way_to_overwrite(
     assert_problem(await client.put(path, json=text()), 403)
     kept = (await anyone.get(theirs["links"]["self"])).json()
     assert (kept["identifier"], kept["version"]) == (theirs["identifier"], 1)
-
-
-async def test_a_bound_key_reads_everything_but_the_audit_log(
-    client: AsyncClient, anyone: AsyncClient
-) -> None:
-    theirs = await post(anyone, **text(), collection=THEIRS)
-
-    assert (await client.get(theirs["links"]["self"])).status_code == 200
-    assert (await client.get(theirs["links"]["near_duplicates"])).status_code == 200
-    assert (await client.get("/v1/changes")).status_code == 200
-    assert_problem(await client.get("/v1/audit"), 403)
-
-
-async def test_keys_keep_their_collection(held: Holders) -> None:
-    keys: Keys = held.app.state.services.keys
-    made = await keys.create("hill", ["ingest"], collection=THEIRS, actor=ACTOR)
-    rotated = await keys.rotate(made.key.id, actor=ACTOR)
-
-    assert made.key.collection == THEIRS
-    assert rotated.key == made.key
-    assert made.key in await keys.list_keys()
-
-
-@pytest.mark.parametrize(("scope", "collection"), [("admin", OURS), ("ingest", " "), ("ingest", "x" * 101)])
-async def test_a_key_that_cannot_be_bound_is_refused(held: Holders, scope: str, collection: str) -> None:
-    keys: Keys = held.app.state.services.keys
-    with pytest.raises(InvalidInput):
-        await keys.create("a", [scope], collection=collection, actor=ACTOR)  # type: ignore[list-item]

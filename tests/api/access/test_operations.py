@@ -12,7 +12,6 @@ from app.stores.postgres.keys import SCOPES, Caller, Scope
 from tests.api.access.key_holders import Holders, holders
 from tests.api.conftest import asking
 from tests.api.example_requests import Json, Operation, document, naming, operations
-from tests.secret_search import ADMIN_KEY
 
 OPEN = {("GET", "/health/live"), ("GET", "/health/started"), ("GET", "/health/ready")}
 
@@ -55,18 +54,6 @@ async def test_every_operation_names_its_scope_and_its_refusals() -> None:
     assert set(document("keys")["components"]["securitySchemes"]) == {"bearer", "header"}
 
 
-async def test_scopes_are_those_of_the_contract() -> None:
-    def needed(method: str, path: str) -> str:
-        return str(operations("keys")[method, path]["x-scope"])
-
-    assert needed("POST", "/v1/lookups") == needed("POST", "/reconcile") == "read"
-    assert needed("GET", "/v1/books") == "read"
-    assert needed("GET", "/metrics") == needed("GET", "/v1/changes") == "read"
-    assert needed("POST", "/v1/books:bulk") == needed("DELETE", "/v1/books/{book_id}") == "ingest"
-    assert needed("PUT", "/v1/books/{book_id}/relations/{other_id}/decision") == "decide"
-    assert {needed(*key) for key in operations("keys") if "/webhooks" in key[1]} == {"admin"}
-
-
 async def test_without_a_valid_key_every_operation_answers_the_same_401(
     keys: Holders, client: AsyncClient
 ) -> None:
@@ -104,17 +91,6 @@ async def test_every_operation_refuses_lesser_scopes_and_takes_the_others(
                     assert (answer.status_code, problem["scope"]) == (403, needed)
                     assert f'scope="{needed}"' in answer.headers["WWW-Authenticate"]
                     assert needed in problem["detail"]
-
-
-async def test_a_file_needs_the_scope_of_a_post(keys: Holders, client: AsyncClient) -> None:
-    headers, file = {"X-API-Key": keys.valid["decide"]}, {"file": ("a.txt", b"some text")}
-
-    assert (await client.post("/v1/books", headers=headers, files=file)).status_code == 403
-    assert (await client.post("/v1/lookups", headers=headers, files=file)).status_code == 200
-
-
-async def test_the_admin_key_of_the_environment_opens_everything(client: AsyncClient) -> None:
-    assert (await client.get("/v1/webhooks", headers=_bearer(ADMIN_KEY))).status_code == 200
 
 
 async def test_only_the_description_and_health_are_open(keys: Holders, client: AsyncClient) -> None:

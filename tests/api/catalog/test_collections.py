@@ -48,13 +48,6 @@ async def test_a_collection_is_set_changed_kept_and_taken_off(client: AsyncClien
     assert [book["collection"] for book in each] == [HARBOUR, HARBOUR, HARBOUR, HILL, None, None]
 
 
-async def test_metadata_beside_a_file_name_its_collection(client: AsyncClient) -> None:
-    parts = {"file": ("a.txt", TEXT), "metadata": (None, f'{{"collection": "{HILL}"}}')}
-    answer = await client.post("/v1/books", files=parts)
-
-    assert (answer.status_code, answer.json()["collection"]) == (201, HILL)
-
-
 async def test_books_of_a_collection_are_listed_page_by_page(client: AsyncClient) -> None:
     books = [
         await post(client, text=prose(seed, 50), title="A title", collection=(HARBOUR, HILL)[seed % 2])
@@ -87,38 +80,6 @@ async def test_relations_and_clusters_show_the_books_of_a_collection(
     assert ids(of_book, "book_id") == ids(by_id, "book_id") == [hill["id"]]
     assert of_book["size"] == by_id["size"] == 3
     assert ids(await get(client, f"/v1/clusters/{of_book['id']}", collection="none"), "book_id") == []
-
-
-async def test_books_known_over_others_are_those_of_a_collection(
-    client: AsyncClient, copies: list[Json]
-) -> None:
-    book = await post(client, pages=pages_of(prose(5, 3000)))
-    decision = f"{book['links']['relations']}/{copies[0]['id']}/decision"
-    assert (await client.put(decision, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
-
-    answer = await get(client, book["links"]["relations"], collection=HILL)
-
-    assert [(item["book_id"], item["via"]) for item in answer["items"]] == [
-        (copies[1]["id"], copies[0]["id"])
-    ]
-
-
-async def test_conflicts_concern_a_book_of_the_collection(client: AsyncClient, services: Services) -> None:
-    isbn = {"identifiers": ["isbn:9780141439600"]}
-    books = [
-        await post(client, pages=pages_of(prose(seed, 3000)), collection=collection, **isbn)
-        for seed, collection in ((1, HARBOUR), (2, HILL), (3, None))
-    ]
-    await run_jobs(services)
-
-    async def pairs(**parameters: str) -> set[frozenset[int]]:
-        found = await get(client, "/v1/conflicts", by="isbn", **parameters)
-        order = [book["id"] for book in books]
-        return {frozenset(order.index(book["id"]) for book in each["books"]) for each in found["items"]}
-
-    assert len(await pairs()) == 3
-    assert await pairs(collection=HILL) == {frozenset({0, 1}), frozenset({1, 2})}
-    assert await pairs(collection="none") == set()
 
 
 async def test_changes_of_a_collection_are_told_apart(client: AsyncClient, services: Services) -> None:

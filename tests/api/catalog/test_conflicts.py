@@ -76,43 +76,6 @@ async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient,
     assert [item["books"] for item in (await listed(client, by="title"))["items"]] == [conflict["books"]]
 
 
-async def test_a_text_that_another_title_has_is_named(
-    client: AsyncClient, services: OpenServices, books: list[Json]
-) -> None:
-    other = await post(client, pages=pages_of(scanned(prose(2, 3000), 3)), title="The Salt Road", year=1898)
-    named = {"id": other["id"], "title": "The Salt Road", "authors": [], "year": 1898}
-    await run_jobs(services)
-
-    for by in ("isbn", "title"):
-        [conflict] = (await listed(client, by=by))["items"]
-        right, wrong = conflict["books"]
-        assert right["text_under"] is None
-        assert wrong["text_under"] == named | {"volume": None, "identifiers": []}
-    [of_text] = (await listed(client, by="text"))["items"]
-    assert [book["text_under"] for book in of_text["books"]] == [None, None]
-
-
-async def test_copies_under_different_isbns_are_a_conflict_of_the_text(
-    client: AsyncClient, books: list[Json]
-) -> None:
-    [conflict] = (await listed(client, by="text"))["items"]
-    assert [book["id"] for book in conflict["books"]] == [book["id"] for book in books[:2]]
-    assert (conflict["agrees"], conflict["contradicts"]) == (["text", "title"], ["isbn"])
-    assert conflict["evidence"]["relation"]["kind"] == "SAME_PAGINATION"
-
-    path = f"{books[0]['links']['relations']}/{books[1]['id']}/decision"
-    assert (await client.put(path, json={"kind": "SAME_TEXT"})).status_code == 200
-    [conflict] = (await listed(client, by="text"))["items"]
-    assert conflict["evidence"]["relation"] == {
-        "kind": "SAME_TEXT",
-        "confidence": 1.0,
-        "source": "person",
-        "decided_by": "anyone",
-    }
-    await client.put(path, json="rejected")
-    assert (await listed(client, by="text"))["items"] == []
-
-
 async def test_conflicts_come_in_pages_and_go_with_their_books(
     client: AsyncClient, services: OpenServices, books: list[Json]
 ) -> None:
@@ -135,11 +98,3 @@ async def test_conflicts_come_in_pages_and_go_with_their_books(
     await client.delete(others[0]["links"]["self"])
     page = await listed(client, by="isbn", limit=4)
     assert (len(page["items"]), page["next_cursor"]) == (3, None)
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [("", "by"), ("by=author", "by"), ("by=isbn&limit=0", "limit"), ("by=isbn&cursor=x", "cursor")],
-)
-async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
-    assert_problem(await client.get(f"/v1/conflicts?{query}"), 422, field)

@@ -1,7 +1,5 @@
 """Digests of books: by these a library that runs Nutch joins its own."""
 
-import json
-
 import pytest
 from httpx import AsyncClient
 
@@ -51,52 +49,12 @@ class TestSwitchedOn:
             assert await found(client, name, digits.upper()) == [book["id"]]
         assert await found(client, DIGESTS[0], of(text)[TEXT_PROFILE]) == []
 
-    async def test_book_posted_again_shows_its_digests(self, client: AsyncClient) -> None:
-        await post(client, text=prose(1))
-        again = await client.post("/v1/books", json={"text": prose(1)})
-        assert (again.status_code, again.json()["digests"]) == (200, of(prose(1)))
-
-    async def test_all_books_with_the_profile_are_found_page_by_page(self, client: AsyncClient) -> None:
-        words = "alpha beta alpha beta gamma gamma delta delta"
-        texts = [words, f"{words} x", f"y {words} once"]
-        ids = [(await post(client, text=text, title=f"Number {n}"))["id"] for n, text in enumerate(texts)]
-        digits = of(words)[TEXT_PROFILE]
-        assert await found(client, TEXT_PROFILE, digits) == ids
-        assert await found(client, TEXT_PROFILE, digits, title="number 1") == ids[1:2]
-        parameters: dict[str, str | int] = {"digest": f"{TEXT_PROFILE}:{digits}", "limit": 2}
-        first = (await client.get("/v1/books", params=parameters)).json()
-        rest = (await client.get("/v1/books", params=parameters | {"cursor": first["next_cursor"]})).json()
-        assert [book["id"] for book in (*first["items"], *rest["items"])] == ids
-        other = {"digest": f"{DIGESTS[0]}:{digits}", "cursor": first["next_cursor"]}
-        assert (await client.get("/v1/books", params=other)).status_code == 422
-
     async def test_new_content_has_other_digests(self, client: AsyncClient) -> None:
         book = await post(client, text=prose(1))
         changed = await client.put(f"/v1/books/{book['id']}/content", json={"text": prose(2)})
         assert changed.json()["digests"] == of(prose(2))
         assert await found(client, TEXT_PROFILE, of(prose(1))[TEXT_PROFILE]) == []
         assert await found(client, TEXT_PROFILE, of(prose(2))[TEXT_PROFILE]) == [book["id"]]
-
-    async def test_deleted_book_is_not_found(self, client: AsyncClient) -> None:
-        book = await post(client, text=prose(1))
-        await client.delete(book["links"]["self"])
-        assert await found(client, TEXT_PROFILE, of(prose(1))[TEXT_PROFILE]) == []
-
-    async def test_books_in_bulk_have_digests(self, client: AsyncClient) -> None:
-        line = json.dumps({"text": prose(1)})
-        headers = {"content-type": "application/x-ndjson"}
-        answer = (await client.post("/v1/books:bulk", content=line, headers=headers)).json()
-        assert (await client.get(f"/v1/books/{answer['id']}")).json()["digests"] == of(prose(1))
-        assert await found(client, TEXT_PROFILE, of(prose(1))[TEXT_PROFILE]) == [answer["id"]]
-
-    async def test_text_without_a_token_has_no_profile_to_share(self, client: AsyncClient) -> None:
-        book = await post(client, text="to be or so")
-        assert book["digests"] == {"md5-text": of("to be or so")["md5-text"]}
-
-
-async def test_no_digest_is_computed_unless_the_service_is_asked_to(client: AsyncClient) -> None:
-    assert (await post(client, text=prose(1)))["digests"] == {}
-    assert await found(client, TEXT_PROFILE, of(prose(1))[TEXT_PROFILE]) == []
 
 
 async def test_digests_that_came_with_signatures_are_kept(client: AsyncClient) -> None:
@@ -105,15 +63,6 @@ async def test_digests_that_came_with_signatures_are_kept(client: AsyncClient) -
     assert await found(client, TEXT_PROFILE, of(prose(1))[TEXT_PROFILE]) == [book["id"]]
     looked_up = await look_up(client, {"signatures": signed(prose(1))})
     assert [item["id"] for item in looked_up["items"]] == [book["id"]]
-
-
-async def test_signatures_are_of_the_same_book_with_digests_and_without(client: AsyncClient) -> None:
-    with_digests = signed(prose(1))
-    book = await post(
-        client, signatures={name: with_digests[name] for name in with_digests if name != "digests"}
-    )
-    again = await client.post("/v1/books", json={"signatures": with_digests})
-    assert (again.status_code, again.json()["id"]) == (200, book["id"])
 
 
 @pytest.mark.parametrize(
@@ -131,10 +80,3 @@ async def test_wrong_digests_are_refused_with_their_place(client: AsyncClient, d
     answer = await client.post("/v1/books", json={"signatures": signed(prose(1)) | {"digests": digests}})
     assert answer.status_code == 422
     assert "digests" in answer.text
-
-
-@pytest.mark.parametrize("digest", ["", "md5-text", "md5-text:0", f"sha1:{'0' * 32}", "0" * 32])
-async def test_wrong_digest_to_look_for_is_refused(client: AsyncClient, digest: str) -> None:
-    answer = await client.get("/v1/books", params={"digest": digest})
-    assert answer.status_code == 422
-    assert "digest" in answer.text

@@ -1,7 +1,5 @@
 """ISCC Text-Codes of books, where the service is asked for them."""
 
-import json
-
 import pytest
 from httpx import AsyncClient
 
@@ -29,27 +27,12 @@ class TestSwitchedOn:
             found = (await client.get("/v1/books", params={"identifier": written})).json()["items"]
             assert [item["id"] for item in found] == [book["id"]]
 
-    async def test_new_content_has_another_text_code(self, client: AsyncClient) -> None:
-        book = await post(client, text=prose(1))
-        changed = await client.put(f"/v1/books/{book['id']}/content", json={"text": prose(2)})
-        assert changed.json()["iscc"] == text_code(prose(2)) != book["iscc"]
-
-    async def test_books_in_bulk_have_text_codes(self, client: AsyncClient) -> None:
-        line = json.dumps({"text": prose(1)})
-        headers = {"content-type": "application/x-ndjson"}
-        answer = (await client.post("/v1/books:bulk", content=line, headers=headers)).json()
-        assert (await client.get(f"/v1/books/{answer['id']}")).json()["iscc"] == text_code(prose(1))
-
     async def test_code_that_came_with_a_book_finds_it_too(self, client: AsyncClient) -> None:
         longer = "ISCC:EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY"
         book = await post(client, text=prose(1), identifiers=[longer])
         assert book["identifiers"] == ["iscc:EAASKDNZNYGUUF5A"]
         found = (await client.get("/v1/books", params={"identifier": longer})).json()["items"]
         assert [item["id"] for item in found] == [book["id"]]
-
-
-async def test_no_text_code_is_computed_unless_the_service_is_asked_to(client: AsyncClient) -> None:
-    assert (await post(client, text=prose(1)))["iscc"] is None
 
 
 def test_service_does_not_start_where_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,23 +86,6 @@ async def test_record_is_the_metadata_and_comes_out_whole(client: AsyncClient, k
     assert [item["id"] for item in found.json()["items"]] == [book["id"]]
 
 
-async def test_part_without_a_filename_is_told_by_its_first_bytes(client: AsyncClient) -> None:
-    unicode = forms.write(record(data("245", "10", "a Fxahre")), "marc")
-    marc8 = unicode[:9] + b" " + unicode[10:].replace(b"Fxahre", b"F\xe8ahre")
-    for number, (written, title) in enumerate(
-        [
-            (forms.write(FERRY, "marc"), "The ferry at dawn: a novel"),
-            (forms.write(FERRY, "marcxml"), "The ferry at dawn: a novel"),
-            (forms.write(FERRY, "marc-json"), "The ferry at dawn: a novel"),
-            (marc8, "Fähre"),
-        ]
-    ):
-        parts: Json = {"file": ("a.txt", prose(number, 300).encode()), "metadata": (None, written)}
-        response = await client.post("/v1/books", files=parts)
-        assert response.status_code == 201, response.text
-        assert response.json()["title"] == title
-
-
 async def test_record_in_json_says_what_the_other_fields_do_not(client: AsyncClient) -> None:
     document = forms.to_document(FERRY)
 
@@ -121,36 +104,6 @@ async def test_record_in_json_says_what_the_other_fields_do_not(client: AsyncCli
     assert bulk.json()["status"] == 201
     other = (await client.get(f"/v1/books/{bulk.json()['id']}")).json()
     assert own_fields(await exported(client, other)) == FERRY.fields
-
-
-async def test_metadata_changed_since_win_over_the_record(client: AsyncClient) -> None:
-    book = (await client.post("/v1/books", files=form(FERRY))).json()
-    changes = {
-        "title": "The Ferry",
-        "authors": ["Anyone", "Else, Someone"],
-        "year": 1914,
-        "language": "de",
-        "volume": "2",
-        "identifiers": ["isbn:9780141439600", "htid:mdp.39015005768391"],
-    }
-
-    changed = (await client.patch(book["links"]["self"], json=changes)).json()
-    answer = await exported(client, changed)
-
-    [again] = [forms.read(CatalogRecord("marc", forms.write(answer, "marc")))]
-    reposted = await client.post("/v1/books", files=form(again, "marc", prose(7, 300)))
-    posted = reposted.json()
-    # A control number is the record's own name, which no metadata can take from it.
-    changes["identifiers"] = [*changes["identifiers"], "oclc:400866"]
-    assert {name: posted[name] for name in changes} == changes
-    tags = [field.tag for field in own_fields(answer)]
-    assert tags == [
-        *("001", "003", "008", "020", "024", "100", "245", "264", "300", "490", "700", "776", "880"),
-    ]
-    untouched = {"001", "003", "300", "776", "880"}
-    assert [field for field in answer.fields if field.tag in untouched and not is_added(field)] == [
-        field for field in FERRY.fields if field.tag in untouched
-    ]
 
 
 async def test_record_is_replaced_and_deleted_by_a_change(client: AsyncClient) -> None:
@@ -174,15 +127,6 @@ async def test_record_is_replaced_and_deleted_by_a_change(client: AsyncClient) -
     assert deleted.status_code == 204
     gone = await client.get(book["links"]["self"], headers={"Accept": TYPES["marc"]})
     assert_problem(gone, 404, "id")
-
-
-async def test_same_book_again_keeps_its_record(client: AsyncClient) -> None:
-    book = (await client.post("/v1/books", files=form(FERRY))).json()
-
-    again = await client.post("/v1/books", files=form(record(data("245", "10", "a Another")), "marcxml"))
-
-    assert (again.status_code, again.json()["id"]) == (200, book["id"])
-    assert own_fields(await exported(client, book)) == FERRY.fields
 
 
 async def test_relation_is_in_the_next_export_and_gone_when_rejected(
@@ -225,66 +169,6 @@ async def test_relation_is_in_the_next_export_and_gone_when_rejected(
     decision = f"{book['links']['relations']}/{reprint['id']}/decision"
     assert (await client.put(decision, json={"verdict": "rejected"})).status_code == 200
     assert not added(await exported(client, book), "775")
-
-
-async def test_exported_record_that_comes_back_brings_no_relations_along(client: AsyncClient) -> None:
-    book = (await client.post("/v1/books", files=form(FERRY))).json()
-    answer = await exported(client, book)
-
-    again = (await client.post("/v1/books", files=form(answer, "marcxml", prose(5, 300)))).json()
-
-    assert again["identifiers"] == book["identifiers"]
-    assert own_fields(await exported(client, again)) == FERRY.fields
-    assert len(added(await exported(client, again), "024")) == 3
-
-
-async def test_record_that_differs_in_form_is_linked_as_one(client: AsyncClient, services: Services) -> None:
-    def of_form(code: str, number: str) -> MarcRecord:
-        fixed = f"721211s1913    nyu     {code}     000 0 eng  "
-        return record(control("001", number), control("008", fixed), data("245", "10", "a Ferry"))
-
-    text = "\f".join(pages_of(TEXT))
-    print_book = (await client.post("/v1/books", files=form(of_form(" ", "1"), text=text))).json()
-    online = form(of_form("o", "2"), text="\f".join(pages_of(scanned(TEXT, 1))))
-    await client.post("/v1/books", files=online)
-    await run_jobs(services)
-
-    answer = await exported(client, print_book)
-    assert (len(added(answer, "776")), len(added(answer, "775"))) == (1, 0)
-
-
-async def test_made_record_says_all_that_the_metadata_say(client: AsyncClient) -> None:
-    metadata = {
-        "title": "The Ferry at Dawn",
-        "authors": ["Harbour, E. M.", "Anyone"],
-        "language": "grc",
-        "year": 1913,
-        "volume": "vol. 1",
-        "identifiers": ["isbn:9780141439600", "oclc:400866", "lccn:85000002", "gutenberg:1342", "own:7/42"],
-    }
-    book = await post(client, text=TEXT, **metadata)
-
-    for kind in TYPES:
-        answer = await exported(client, book, kind)
-        again = (await client.post("/v1/books", files=form(answer, kind, prose(len(kind), 300)))).json()
-        assert {name: again[name] for name in metadata} == metadata | {"identifiers": again["identifiers"]}
-        assert sorted(again["identifiers"]) == sorted(metadata["identifiers"])
-
-
-async def test_metadata_that_no_record_can_hold_are_written_without_it(
-    client: AsyncClient, services: Services
-) -> None:
-    odd = {"title": "A\ufffeb\uffff \uffff", "authors": ["x\ufffey"], "identifiers": ["own:a\ufffez"]}
-    pages = pages_of(TEXT)
-    book = await post(client, pages=pages, **odd, volume="\uffff")
-    await post(client, pages=pages_of(scanned(TEXT, 1)), **odd)
-    await run_jobs(services)
-
-    for kind in TYPES:
-        answer = await exported(client, book, kind)
-        assert next(answer.data("245")).first("a") == "A b   "
-        [edition] = added(answer, "775")
-        assert (edition.first("t"), edition.first("a")) == ("A b   ", "x y")
 
 
 @pytest.mark.parametrize(
@@ -351,22 +235,6 @@ async def test_record_too_long_for_binary_is_answered_as_xml_alone(client: Async
     assert own_fields(await exported(client, book)) == long.fields
 
 
-async def test_long_titles_of_related_books_are_cut_in_binary_alone(
-    client: AsyncClient, services: Services
-) -> None:
-    pages, title = pages_of(TEXT), "Ferry ж" * 1_428
-    book = await post(client, pages=pages, title="The Ferry")
-    await post(client, pages=pages_of(scanned(TEXT, 1)), title=title, authors=["Harbour, E. M."])
-    await run_jobs(services)
-
-    [cut] = added(await exported(client, book, "marc"), "775")
-    [whole] = added(await exported(client, book), "775")
-
-    assert cut.first("t") == f"{title[:99]}…"
-    assert whole.first("t") == title
-    assert cut.first("a") == whole.first("a") == "Harbour, E. M."
-
-
 async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
     book = (await client.post("/v1/books", files=form(FERRY))).json()
 
@@ -384,33 +252,6 @@ async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
     values = {item["propertyID"]: item["value"] for item in document["identifier"]}
     assert values["bookprint"] == book["identifier"]
     assert document["exampleOfWork"]["workExample"] == [{"@id": document["@id"]}]
-
-
-async def test_file_of_records_names_what_to_do(client: AsyncClient) -> None:
-    files: Json = {"file": ("records.mrc", forms.write(FERRY, "marc") * 2)}
-    response = await client.post("/v1/books", files=files)
-
-    assert_problem(response, 422, "file")
-    assert "bookprint ingest" in response.json()["detail"]
-
-
-async def test_a_year_before_our_era_is_written_as_iso_8601_has_it(client: AsyncClient) -> None:
-    for year, written in ((-500, "-0500"), (813, "0813"), (1920, "1920")):
-        book = await post(client, text=f"A text of {year}.", year=year)
-        answer = await client.get(book["links"]["self"], headers={"Accept": "application/ld+json"})
-        assert answer.json()["datePublished"] == written
-
-
-async def test_controls_that_mark_what_is_not_sorted_stay_in_the_record_alone(client: AsyncClient) -> None:
-    title = [{"a": "\x98The \x9cferry\tat dawn /"}]
-    field = {"245": {"ind1": "1", "ind2": "0", "subfields": title}}
-    marc = {"leader": "00000nam a2200000 i 4500", "fields": [field]}
-
-    book = await post(client, text="A ferry.", marc=marc)
-
-    assert book["title"] == "The ferry at dawn"
-    answer = await client.get(book["links"]["self"], headers={"Accept": "application/marcxml+xml"})
-    assert "\x98The \x9cferry\tat dawn" in answer.text
 
 
 async def test_a_record_with_more_values_than_any_book_needs_is_refused(client: AsyncClient) -> None:

@@ -1,10 +1,7 @@
 """Similar books and the map, over HTTP on real servers, against a plain computation."""
 
-import asyncio
-import json
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -111,27 +108,6 @@ async def test_one_of_the_copies_of_another_book_stands_for_all(client: AsyncCli
     assert await ids_of_similar(client, book, copies=True) == ranked
 
 
-async def test_book_that_a_person_calls_a_copy_is_left_out(client: AsyncClient) -> None:
-    book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
-    path = f"{book['links']['relations']}/{other['id']}/decision"
-    assert set(await ids_of_similar(client, book)) == {other["id"], third["id"]}
-    decided = await client.put(path, json={"kind": "SAME_TEXT"})
-    assert decided.status_code == 200, decided.text
-    assert await ids_of_similar(client, book) == [third["id"]]
-    assert set(await ids_of_similar(client, book, copies=True)) == {other["id"], third["id"]}
-    assert (await client.delete(path)).status_code == 204
-    assert set(await ids_of_similar(client, book)) == {other["id"], third["id"]}
-
-
-async def test_many_copies_leave_room_for_as_many_others_as_asked_for(client: AsyncClient) -> None:
-    book = await post(client, text=text_of(0))
-    for number in range(14):
-        await post(client, text=text_of(0), external_id=f"copy {number}")
-    others = {(await post(client, text=text_of(seed)))["id"] for seed in (1, 2)}
-    assert set(await ids_of_similar(client, book, k=2)) == others
-    assert len(await ids_of_similar(client, book, k=16, copies=True)) == 16
-
-
 async def test_every_change_of_the_catalogue_counts_at_once(client: AsyncClient) -> None:
     book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
     ids = {other["id"]: text_of(1), third["id"]: text_of(2)}
@@ -163,25 +139,6 @@ async def test_processes_agree_at_once(settings: Settings, client: AsyncClient) 
             assert gone["id"] not in await ids_of_similar(other, books[0])
 
 
-async def test_books_posted_at_once_are_all_found(client: AsyncClient) -> None:
-    book = await post(client, text=text_of(0))
-
-    async def post_and_look(seeds: range) -> None:
-        for seed in seeds:
-            new = await post(client, text=text_of(seed))
-            assert new["id"] in await ids_of_similar(client, book, k=100)
-
-    await asyncio.gather(*(post_and_look(range(first, first + 4)) for first in (10, 20, 30)))
-
-
-async def test_books_of_files_and_bulk_posts_have_vectors(client: AsyncClient) -> None:
-    filed = (await client.post("/v1/books", files={"file": ("a.txt", text_of(1))})).json()
-    line = json.dumps({"text": text_of(2)})
-    headers = {"content-type": "application/x-ndjson"}
-    lined = (await client.post("/v1/books:bulk", content=line, headers=headers)).json()
-    assert await ids_of_similar(client, filed) == [lined["id"]]
-
-
 class TestWithoutVector:
     """Books and libraries that cannot be compared say so, and what to do."""
 
@@ -198,12 +155,6 @@ class TestWithoutVector:
         detail = await self.refused(client, f"{book['links']['self']}/similar")
         assert "text is not stored" in detail
 
-    async def test_short_book(self, client: AsyncClient) -> None:
-        await post(client, text=text_of(1))
-        book = await post(client, text="a few words")
-        assert book["links"]["similar"] is None
-        assert "50 words" in await self.refused(client, f"{book['links']['self']}/similar")
-
     async def test_library_without_vectors(self, module_settings: Settings, client: AsyncClient) -> None:
         async with started(module_settings) as app, asking(app) as client:
             book = await post(client, text=text_of(1))
@@ -213,20 +164,3 @@ class TestWithoutVector:
             await app.state.services.missing_vectors.compute(lambda done, total: None)
             read = (await client.get(book["links"]["self"])).json()
             assert pairs(await similar(client, read)) == []
-
-    async def test_unknown_book(self, client: AsyncClient) -> None:
-        for book_id in (str(uuid4()), "emma"):
-            answer = await client.get(f"/v1/books/{book_id}/similar")
-            assert (answer.status_code, answer.json()["type"]) == (404, "urn:bookprint:problem:unknown-book")
-
-
-async def test_wrong_parameters_are_refused(client: AsyncClient) -> None:
-    of_books = [
-        f"/v1/books/{uuid4()}/similar?{query}"
-        for query in ("k=0", "k=1001", "k=x", "copies=maybe", "d=7", "limit=3", "cursor=x")
-    ]
-    for path in of_books:
-        answer = await client.get(path)
-        assert answer.status_code == 422, path
-        named = path.partition("?")[2].partition("=")[0]
-        assert answer.json()["errors"][0]["field"].startswith(named)

@@ -13,7 +13,7 @@ from httpx import AsyncClient
 
 from app.settings import Settings
 from tests.api.conftest import asking, started, taking_turns
-from tests.api.posting import Json, distance, look_up, near, post, signatures
+from tests.api.posting import Json, distance, near, post, signatures
 from tests.factories import flipped
 
 SEEDS = count(7)
@@ -104,14 +104,6 @@ async def test_pages_of_an_answer_show_every_item_once_in_order(
     assert len(items) >= 30
 
 
-async def test_limit_may_change_from_page_to_page(client: AsyncClient, cluster: list[Json]) -> None:
-    first = await near(client, cluster[0], d=20, limit=3)
-    second = await near(client, cluster[0], d=20, limit=1000, cursor=first["next_cursor"])
-
-    whole = await near(client, cluster[0], d=20)
-    assert first["items"] + second["items"] == whole["items"]
-
-
 async def test_page_continues_where_it_ended_when_books_before_it_are_deleted(
     client: AsyncClient,
 ) -> None:
@@ -123,45 +115,3 @@ async def test_page_continues_where_it_ended_when_books_before_it_are_deleted(
     second = await near(client, cluster[0], d=20, limit=3, cursor=first["next_cursor"])
 
     assert [item["distance"] for item in second["items"]] == [4, 5, 6]
-
-
-async def test_cursor_of_another_query_is_refused(client: AsyncClient, cluster: list[Json]) -> None:
-    cursor = (await near(client, cluster[0], d=20, limit=3))["next_cursor"]
-    of_list = (await client.get("/v1/books", params={"limit": 1})).json()["next_cursor"]
-    of_lookup = (await look_up(client, {"fingerprint": cluster[0]["fingerprint"]}, d=20, limit=1))[
-        "next_cursor"
-    ]
-    path, other = cluster[0]["links"]["near_duplicates"], cluster[1]["links"]["near_duplicates"]
-
-    refused = [
-        await client.get(path, params={"d": 21, "cursor": cursor}),
-        await client.get(path, params={"k": 20, "cursor": cursor}),
-        await client.get(path, params={"cursor": cursor}),
-        await client.get(other, params={"d": 20, "cursor": cursor}),
-        await client.get(path, params={"d": 20, "cursor": of_list}),
-        await client.get(path, params={"d": 20, "cursor": of_lookup}),
-        await client.get("/v1/books", params={"cursor": cursor}),
-        await client.get("/v1/books", params={"title": "at", "cursor": of_list}),
-        await client.post(
-            f"/v1/lookups?d=20&cursor={of_lookup}", json={"fingerprint": cluster[1]["fingerprint"]}
-        ),
-        *[
-            await client.get(path, params={"d": 20, "cursor": text})
-            for text in ("", "x", "ü", "\0", cursor[:-2], cursor + "AA", cursor[:-1] + "!", "A" * 5000)
-        ],
-    ]
-
-    for response in refused:
-        assert response.status_code == 422, response.request.url
-        assert response.json()["errors"][0]["field"] == "cursor"
-
-
-async def test_pages_of_a_lookup_continue_with_the_same_body(
-    client: AsyncClient, cluster: list[Json]
-) -> None:
-    body = {"identifier": cluster[0]["identifier"]}
-
-    first = await look_up(client, body, d=20, limit=5)
-    second = await look_up(client, body, d=20, limit=1000, cursor=first["next_cursor"])
-
-    assert [item["distance"] for item in first["items"] + second["items"]] == list(range(21))

@@ -8,7 +8,6 @@ from app.core.signatures.identifier import decode
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, look_up, near, post
-from tests.paged_books import run_jobs
 
 ISBN = "9780141439600"
 RATES = (0.0, 0.02, 0.05, 0.1, 0.15)
@@ -60,24 +59,6 @@ async def test_a_book_says_what_its_identifier_does_and_finds_texts(client: Asyn
     assert (await near(client, foreign, d=0))["total"] == 1
 
 
-async def test_no_relation_can_be_told_and_what_needs_a_text_says_so(
-    client: AsyncClient, services: Services
-) -> None:
-    known = await post(client, text=prose(72, 5_000))
-    foreign = await post(client, identifier=known["long_identifier"])
-    await run_jobs(services)
-    [relation] = (await client.get(foreign["links"]["relations"])).json()["items"]
-    assert (relation["book_id"], relation["kind"]) == (known["id"], "INSUFFICIENT_TEXT")
-    pair = (await client.get(f"{foreign['links']['relations']}/{known['id']}")).json()
-    assert "known by its identifier" in pair["because"]
-    for path, problem in (
-        (f"{foreign['links']['relations']}/{known['id']}?exact=true", "text-not-kept"),
-        (f"{foreign['links']['self']}/completeness", "text-not-kept"),
-    ):
-        assert (await client.get(path)).json()["type"].endswith(problem)
-    assert foreign["links"]["similar"] is None
-
-
 async def test_a_rebuilt_index_knows_them(client: AsyncClient, services: Services) -> None:
     text = prose(73, 5_000)
     known = await post(client, text=text)
@@ -87,9 +68,3 @@ async def test_a_rebuilt_index_knows_them(client: AsyncClient, services: Service
         await services.upkeep.rebuild()
     found = (await look_up(client, {"text": scanned(text, 1, 0.05)}))["items"]
     assert {item["id"] for item in found} == {known["id"], foreign["id"]}
-
-
-async def test_a_damaged_identifier_or_a_text_beside_it_is_refused(client: AsyncClient) -> None:
-    for body in ({"identifier": "bp1:nonsense"}, {"identifier": "bp2:" + "0" * 60, "text": "words"}):
-        answer = await client.post("/v1/books", json=body)
-        assert answer.status_code == 422, answer.text

@@ -1,7 +1,6 @@
 """Lookups by identifier agree with the comparison of two identifiers offline."""
 
 import numpy as np
-import pytest
 from httpx import AsyncClient
 
 from app.core.matching.identifier_comparison import compare
@@ -72,32 +71,6 @@ async def verdicts(client: AsyncClient, books: list[Json], kind: str, isbn: str 
     return verdicts
 
 
-async def test_pages_of_a_lookup_by_identifier_make_its_whole_answer(client: AsyncClient) -> None:
-    [first, *_] = await posted(client, 1)
-    body = {"identifier": first["long_identifier"]}
-    whole = (await look_up(client, body))["items"]
-    items, cursor = [], None
-    while True:
-        page = await look_up(client, body, limit=2, **({} if cursor is None else {"cursor": cursor}))
-        items += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert items == whole
-    assert len(whole) > 4
-
-
-async def test_distance_and_k_ask_for_the_fingerprint_of_any_identifier(client: AsyncClient) -> None:
-    [first, *_] = await posted(client, 1)
-    for parameters in ({"d": 30}, {"k": 5}):
-        answers = [
-            await look_up(client, {"identifier": first[name]}, **parameters)
-            for name in ("identifier", "long_identifier", "composite")
-        ]
-        assert answers[0] == answers[1] == answers[2]
-        assert answers[0]["exact"]
-
-
 async def test_book_has_the_identifiers_that_its_signatures_and_isbns_allow(client: AsyncClient) -> None:
     text = prose(1)
     book = await post(client, text=text, identifiers=["isbn:0141439601", "isbn:0141439602", "oclc:1"])
@@ -117,10 +90,3 @@ async def test_book_has_the_identifiers_that_its_signatures_and_isbns_allow(clie
     assert short_only["composite"] == f"{short_only['identifier']}.{OTHER_ISBN}"
     nothing = await post(client, text="far too short", identifiers=[f"isbn:{ISBN}"])
     assert [nothing[name] for name in ("identifier", "long_identifier", "composite")] == [None] * 3
-
-
-@pytest.mark.parametrize("identifier", ["bp2:0", "bp3:0", "9780141439600"])
-async def test_damaged_identifiers_are_refused(client: AsyncClient, identifier: str) -> None:
-    response = await client.post("/v1/lookups", json={"identifier": identifier})
-    assert response.status_code == 422
-    assert response.json()["type"].endswith("invalid-identifier")

@@ -1,13 +1,10 @@
 """Finding books over HTTP: within d, the k nearest, verified; by book, text, signatures and identifier."""
 
-import numpy as np
 import pytest
 from httpx import AsyncClient
-from pydantic import TypeAdapter
 
-from app.api.lookups import NearDuplicates
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, distance, look_up, near, post, signatures
+from tests.api.posting import Json, distance, look_up, near, post
 
 NEAR_DUPLICATE = {"id", "identifier", "title", "distance", "jaccard", "containment", "partial", "relation"}
 
@@ -39,22 +36,6 @@ async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClien
     assert set(item["containment"]) == {"this_in_other", "other_in_this"}
 
 
-@pytest.mark.parametrize("query", ["", "?d=128", "?d=128&limit=1", "?k=2", "?d=0"])
-async def test_answer_is_written_as_its_schema_says(client: AsyncClient, query: str) -> None:
-    text = prose(1)
-    book = await post(client, text=text, title='“Ünïcode”, "quoted"\n')
-    await post(client, text=scanned(text, 2), title="A scan")
-    await post(client, text="far too short")
-    alone = signatures(bytes(16), np.random.default_rng(1)) | {"minhash": None}
-    await post(client, signatures=alone)
-
-    response = await client.get(book["links"]["near_duplicates"] + query)
-
-    schema = TypeAdapter(NearDuplicates)
-    assert response.content == schema.dump_json(schema.validate_json(response.content))
-    assert response.headers["content-type"] == "application/json"
-
-
 async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
     text = prose(1)
     book = await post(client, text=text)
@@ -70,27 +51,6 @@ async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: Asyn
     [half] = [item for item in answer["items"] if item["id"] == part["id"]]
     assert half["containment"]["other_in_this"] > half["containment"]["this_in_other"]
     assert not any(item["partial"] for item in answer["items"])
-
-
-async def test_a_preface_in_common_is_told_from_a_copy(client: AsyncClient) -> None:
-    preface = " ".join(prose(1).split()[:3000])
-    plays = [
-        await post(client, text=f"{preface} {' '.join(prose(number).split()[:3500])}") for number in (2, 3)
-    ]
-    [item] = (await near(client, plays[0]))["items"]
-    assert item["id"] == plays[1]["id"]
-    assert item["partial"] is True
-
-
-@pytest.mark.parametrize("parameters", [{"d": 128}, {"k": 1}])
-async def test_answers_by_distance_do_not_say_that_a_stranger_is_a_part(
-    client: AsyncClient, parameters: Json
-) -> None:
-    book = await post(client, text=prose(1))
-    stranger = await post(client, text=prose(2))
-
-    [item] = (await near(client, book, **parameters))["items"]
-    assert (item["id"], item["partial"]) == (stranger["id"], None)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"d": 30}, {"k": 2}])

@@ -8,7 +8,6 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.relations.test_clusters import decide
-from tests.api.test_bad_input import assert_problem
 from tests.paged_books import pages_of, run_jobs
 
 
@@ -65,28 +64,6 @@ async def test_clusters_are_listed_by_size_and_by_agreement(client: AsyncClient,
     assert sizes(await listed(client, by="related")) == [3, 2]
 
 
-async def test_each_cluster_is_on_one_page(client: AsyncClient, services: Services) -> None:
-    for seed in range(4):
-        await copies(client, 10 + seed, 2, 0.001)
-    await run_jobs(services)
-    while await services.clusters.measure():
-        pass
-    for order in ("size", "agreement"):
-        whole = await listed(client, order=order)
-        ids, query = [], {"order": order, "limit": 1}
-        while True:
-            page = await listed(client, **query)
-            ids += [item["id"] for item in page["items"]]
-            if page["next_cursor"] is None:
-                break
-            query["cursor"] = page["next_cursor"]
-        assert ids == [item["id"] for item in whole["items"]]
-        assert len(ids) == len(set(ids)) == 4
-        assert_problem(
-            await client.get("/v1/clusters", params={"min_size": 3, "cursor": query["cursor"]}), 422
-        )
-
-
 async def test_what_changes_is_measured_anew_and_what_goes_is_gone(
     client: AsyncClient, services: Services
 ) -> None:
@@ -103,8 +80,3 @@ async def test_what_changes_is_measured_anew_and_what_goes_is_gone(
     for by in ("same_text", "related"):
         answer = await listed(client, by=by)
         assert (answer["items"], answer["pending"]) == ([], 0)
-
-
-async def test_sizes_that_exclude_each_other_are_refused(client: AsyncClient) -> None:
-    for query in ({"min_size": 1}, {"min_size": 5, "max_size": 4}, {"order": "title"}, {"by": "title"}):
-        assert_problem(await client.get("/v1/clusters", params=query), 422)

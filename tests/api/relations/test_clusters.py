@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from httpx import AsyncClient
 
 from app.wiring import Services
@@ -73,15 +72,6 @@ async def copies(client: AsyncClient, services: Services, errors: Sequence[float
     return posted
 
 
-@pytest.fixture
-async def chain(client: AsyncClient, services: Services) -> list[Json]:
-    """Two books and one that has both their texts: the first and the last share nothing."""
-    volumes = [await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))]
-    union = await post(client, pages=[*PAGES, *pages_of(OTHER)])
-    await run_jobs(services)
-    return [*volumes, union]
-
-
 async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: Services) -> None:
     book = await post(client, pages=PAGES, title="A book", year=1813, volume="2", external_id="s1")
     await post(client, pages=pages_of(OTHER))
@@ -111,55 +101,6 @@ async def test_a_book_alone_is_a_cluster_of_one(client: AsyncClient, services: S
             }
             assert (await client.get(answer["links"]["self"])).json() == answer
         await run_jobs(services)
-
-
-async def test_copies_are_one_cluster_whichever_of_them_is_asked(
-    client: AsyncClient, services: Services
-) -> None:
-    books = await copies(client, services, [0.02] * 3)
-    unrelated = await post(client, pages=pages_of(OTHER))
-    await run_jobs(services)
-
-    answers = [await cluster(client, book) for book in books]
-    assert members(answers[0]) == ids(*books)
-    assert (answers[0]["id"], answers[0]["size"]) == (f"same_text-{books[0]['id']}", 3)
-    assert answers == [answers[0]] * 3
-    assert members(await cluster(client, unrelated)) == ids(unrelated)
-    assert members(await cluster(client, books[1], by="related")) == ids(*books)
-
-
-async def test_what_shares_text_is_related_and_no_copy(client: AsyncClient, chain: list[Json]) -> None:
-    for book in chain:
-        assert members(await cluster(client, book)) == ids(book)
-        answer = await cluster(client, book, by="related")
-        assert members(answer) == ids(*chain)
-        weakest = answer["weakest_link"]
-        assert weakest["other_id"] == chain[2]["id"]
-        assert weakest["book_id"] in ids(*chain[:2])
-        assert (weakest["kind"], weakest["share"] > 0.9) == ("CONTIGUOUS_SUBSET", True)
-        # The first two are joined by the third alone.
-        assert answer["best_copy"] == {
-            "book_id": chain[2]["id"],
-            "because": "The fullest of 3 related books has this text. It is the only copy of its text.",
-        }
-
-
-async def test_a_person_may_join_what_the_machine_did_not(client: AsyncClient, services: Services) -> None:
-    first, second = await post(client, pages=PAGES), await post(client, pages=pages_of(OTHER))
-    await run_jobs(services)
-    await decide(client, first, second, {"kind": "SAME_TEXT"})
-    assert members(await cluster(client, second)) == ids(first, second)
-
-    await decide(client, first, second, {"kind": "OVERLAPPING_TEXT"})
-    assert members(await cluster(client, second)) == ids(second)
-    related = await cluster(client, second, by="related")
-    assert members(related) == ids(first, second)
-    assert related["weakest_link"] == {
-        "book_id": first["id"],
-        "other_id": second["id"],
-        "kind": "OVERLAPPING_TEXT",
-        "share": None,
-    }
 
 
 async def test_clusters_that_become_one_keep_the_older_id_and_the_other_leads_there(
@@ -233,22 +174,6 @@ async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leadi
     assert_problem(await client.get(f"/v1/clusters/{former}"), 404, "id")
 
 
-async def test_clusters_follow_a_content_that_changes(client: AsyncClient, services: Services) -> None:
-    books = await copies(client, services, [0.02] * 3)
-    others = [await post(client, pages=pages_of(scanned(OTHER, seed))) for seed in (1, 2)]
-    await run_jobs(services)
-    changed = {"pages": pages_of(scanned(OTHER, 9))}
-    response = await client.put(f"{books[0]['links']['self']}/content", json=changed)
-    assert response.status_code == 200
-
-    # Until its job has run, nothing is known of what it says now.
-    assert members(await cluster(client, books[0])) == ids(books[0])
-    assert members(await cluster(client, books[1])) == ids(books[1], books[2])
-    await run_jobs(services)
-    assert members(await cluster(client, others[1])) == ids(books[0], *others)
-    assert members(await cluster(client, books[2])) == ids(books[1], books[2])
-
-
 async def test_members_come_in_pages(client: AsyncClient, services: Services) -> None:
     books = await copies(client, services, [0.02] * 5)
     for path in (f"{books[3]['links']['self']}/cluster", f"/v1/clusters/same_text-{books[0]['id']}"):
@@ -262,75 +187,3 @@ async def test_members_come_in_pages(client: AsyncClient, services: Services) ->
             cursor = page["next_cursor"]
         assert cursor is None
         assert member_ids == ids(*books)
-
-
-async def test_a_cursor_of_another_query_is_refused(client: AsyncClient, services: Services) -> None:
-    books = await copies(client, services, [0.02] * 3)
-    path = f"{books[0]['links']['self']}/cluster"
-    cursor = (await cluster(client, books[0], limit=1))["next_cursor"]
-
-    for other in (
-        f"{path}?by=related&cursor={cursor}",
-        f"{books[1]['links']['self']}/cluster?cursor={cursor}",
-        f"/v1/clusters/same_text-{books[0]['id']}?cursor={cursor}",
-    ):
-        assert_problem(await client.get(other), 422, "cursor")
-
-
-async def test_unknown_books_and_clusters_are_refused(client: AsyncClient) -> None:
-    book = await post(client, pages=PAGES)
-    for other in (NOBODY, "nonsense"):
-        assert_problem(await client.get(f"/v1/books/{other}/cluster"), 404)
-    for name in (
-        *(f"same_text-{NOBODY}", f"related-{NOBODY}", f"other-{book['id']}", book["id"]),
-        *("nonsense", "same_text-", f"same_text-{book['id']}x", f"same_text-{book['id'].upper()}", "x" * 500),
-        *(own_key(book)[1:], own_key(book)[:-1], f"x{own_key(book)[1:]}", own_key({"id": NOBODY})),
-    ):
-        response = await client.get(f"/v1/clusters/{name}")
-        assert_problem(response, 404, "id")
-        assert len(response.json()["detail"]) < 300
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("by=", "by"),
-        ("by=SAME_TEXT", "by"),
-        ("by=author", "by"),
-        ("limit=0", "limit"),
-        ("limit=1001", "limit"),
-        ("cursor=x", "cursor"),
-        ("kind=related", "kind"),
-    ],
-)
-async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
-    book = await post(client, pages=PAGES)
-    assert_problem(await client.get(f"{book['links']['self']}/cluster?{query}"), 422, field)
-
-
-async def test_of_complete_copies_the_one_whose_pages_agree_best_is_kept(
-    client: AsyncClient, services: Services
-) -> None:
-    books = await copies(client, services, [0.06, 0.04, 0.002, 0.05])
-
-    answer = await cluster(client, books[0])
-    assert answer["best_copy"]["book_id"] == books[2]["id"]
-    assert answer["best_copy"]["because"].startswith(
-        "Of 4 that are complete its pages agree best with those of other copies, by "
-    )
-    assert answer["best_copy"]["because"].endswith(
-        ": 19,118 characters, where the fullest of 4 copies has 19,118."
-    )
-    # Of related books the fullest, and of its copies the best.
-    more = await post(client, pages=[*PAGES, *pages_of(OTHER)], external_id="two")
-    pages = pages_of(scanned(f"{TEXT} {OTHER}", 5, 0.06))
-    worse = await post(client, pages=pages, external_id="one")
-    await run_jobs(services)
-    answer = await cluster(client, books[0], by="related")
-    assert (answer["size"], answer["best_copy"]["book_id"]) == (6, more["id"])
-    assert answer["best_copy"]["because"].startswith(
-        "The fullest of 6 related books has this text. Of the 2 complete copies it has the smallest share "
-        "of words that occur only once, as misread words do, "
-    )
-    await client.delete(more["links"]["self"])
-    assert (await cluster(client, books[0], by="related"))["best_copy"]["book_id"] == worse["id"]

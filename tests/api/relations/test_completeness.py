@@ -7,8 +7,6 @@ from httpx import AsyncClient
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
-from tests.api.relations.test_clusters import decide
-from tests.api.test_bad_input import assert_problem
 from tests.paged_books import pages_of, run_jobs
 
 PAGES = pages_of(prose(31, 9000))
@@ -44,18 +42,6 @@ async def test_a_missing_leaf_is_told_with_its_copy_and_labels(
     }
     assert "the page numbers of the scan jump there" in fault["because"]
     assert (await client.get(path(whole))).json() == {"compared_with": [lacking["id"]], "findings": []}
-
-
-async def test_a_copy_that_a_person_names_counts_and_one_that_is_rejected_does_not(
-    client: AsyncClient, services: Services
-) -> None:
-    one = await post(client, pages=noisy(1, PAGES))
-    other = await post(client, pages=noisy(2, PAGES))
-    await run_jobs(services)
-    await decide(client, one, other, {"kind": "SAME_TEXT"})
-    assert_problem(await client.get(path(one)), 409)
-    await decide(client, one, other, {"kind": "SAME_PAGINATION"})
-    assert (await client.get(path(one))).json()["compared_with"] == [other["id"]]
 
 
 async def test_what_is_lacking_is_said(client: AsyncClient) -> None:

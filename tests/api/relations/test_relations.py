@@ -11,11 +11,10 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import end, pages_of, run_jobs, waiting, with_limits
+from tests.paged_books import pages_of, run_jobs, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
-NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
 
 
 async def relations(client: AsyncClient, book: Json, **parameters: Any) -> Json:
@@ -52,30 +51,6 @@ async def test_relations_answer_what_the_contract_names(client: AsyncClient, pai
     assert (item["kind"], item["direction"]) == ("SAME_PAGINATION", None)
     assert 0.5 < item["confidence"] <= 1
     assert item["decision"] is item["machine"] is item["via"] is None
-
-
-async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_changed(
-    client: AsyncClient, services: Services
-) -> None:
-    words = TEXT.split(" ")
-    issues = [
-        pages_of(" ".join(f"{word} {state}" if place % 40 == 0 else word for place, word in enumerate(words)))
-        for state in ("virginia", "louisiana")
-    ]
-    book = await post(client, pages=issues[0], title="Acts", year=1868)
-    other = await post(client, pages=issues[1], title="Acts", year=1871)
-    copy = await post(client, pages=pages_of(scanned(" ".join(issues[0]), 1)), title="The acts", year=1868)
-    same = await post(client, pages=pages_of(scanned(" ".join(issues[1]), 2)), title="Acts", year=1868)
-    await run_jobs(services)
-
-    found = {item["book_id"]: item for item in (await relations(client, book))["items"]}
-    assert (found[other["id"]]["kind"], found[copy["id"]]["kind"]) == ("OVERLAPPING_TEXT", "SAME_PAGINATION")
-    assert 0.2 < found[other["id"]]["revised"]["share"] < 0.4  # words in lines of twelve
-    assert found[copy["id"]]["revised"]["share"] < 0.015
-    answer = (await client.get(of(other, book))).json()
-    assert answer["revised"] == found[other["id"]]["revised"]
-    assert "another issue of the same form" in answer["because"]
-    assert (found[same["id"]]["kind"], found[same["id"]]["revised"]) == ("SAME_PAGINATION", None)
 
 
 async def test_a_relation_is_seen_from_the_book_in_the_path(
@@ -144,39 +119,6 @@ async def test_wait_holds_the_answer_until_nothing_is_pending(
 
     answer, _ = await asyncio.gather(relations(client, book, wait=60), later())
     assert answer["pending"] == 0
-
-
-async def test_many_may_wait_at_once_and_others_are_still_answered(
-    client: AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.services.pairs.relations._MOST_WAITING", 8)
-    book = await post(client, pages=PAGES)
-    asked = [asyncio.create_task(relations(client, book, wait=60)) for _ in range(12)]
-    # More than wait at a time are answered at once.
-    while sum(task.done() for task in asked) < 4:  # noqa: ASYNC110 - that many tasks have no event
-        await asyncio.sleep(0.01)
-    assert (await client.get(book["links"]["self"])).status_code == 200
-    assert sum(task.done() for task in asked) == 4
-    await run_jobs(services)
-    assert sorted(answer["pending"] for answer in await asyncio.gather(*asked)) == [0] * 8 + [1] * 4
-
-
-async def test_metrics_tell_how_many_pairs_were_compared_and_how_long_it_took(
-    client: AsyncClient, pair: tuple[Json, Json]
-) -> None:
-    answer = dict(line.rsplit(" ", 1) for line in (await client.get("/metrics")).text.splitlines())
-    assert answer['bookprint_relations_total{kind="SAME_PAGINATION"}'] == "1.0"
-    assert 0 < float(answer['bookprint_relation_seconds_total{kind="SAME_PAGINATION"}']) < 30
-
-
-async def test_failed_jobs_are_named(client: AsyncClient, services: Services) -> None:
-    book = await post(client, pages=PAGES)
-    [(job_id, _)] = await waiting(services)
-    await end(services, job_id, "failed")
-
-    answer = await relations(client, book)
-    assert (answer["pending"], answer["failed"]) == (0, [f"/v1/jobs/{job_id}"])
-    assert (await client.get(answer["failed"][0])).json()["state"] == "failed"
 
 
 async def test_near_duplicates_show_the_relation(client: AsyncClient, pair: tuple[Json, Json]) -> None:
@@ -280,60 +222,6 @@ async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
     assert await run_jobs(services) == 1
     answer = (await client.get(of(other, book))).json()
     assert (answer["kind"], answer["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
-
-
-async def test_unknown_books_and_pairs_are_refused(client: AsyncClient) -> None:
-    book = await post(client, pages=PAGES)
-    path = book["links"]["relations"]
-
-    for other in (NOBODY, "nonsense", "x" * 500):
-        for missing in (f"{path}/{other}", f"/v1/books/{other}/relations/{book['id']}"):
-            assert_problem(await client.get(missing), 404)
-            assert_problem(await client.put(f"{missing}/decision", json="rejected"), 404)
-            assert_problem(await client.delete(f"{missing}/decision"), 404)
-    assert_problem(await client.get(f"/v1/books/{NOBODY}/relations?wait=5"), 404, "id")
-    for itself in (f"{path}/{book['id']}",):
-        assert_problem(await client.get(itself), 404, "other_id")
-        assert "no relation to itself" in (await client.get(itself)).json()["detail"]
-        assert_problem(await client.put(f"{itself}/decision", json="rejected"), 404, "other_id")
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("wait=61", "wait"),
-        ("wait=-1", "wait"),
-        ("wait=nan", "wait"),
-        ("wait=inf", "wait"),
-        ("wait=soon", "wait"),
-        ("limit=0", "limit"),
-        ("cursor=x", "cursor"),
-        ("waits=1", "waits"),
-    ],
-)
-async def test_bad_query_is_refused(client: AsyncClient, query: str, field: str) -> None:
-    book = await post(client, pages=PAGES)
-    assert_problem(await client.get(f"{book['links']['relations']}?{query}"), 422, field)
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "verdict"),
-        ("maybe", "verdict"),
-        ({"verdict": "kind"}, "verdict"),
-        ({"verdict": "confirmed", "kind": "SAME_TEXT"}, "kind"),
-        ({"kind": "COPY"}, "kind"),
-        ({"kind": 5}, "kind"),
-        ({"verdict": None, "kind": None}, "verdict"),
-        ({"kind": "SAME_TEXT", "by": "me"}, "by"),
-        (5, "body"),
-        (["confirmed"], "body"),
-    ],
-)
-async def test_bad_decision_is_refused(client: AsyncClient, body: Any, field: str) -> None:
-    book, other = await post(client, pages=PAGES), await post(client, text=prose(2))
-    assert_problem(await client.put(f"{of(book, other)}/decision", json=body), 422, field)
 
 
 async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, services: Services) -> None:
