@@ -7,8 +7,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import Cursors, Document, Moment, PageQuery, shown
-from app.api.http import examples
+from app.api.documents import Cursors, Document, Moment, PageQuery
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -33,8 +32,6 @@ class AuditQuery(PageQuery):
 class ActorAnswer(Document):
     """Who wrote something, and from where."""
 
-    model_config = shown(examples.AUDIT_ENTRY["actor"])
-
     kind: ActorKind = Field(
         description="A key; the admin key of the environment; anyone, where no key is asked for; or a "
         "command that reached the database itself."
@@ -47,8 +44,6 @@ class ActorAnswer(Document):
 class AuditedObject(Document):
     """What was written."""
 
-    model_config = shown(examples.AUDIT_ENTRY["object"])
-
     kind: ObjectKind
     id: UUID = Field(description="Of a decision: the older book.")
     other_id: UUID | None = Field(description="Of a decision: the younger book; else null.")
@@ -56,8 +51,6 @@ class AuditedObject(Document):
 
 class AuditAnswer(Document):
     """One thing that was done. It is never changed."""
-
-    model_config = shown(examples.AUDIT_ENTRY)
 
     at: datetime
     actor: ActorAnswer
@@ -76,8 +69,6 @@ class AuditAnswer(Document):
 
 class AuditList(Document):
     """One page of the audit log, the newest entry first."""
-
-    model_config = shown({"items": [examples.AUDIT_ENTRY], "next_cursor": None})
 
     items: list[AuditAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")

@@ -2,10 +2,10 @@
 
 import asyncio
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 from uuid import UUID
 
-from fastapi import Body, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import Field, create_model
 
 from app.api.clusters.answers import ClusterNameAnswer
@@ -18,9 +18,8 @@ from app.api.documents import (
     PageQuery,
     Warnings,
     file_fields,
-    shown,
 )
-from app.api.http import deps, examples
+from app.api.http import deps
 from app.api.http.deps import (
     JSON_LD,
     MARC,
@@ -93,8 +92,6 @@ class BookQuery(PageQuery):
 class Links(Document):
     """Paths of the book's own resources, relative to the root of this service."""
 
-    model_config = shown(examples.BOOK["links"])
-
     self: str = Field(description="The book.")
     near_duplicates: str = Field(description="The books near it.")
     relations: str = Field(description="How it is related to other books.")
@@ -152,8 +149,6 @@ else:
 class BookAnswer(_Described):
     """A book as the catalogue holds it."""
 
-    model_config = shown(examples.BOOK)
-
     collection: str | None = Field(description="Null where the book belongs to none.")
     version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
 
@@ -189,8 +184,6 @@ class BookAnswer(_Described):
 class PostedBook(BookAnswer):
     """A book and whether this request made it."""
 
-    model_config = shown(examples.BOOK | {"created": True} | examples.OF_FILE)
-
     created: bool = Field(
         description="False: exactly this book was there already; its metadata is untouched."
     )
@@ -200,8 +193,6 @@ class PostedBook(BookAnswer):
 
 class BookList(Document):
     """One page of a list of books, oldest first."""
-
-    model_config = shown({"items": [examples.BOOK], "next_cursor": None})
 
     items: list[BookAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
@@ -240,16 +231,6 @@ _READ = with_headers(200, ETag=f"{_ETAG} Only JSON has it.", Vary="Accept.")
 _READ[200] |= {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: _OBJECT, JSON_LD: _OBJECT}}
 _CREATED = with_headers(201, ETag=_ETAG, Location=_LOCATION)
 _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"model": PostedBook}}
-_CONTENTS: dict[str, Any] = examples.named(
-    {
-        "A text": {"text": examples.TEXT},
-        "Pages": {"pages": examples.TEXT.split("\f"), "page_labels": ["xii", "1"]},
-        "Signatures": {"signatures": examples.SIGNATURES},
-    }
-)
-_BOOKS = _CONTENTS | examples.named({"A text": {"text": examples.TEXT} | examples.METADATA})
-_CHANGES = examples.named({"A title and no year": {"title": examples.TITLE, "year": None}})
-_RECORD = examples.named({"A text and its MARC record": {"text": examples.TEXT, "marc": examples.MARC}})
 
 
 async def post_file(
@@ -270,7 +251,7 @@ async def post_file(
     openapi_extra=with_file(),
 )
 async def post_book(
-    body: Annotated[BookBody, Body(openapi_examples=_BOOKS | _RECORD)],
+    body: BookBody,
     services: ServicesDep,
     actor: ActorDep,
     metrics: MetricsDep,
@@ -328,7 +309,7 @@ async def read_book(
     scope="ingest",
 )
 async def change_metadata(
-    body: Annotated[MetadataBody, Body(openapi_examples=_CHANGES)],
+    body: MetadataBody,
     book_id: BookId,
     services: ServicesDep,
     actor: ActorDep,
@@ -348,7 +329,7 @@ async def change_metadata(
     scope="ingest",
 )
 async def replace_content(
-    body: Annotated[ContentBody, Body(openapi_examples=_CONTENTS)],
+    body: ContentBody,
     book_id: BookId,
     services: ServicesDep,
     actor: ActorDep,

@@ -17,7 +17,7 @@ from app.services.books import told_of_post
 
 router = SubjectRouter("/v1", tag="books")
 
-_BOOKS = [{"text": examples.TEXT} | examples.METADATA, {"pages": examples.TEXT.split("\f")}]
+_BOOKS = [examples.BookBody, {"pages": examples.TEXT.split("\f")}]
 _OUTCOMES: list[dict[str, Any]] = [
     {"line": 1, "status": 201, "id": examples.BOOK_ID, "identifier": examples.IDENTIFIER, "created": True},
     examples.LINE_PROBLEM,

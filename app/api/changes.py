@@ -9,8 +9,7 @@ from fastapi import Path, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.documents import CollectionFilter, Document, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Document
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -57,8 +56,6 @@ class ChangesQuery(BaseModel):
 class ChangeAnswer(Document):
     """A change. Each is told at least once; `at` grows along the feed."""
 
-    model_config = shown(examples.CHANGE)
-
     cursor: str = Field(description="Send it as `after` to go on behind this change.")
     at: datetime
     type: ChangeType
@@ -70,8 +67,6 @@ class ChangeAnswer(Document):
 class ChangesAnswer(Document):
     """Changes, oldest first."""
 
-    model_config = shown({"items": [examples.CHANGE], "next_cursor": examples.CURSOR})
-
     items: list[ChangeAnswer]
     next_cursor: str = Field(description="Send it as `after` the next time; there is always one.")
 
@@ -79,16 +74,12 @@ class ChangesAnswer(Document):
 class CollectionLink(Document):
     """Another document of the collection."""
 
-    model_config = shown(examples.COLLECTION["first"])
-
     id: str
     type: Literal["OrderedCollection", "OrderedCollectionPage"]
 
 
 class ChangeCollection(Document):
     """All changes that are kept, as an OrderedCollection."""
-
-    model_config = shown(examples.COLLECTION)
 
     context: Context = Field(default=CONTEXT, alias="@context")
     id: str
@@ -110,16 +101,12 @@ class ChangeCollection(Document):
 class ActivityObject(Document):
     """What an activity was about."""
 
-    model_config = shown(examples.ACTIVITY["object"])
-
     id: str
     type: Literal["Book", "Relation", "Cluster"]
 
 
 class Activity(Document):
     """A change as an activity."""
-
-    model_config = shown(examples.ACTIVITY)
 
     type: Literal["Create", "Update", "Delete"]
     object: ActivityObject
@@ -136,10 +123,7 @@ class ChangeCollectionPage(Document):
     """Some of the changes that are kept, oldest first."""
 
     # The specification knows no null: what is not there is left out.
-    model_config = ConfigDict(
-        json_schema_extra={"example": examples.COLLECTION_PAGE},
-        json_schema_serialization_defaults_required=False,
-    )
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
     context: Context = Field(default=CONTEXT, alias="@context")
     id: str

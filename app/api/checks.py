@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.books import book_path
-from app.api.documents import shown
 from app.api.http import examples
 from app.api.http.bodies import parsed, validated
 from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
@@ -24,8 +23,6 @@ from app.services.lookups import Verified
 
 class CheckBody(BookBody):
     """What a list says of a book: a text, pages, signatures or an identifier, or numbers and names."""
-
-    model_config = shown({"isbn": "0-14-143960-2", "title": examples.TITLE})
 
     may_lack_all: ClassVar[bool] = True
 

@@ -4,8 +4,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api.documents import Document, Share, shown
-from app.api.http import examples
+from app.api.documents import Document, Share
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -15,16 +14,12 @@ from app.services.completeness import FaultKind
 class PagesOfCopyAnswer(Document):
     """Pages of a copy."""
 
-    model_config = shown(examples.COMPLETENESS["findings"][0]["in"][0])
-
     book_id: UUID
     pages: tuple[int, int] = Field(description="Counted from 0; the end is exclusive.")
 
 
 class FaultAnswer(Document):
     """A fault of a scan. Pages are counted from 0, the end exclusive."""
-
-    model_config = shown(examples.COMPLETENESS["findings"][0])
 
     kind: FaultKind = Field(description="Foreign: of another book, in the place of pages that the copy has.")
     pages: tuple[int, int] | None = Field(description="Of the book in the path; null: missing.")
@@ -48,8 +43,6 @@ class FaultAnswer(Document):
 
 class CompletenessAnswer(Document):
     """What a scan lacks by copies of its printing, in the order of its pages."""
-
-    model_config = shown(examples.COMPLETENESS)
 
     compared_with: list[UUID] = Field(description="The copies, at most five.")
     findings: list[FaultAnswer]

@@ -6,8 +6,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -31,8 +30,6 @@ class ConflictQuery(PageQuery):
 class NamedCopyAnswer(Document):
     """A book with the same text under another title."""
 
-    model_config = shown(examples.NAMED_COPY)
-
     id: UUID
     title: str | None
     authors: list[str]
@@ -55,8 +52,6 @@ class NamedCopyAnswer(Document):
 
 class ConflictBookAnswer(Document):
     """A book in a conflict."""
-
-    model_config = shown(examples.CONFLICT["books"][0])
 
     id: UUID
     title: str | None
@@ -86,16 +81,12 @@ class ConflictBookAnswer(Document):
 class ConflictContainment(Document):
     """The share of each book that the other one contains, estimated from their MinHash signatures."""
 
-    model_config = shown(examples.CONFLICT["evidence"]["containment"])
-
     this_in_other: Share | None = Field(description="Share of the first book found in the second, 0 to 1.")
     other_in_this: Share | None = Field(description="Share of the second book found in the first, 0 to 1.")
 
 
 class ConflictRelation(Document):
     """The effective relation of the two books."""
-
-    model_config = shown(examples.CONFLICT_OF_TEXT["evidence"]["relation"])
 
     kind: Kind
     confidence: Share = Field(description="0 to 1; of a person's decision 1.")
@@ -108,8 +99,6 @@ class ConflictRelation(Document):
 class ConflictEvidence(Document):
     """What is known of the two texts; null where a signature is missing."""
 
-    model_config = shown(examples.CONFLICT["evidence"])
-
     distance: int | None = Field(description="Bits in which the fingerprints differ, 0 to 128.")
     jaccard: Share | None = Field(description="Estimated share of common shingles, 0 to 1.")
     containment: ConflictContainment
@@ -120,8 +109,6 @@ class ConflictEvidence(Document):
 
 class ConflictAnswer(Document):
     """Two books whose metadata and texts contradict each other."""
-
-    model_config = shown(examples.CONFLICT)
 
     books: tuple[ConflictBookAnswer, ConflictBookAnswer] = Field(description="The older one first.")
     agrees: list[Aspect] = Field(description="What is the same in both, as far as both say something of it.")
@@ -153,8 +140,6 @@ class ConflictAnswer(Document):
 class CutGroupAnswer(Document):
     """Books that share an ISBN or a title, and are too many to examine every pair of them."""
 
-    model_config = shown(examples.CUT_GROUP)
-
     shared: str = Field(description="The ISBN, as isbn:9780141439600, or the title.")
     size: int = Field(description="How many books share it.")
     examined: int = Field(description="How many were examined: first the oldest of each cluster of copies.")
@@ -162,10 +147,6 @@ class CutGroupAnswer(Document):
 
 class ConflictList(Document):
     """One page of metadata conflicts."""
-
-    model_config = shown(
-        {"items": [examples.CONFLICT], "cut_groups": [examples.CUT_GROUP], "next_cursor": None}
-    )
 
     items: list[ConflictAnswer] = Field(
         description="Fewer than `limit`, even none, where finding more takes another request."

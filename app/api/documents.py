@@ -144,7 +144,7 @@ class PageQuery(BaseModel):
 
 
 def shown(example: Any) -> ConfigDict:
-    """The configuration of a model with an example."""
+    """The configuration of a model with an example that is not in `http.examples`."""
     return ConfigDict(json_schema_extra={"example": example})
 
 

@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import Field
 
-from app.api.documents import Document, shown
+from app.api.documents import Document
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems import RequestRefusal
@@ -17,13 +17,9 @@ from app.api.http.routes import SubjectRouter
 from app.api.http.usage import SeesDetails
 from app.services.health import PartHealth
 
-_UP = {"ok": True, "detail": "up"}
-
 
 class Alive(Document):
     """The process answers."""
-
-    model_config = shown({"status": "alive"})
 
     status: Literal["alive"] = "alive"
 
@@ -31,15 +27,11 @@ class Alive(Document):
 class Started(Document):
     """The service has started."""
 
-    model_config = shown({"status": "started"})
-
     status: Literal["started"] = "started"
 
 
 class PartAnswer(Document):
     """One part of the service."""
-
-    model_config = shown(_UP)
 
     ok: bool
     detail: str = Field(description="What is wrong with it, if something is.")
@@ -47,18 +39,6 @@ class PartAnswer(Document):
 
 class Ready(Document):
     """The service can do its work."""
-
-    model_config = shown(
-        {
-            "status": "ready",
-            "parts": {
-                "postgres": _UP,
-                "redis": _UP,
-                "jobs": _UP,
-                "kernels": {"ok": True, "detail": "compiled"},
-            },
-        }
-    )
 
     status: Literal["ready"] = "ready"
     parts: dict[str, PartAnswer] = Field(description="Empty where they are not to be seen without a key.")

@@ -8,8 +8,7 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field
 
-from app.api.documents import Document, shown
-from app.api.http import examples
+from app.api.documents import Document
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -18,8 +17,6 @@ from app.services.jobs import MOST_TRIES, Job, JobState, UnknownJob
 
 class JobAnswer(Document):
     """A background job as it stands now."""
-
-    model_config = shown(examples.JOB)
 
     id: int
     task: str = Field(description="What is to be done.")
@@ -49,7 +46,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
     scope="read",
 )
 async def read_job(
-    job_id: Annotated[str, Path(description="Id of the job.", examples=[examples.JOB["id"]])],
+    job_id: Annotated[str, Path(description="Id of the job.", examples=["4711"])],
     services: ServicesDep,
 ) -> Job:
     """Answers how far the job has come.

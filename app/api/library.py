@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from app.api.documents import Document, shown
-from app.api.http import examples
+from app.api.documents import Document
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -13,8 +12,6 @@ from app.services.library import MOST_VALUES
 class YearCount(Document):
     """The number of books of a year."""
 
-    model_config = shown(examples.LIBRARY["years"][0])
-
     value: int | None = Field(description="Null: of books whose year is not known.")
     count: int
 
@@ -22,16 +19,12 @@ class YearCount(Document):
 class NameCount(Document):
     """The number of books of a language or a collection."""
 
-    model_config = shown(examples.LIBRARY["languages"][0])
-
     value: str | None = Field(description="Null: of books of which it is not known.")
     count: int
 
 
 class LibraryAnswer(Document):
     """What the library holds. Values come in the order of their numbers of books, the most frequent first."""
-
-    model_config = shown(examples.LIBRARY)
 
     books: int = Field(description="The number of books.")
     estimated: bool = Field(

@@ -10,13 +10,12 @@ from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
 import orjson
-from fastapi import Body, Query, Request, Response
-from pydantic import Field, model_validator, with_config
+from fastapi import Query, Request, Response
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.api.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields
 from app.api.http.bodies import validated
 from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
@@ -40,8 +39,6 @@ _SHARE_DIGITS = 4
 
 class LookupBody(BookBody):
     """A book as it would be posted, or its identifier, or its fingerprint: exactly one of them."""
-
-    model_config = shown({"identifier": examples.IDENTIFIER})
 
     one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"fingerprint": "object"}
 
@@ -76,7 +73,6 @@ class NearnessQuery(PageQuery):
         return Verified() if self.k is None else Nearest(self.k)
 
 
-@with_config(shown(examples.NEAR_DUPLICATE["containment"]))
 class Containment(TypedDict):
     """The share of each book that the other one contains, estimated from their MinHash signatures."""
 
@@ -88,7 +84,6 @@ class Containment(TypedDict):
     ]
 
 
-@with_config(shown(examples.NEAR_DUPLICATE["relation"]))
 class RelationBrief(TypedDict):
     """The relation of two books: by a person's decision, else as computed from their pages."""
 
@@ -96,7 +91,6 @@ class RelationBrief(TypedDict):
     confidence: Annotated[float, Field(description="0 to 1; of a person's decision 1.")]
 
 
-@with_config(shown(examples.NEAR_DUPLICATE))
 class NearDuplicate(TypedDict):
     """A book near the query, and how near it is; null where a signature is missing."""
 
@@ -117,7 +111,6 @@ class NearDuplicate(TypedDict):
     relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
 
 
-@with_config(shown(examples.NEAR_DUPLICATES["query"]))
 class NearnessQuestion(TypedDict):
     """The question that is answered."""
 
@@ -126,7 +119,6 @@ class NearnessQuestion(TypedDict):
     nearest: Annotated[int | None, Field(description="The parameter `k`; null where it was not sent.")]
 
 
-@with_config(shown(examples.NEAR_DUPLICATES))
 class NearDuplicates(TypedDict):
     """One page of the books near the query, nearest first."""
 
@@ -139,7 +131,6 @@ class NearDuplicates(TypedDict):
     ]
 
 
-@with_config(shown(examples.NEAR_DUPLICATES | examples.OF_FILE))
 class LookupAnswer(NearDuplicates):
     """One page of the books near the query, nearest first, and how its file was read."""
 
@@ -211,17 +202,6 @@ def _identifiers(matches: Sequence[Match]) -> list[str | None]:
 
 router = SubjectRouter("/v1", tag="lookups", description="Find the books near a stored book, or near a text.")
 
-_QUERIES = examples.named(
-    {
-        "An identifier": {"identifier": examples.IDENTIFIER},
-        "A long identifier with an ISBN": {"identifier": examples.COMPOSITE},
-        "A fingerprint": {"fingerprint": examples.FINGERPRINT},
-        "A text": {"text": examples.TEXT},
-        "Pages": {"pages": examples.TEXT.split("\f")},
-        "Signatures": {"signatures": examples.SIGNATURES},
-    }
-)
-
 
 def _arguments_of(request: Request) -> dict[str, Any]:
     state = request.app.state
@@ -276,7 +256,7 @@ async def look_up_file(
     openapi_extra=with_file(),
 )
 async def look_up(
-    body: Annotated[LookupBody, Body(openapi_examples=_QUERIES)],
+    body: LookupBody,
     query: Annotated[NearnessQuery, Query()],
     services: ServicesDep,
     metrics: MetricsDep,

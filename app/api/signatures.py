@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.documents import Body, Count, Document, Share, WholeNumber, shown
-from app.api.http import examples
+from app.api.documents import Body, Count, Document, Share, WholeNumber
 from app.core.book_rules import MAX_PAGES
 from app.core.model import Fingerprint, Sketch
 from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
@@ -17,8 +16,6 @@ from app.core.signatures.exact_overlap import ExactOverlap
 class ShingleCounts(Document):
     """Distinct shingles, runs of five words or eight characters."""
 
-    model_config = shown(examples.EXACT["shingles"])
-
     this: int = Field(description="Of the book in the path.")
     other: int = Field(description="Of the other one.")
     shared: int = Field(description="Of both.")
@@ -27,16 +24,12 @@ class ShingleCounts(Document):
 class ExactContainment(Document):
     """Containment both ways, counted."""
 
-    model_config = shown(examples.EXACT["containment"])
-
     this_in_other: Share = Field(description="Share of this book that the other has, 0 to 1.")
     other_in_this: Share = Field(description="Share of the other book that this one has, 0 to 1.")
 
 
 class ExactAnswer(Document):
     """What the two texts share, counted and not estimated."""
-
-    model_config = shown(examples.EXACT)
 
     jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
     containment: ExactContainment
@@ -61,16 +54,12 @@ def _base64_length(size: int) -> int:
 class FingerprintAnswer(Document):
     """A simhash: two of one recipe are compared by Hamming distance."""
 
-    model_config = shown(examples.FINGERPRINT)
-
     recipe: str = Field(description="Name of the recipe.")
     hex: str = Field(description="The bits as hexadecimal digits, four bits each.")
 
 
 class FingerprintBody(Body):
     """A simhash and the recipe that made it."""
-
-    model_config = shown(examples.FINGERPRINT)
 
     recipe: str = Field(
         description="Name of the recipe.", json_schema_extra={"enum": list(FINGERPRINT_RECIPES)}
@@ -88,8 +77,6 @@ class FingerprintBody(Body):
 class MinHashBody(Body):
     """A MinHash signature and the recipe that made it."""
 
-    model_config = shown(examples.MINHASH)
-
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(MINHASH_RECIPES)})
     values: str = Field(
         description="Base64 of the 128 values, each a little-endian unsigned 32-bit integer.",
@@ -102,8 +89,6 @@ class MinHashBody(Body):
 
 class SampleBody(Body):
     """A sample of the hashes of a text and the recipe that made it."""
-
-    model_config = shown(examples.SAMPLE)
 
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(SAMPLE_RECIPES)})
     level: Annotated[int, Field(ge=0, le=254), WholeNumber] = Field(
@@ -118,8 +103,6 @@ class SampleBody(Body):
 
 class PageSignaturesBody(Body):
     """The signatures of all pages and the recipe that made them."""
-
-    model_config = shown(examples.PAGE_SIGNATURES)
 
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(PAGE_RECIPES)})
     unit: Literal["page", "window"] = Field(
@@ -153,7 +136,7 @@ _RULES: list[JsonValue] = [
 class SignaturesBody(Body):
     """All signatures of a book, as `bookprint sign` prints them: fingerprint, minhash or pages at least."""
 
-    model_config = ConfigDict(json_schema_extra={"example": examples.SIGNATURES, "allOf": _RULES})
+    model_config = ConfigDict(json_schema_extra={"allOf": _RULES})
 
     fingerprint: FingerprintBody | None = None
     minhash: MinHashBody | None = None

@@ -7,8 +7,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.api.documents import Document, shown
-from app.api.http import examples
+from app.api.documents import Document
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
@@ -40,8 +39,6 @@ class SimilarQuery(BaseModel):
 class SimilarBookAnswer(Document):
     """A book that is like the one asked about."""
 
-    model_config = shown(examples.SIMILAR_BOOK)
-
     id: UUID
     title: str | None
     authors: list[str]
@@ -52,8 +49,6 @@ class SimilarBookAnswer(Document):
 
 class SimilarBooksAnswer(Document):
     """The books most like the one asked about, the most similar first."""
-
-    model_config = shown(examples.SIMILAR_BOOKS)
 
     recipe: Recipe
     items: list[SimilarBookAnswer]

@@ -16,9 +16,7 @@ from app.api.documents import (
     Collection,
     OneOfBody,
     WholeNumber,
-    shown,
 )
-from app.api.http import examples
 from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
@@ -57,7 +55,6 @@ _SCHEMA = {
         },
     },
     "additionalProperties": False,
-    "example": examples.MARC,
 }
 
 
@@ -146,8 +143,6 @@ else:
 class MetadataBody(_Described):
     """The catalogue data of a book. Fields that are left out, or null, are not known."""
 
-    model_config = shown(examples.METADATA)
-
     marc: MarcInJson | None = Field(
         default=None,
         description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
@@ -201,8 +196,6 @@ class MetadataBody(_Described):
 class ContentBody(OneOfBody):
     """The content of a book: exactly one of text, pages and signatures, with at least one letter or digit."""
 
-    model_config = shown({"text": examples.TEXT})
-
     one_of: ClassVar[dict[str, str]] = {"text": "string", "pages": "array", "signatures": "object"}
 
     text: str | None = Field(
@@ -243,8 +236,6 @@ class ContentBody(OneOfBody):
 
 class BookBody(ContentBody, MetadataBody):
     """A book: exactly one of text, pages, signatures and identifier, and its metadata."""
-
-    model_config = shown({"text": examples.TEXT} | examples.METADATA)
 
     one_of: ClassVar[dict[str, str]] = ContentBody.one_of | {"identifier": "string"}
 

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import Body as FromBody, Path, Query, Response
+from fastapi import Path, Query, Response
 from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
-from app.api.documents import Body, Cursors, Document, PageQuery, shown
+from app.api.documents import Body, Cursors, Document, PageQuery
 from app.api.http import examples
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only, with_headers
@@ -23,8 +23,6 @@ _URL_PATTERN: JsonDict = {"pattern": "^[!-~]*$"}
 class WebhookBody(Body):
     """Where to deliver changes, and which."""
 
-    model_config = shown({"url": examples.WEBHOOK["url"], "types": examples.WEBHOOK["types"]})
-
     url: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=_URL_PATTERN)] = Field(
         description="A URL, https best, that takes a POST of each change."
     )
@@ -35,8 +33,6 @@ class WebhookBody(Body):
 
 class WebhookAnswer(Document):
     """A webhook as it stands now."""
-
-    model_config = shown(examples.WEBHOOK)
 
     id: UUID
     url: str
@@ -67,8 +63,6 @@ class WebhookAnswer(Document):
 class WebhookWithSecret(WebhookAnswer):
     """A webhook with its new secret, which is not shown again."""
 
-    model_config = shown(examples.WEBHOOK | {"secret": examples.SECRET})
-
     secret: str = Field(description="Verifies what is delivered (Standard Webhooks). Keep it safe.")
 
     @classmethod
@@ -79,8 +73,6 @@ class WebhookWithSecret(WebhookAnswer):
 class WebhookList(Document):
     """One page of a list of webhooks, in order of ids."""
 
-    model_config = shown({"items": [examples.WEBHOOK], "next_cursor": None})
-
     items: list[WebhookAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
 
@@ -88,12 +80,6 @@ class WebhookList(Document):
 router = SubjectRouter("/v1/webhooks", tag="webhooks", description="Where changes are delivered.")
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_BODIES = examples.named(
-    {
-        "Some types": {"url": examples.WEBHOOK["url"], "types": examples.WEBHOOK["types"]},
-        "All types": {"url": examples.WEBHOOK["url"]},
-    }
-)
 
 
 def _webhook_id(text: str) -> UUID:
@@ -116,7 +102,7 @@ WebhookId = Annotated[
     scope="admin",
 )
 async def register_webhook(
-    body: Annotated[WebhookBody, FromBody(openapi_examples=_BODIES)],
+    body: WebhookBody,
     services: ServicesDep,
     actor: ActorDep,
     response: Response,

@@ -146,7 +146,8 @@ def _bodies(media_type: str, described: Json) -> Iterator[tuple[str, dict[str, A
     }
     match media_type:
         case "application/json":
-            yield from ((name, {"json": value}) for name, value in named.items())
+            schema = described["schema"]["$ref"].rpartition("/")[2]
+            yield "", {"json": document()["components"]["schemas"][schema]["example"]}
         case "application/x-www-form-urlencoded":
             yield "form", {"data": fields}
         case "multipart/form-data":

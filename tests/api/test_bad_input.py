@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from app.api.http.examples import FINGERPRINT, SIGNATURES
+from app.api.http.examples import FINGERPRINT
 from tests.api.library import prose
 
 # The tests share one application: what is refused leaves nothing behind.
@@ -16,6 +16,15 @@ from tests.api.library import prose
 Json = dict[str, Any]
 
 TEXT = "Nice day."
+SIGNATURES = {
+    "fingerprint": FINGERPRINT,
+    "minhash": None,
+    "pages": None,
+    "word_count": 121533,
+    "character_count": 652305,
+    "single_words": 3480,
+    "page_count": 330,
+}
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from sqlalchemy import make_url
 
-from app.api.http.examples import SECRET
+from app.api.http.examples import WebhookWithSecret
 from tests.cli.command_line import BOOKPRINT, Serve, bookprint, environment, serving
 from tests.cli.test_tls import PASSWORD, Tls, needs_openssl, tls as tls
 from tests.secret_search import ADMIN_KEY, DATABASE_PASSWORD, lines_with_secrets
@@ -110,7 +110,10 @@ def test_no_secret_is_in_answers_logs_metrics_or_lists_of_processes(service: Ser
             for headers in ({"X-API-Key": key}, {"Authorization": f"Bearer {key}"}):
                 for path in ("/v1/books", "/v1/none", "/metrics", "/health/ready", "/openapi.json"):
                     answer = client.get(path, headers=headers)
-                    seen += [answer.text.replace(SECRET, "the example"), str(answer.headers)]
+                    seen += [
+                        answer.text.replace(WebhookWithSecret["secret"], "the example"),
+                        str(answer.headers),
+                    ]
                 seen.append(client.post("/v1/books", content=b"{", headers=headers).text)
     seen += [" ".join(process.cmdline()) for process in service.family()]
     assert (service.data_dir / "servers.json").stat().st_mode & 0o777 == 0o600

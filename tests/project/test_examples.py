@@ -54,11 +54,11 @@ class _Service(BaseHTTPRequestHandler):
         body: Any = None
         if url.path == "/v1/books":
             known = parse_qs(url.query)["external_id"] == ["koha-4711"]
-            body = {"items": [examples.BOOK] if known else [], "next_cursor": None}
-        elif url.path == f"{examples.BOOK['links']['self']}/cluster":
-            own, other = examples.CLUSTER["items"]
+            body = {"items": [examples.BookAnswer] if known else [], "next_cursor": None}
+        elif url.path == f"{examples.BookAnswer['links']['self']}/cluster":
+            own, other = examples.ClusterAnswer["items"]
             other = other | {"external_id": "koha-12", "title": "Ferries & <Tides>"}
-            body = examples.CLUSTER | {"items": [own, other]}
+            body = examples.ClusterAnswer | {"items": [own, other]}
         self.send_response(404 if body is None else 200)
         self.end_headers()
         self.wfile.write(json.dumps(body).encode())

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api.documents import CollectionFilter, Document, PageQuery, Share, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Document, PageQuery, Share
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.classification import Kind
@@ -31,16 +30,12 @@ class ClusterQuery(MemberQuery):
 class BestCopyAnswer(Document):
     """The copy to keep or to show."""
 
-    model_config = shown(examples.CLUSTER["best_copy"])
-
     book_id: UUID
     because: str = Field(description="A sentence that says why.")
 
 
 class WeakestLinkAnswer(Document):
     """The relation without which, and without weaker ones, the cluster would fall apart."""
-
-    model_config = shown(examples.CLUSTER["weakest_link"])
 
     book_id: UUID = Field(validation_alias="left", description="The older book.")
     other_id: UUID = Field(validation_alias="right", description="The younger book.")
@@ -54,8 +49,6 @@ class WeakestLinkAnswer(Document):
 class ClusterMember(Document):
     """A book in a cluster."""
 
-    model_config = shown(examples.CLUSTER_MEMBER)
-
     book_id: UUID
     external_id: str | None
     title: str | None
@@ -68,15 +61,11 @@ class ClusterMember(Document):
 class ClusterLinks(Document):
     """The cluster's own path, relative to the root of this service."""
 
-    model_config = shown(examples.CLUSTER["links"])
-
     self: str = Field(description="The cluster.")
 
 
 class ClusterNameAnswer(Document):
     """The name of a cluster, written in two ways."""
-
-    model_config = shown(examples.CLUSTER_NAME)
 
     id: str = Field(
         description="What joins the books, and the id of the oldest. Of clusters that become one the oldest "
@@ -89,8 +78,6 @@ class ClusterNameAnswer(Document):
 
 class ClusterAnswer(ClusterNameAnswer):
     """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
-
-    model_config = shown(examples.CLUSTER)
 
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
     size: int = Field(

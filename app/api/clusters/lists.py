@@ -7,8 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.clusters.answers import ClusterLinks, ClusterNameAnswer, cluster_path
-from app.api.documents import CollectionFilter, Document, PageQuery, Share, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Document, PageQuery, Share
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.relations.classification import Kind
@@ -42,16 +41,12 @@ class ClusterListQuery(PageQuery):
 class NamedBookAnswer(Document):
     """A book of a cluster."""
 
-    model_config = shown(examples.LISTED_CLUSTER["founder"])
-
     book_id: UUID
     title: str | None
 
 
 class ListedClusterAnswer(ClusterNameAnswer):
     """A cluster of two books or more, and how it hangs together."""
-
-    model_config = shown(examples.LISTED_CLUSTER)
 
     by: By
     size: int = Field(description="How many books there are, of other collections too.")
@@ -90,8 +85,6 @@ class ListedClusterAnswer(ClusterNameAnswer):
 
 class ClusterList(Document):
     """One page of clusters."""
-
-    model_config = shown({"pending": 0, "items": [examples.LISTED_CLUSTER], "next_cursor": None})
 
     pending: int = Field(description="Clusters of this kind that are still to be measured.")
     items: list[ListedClusterAnswer]

@@ -6,8 +6,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.clusters.answers import BestCopyAnswer, ClusterNameAnswer, cluster_path
-from app.api.documents import Document, Share, shown
-from app.api.http import examples
+from app.api.documents import Document, Share
 from app.core.book_rules import MAX_PAGES
 from app.core.clusters.clustering import By
 from app.core.relations.alignment import Unit
@@ -34,8 +33,6 @@ class MasterCopyQuery(BaseModel):
 class VotingCopyAnswer(Document):
     """A copy that votes."""
 
-    model_config = shown(examples.MASTER_COPY["copies"][0])
-
     book_id: UUID
     pages: int = Field(description="How many of its pages match pages of the best copy.")
 
@@ -43,16 +40,12 @@ class VotingCopyAnswer(Document):
 class LeftOutAnswer(Document):
     """A book of the cluster that does not vote."""
 
-    model_config = shown(examples.MASTER_COPY["left_out"][0])
-
     book_id: UUID
     because: str = Field(description="A sentence that says why.")
 
 
 class MasterPageAnswer(Document):
     """A page of a master copy."""
-
-    model_config = shown(examples.MASTER_PAGE)
 
     page: int = Field(validation_alias="index", description="Its number in the best copy, from 0.")
     label: str | None = Field(
@@ -71,16 +64,12 @@ class MasterPageAnswer(Document):
 class MasterCopyLinks(Document):
     """Paths of the master copy and of its cluster, relative to the root of this service."""
 
-    model_config = shown(examples.MASTER_COPY["links"])
-
     self: str = Field(description="The master copy.")
     cluster: str = Field(description="The cluster.")
 
 
 class MasterCopyAnswer(ClusterNameAnswer):
     """Pages of a text, each in the reading that most of its copies share."""
-
-    model_config = shown(examples.MASTER_COPY)
 
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
     unit: Unit = Field(description="window: the best copy has no pages; some 300 words stand in for each.")

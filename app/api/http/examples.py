@@ -1,7 +1,7 @@
-"""Values that the documentation shows, from examples.json; those of requests work as they stand.
+"""Values that the documentation shows, from examples.json: one for each body and each answer.
 
-In the file "$NAME" stands for the value of that name, which comes before it, and "<<" for the fields of such
-a value, beside those of the object itself.
+A value with the name of a schema is its example; bodies work as they stand. "$NAME" stands for the value of
+that name, which comes before it, and "<<" for the fields of such a value, beside those of the object itself.
 """
 
 import json
@@ -10,12 +10,11 @@ from importlib.resources import files
 from typing import Any
 
 
-def named(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Examples of a body by their summaries, as OpenAPI takes them."""
-    return {
-        summary.lower().replace(" ", "-"): {"summary": summary, "value": value}
-        for summary, value in values.items()
-    }
+def add_to(schemas: dict[str, Any]) -> None:
+    """Give each schema of an OpenAPI document its example."""
+    for name, value in _VALUES.items():
+        if not name.isupper():
+            schemas[name]["example"] = value
 
 
 def _filled_in(value: Any, known: Mapping[str, Any]) -> Any:
@@ -40,7 +39,7 @@ _VALUES = _read()
 
 
 def __getattr__(name: str) -> Any:
-    """The value of this name, as `examples.BOOK`."""
+    """The value of this name, as `examples.BOOK_ID`."""
     try:
         return _VALUES[name]
     except KeyError:

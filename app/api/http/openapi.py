@@ -10,7 +10,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
-from app.api.http import files
+from app.api.http import examples, files
 from app.api.http.problems import MEDIA_TYPE, Problem
 from app.api.http.routes import FORM, NEEDED, SCHEMES
 
@@ -105,6 +105,7 @@ class DescribedApi(FastAPI):
             return self.openapi_schema
         document = super().openapi()
         document["components"]["securitySchemes"] = SCHEMES
+        examples.add_to(document["components"]["schemas"])
         for path in document["paths"].values():
             for operation in path.values():
                 if NEEDED in operation:

@@ -18,9 +18,7 @@ from app.api.documents import (
     OneOfBody,
     PageQuery,
     Share,
-    shown,
 )
-from app.api.http import examples
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems import Problem, problem_of
@@ -62,8 +60,6 @@ class ReviewQuery(PageQuery):
 class ReviewBookAnswer(Document):
     """A book of a relation to look at."""
 
-    model_config = shown(examples.REVIEW["books"][0])
-
     id: UUID
     title: str | None
     authors: list[str]
@@ -76,8 +72,6 @@ class ReviewBookAnswer(Document):
 
 class ReviewAnswer(Document):
     """A relation that nobody has decided on."""
-
-    model_config = shown(examples.REVIEW)
 
     books: tuple[ReviewBookAnswer, ReviewBookAnswer] = Field(description="The older one first.")
     kind: Kind
@@ -103,8 +97,6 @@ class ReviewAnswer(Document):
 class ReviewList(Document):
     """One page of the queue."""
 
-    model_config = shown({"items": [examples.REVIEW], "next_cursor": None})
-
     items: list[ReviewAnswer] = Field(
         description="Fewer than `limit`, even none, where finding more takes another request."
     )
@@ -113,8 +105,6 @@ class ReviewList(Document):
 
 class DecisionItem(OneOfBody):
     """What a person says of two books: exactly one of verdict and kind."""
-
-    model_config = shown({"left": examples.BOOK_ID, "right": examples.OTHER_ID, "verdict": "rejected"})
 
     one_of: ClassVar[dict[str, str]] = {"verdict": "string", "kind": "string"}
 
@@ -142,10 +132,6 @@ class DecisionItem(OneOfBody):
 class DecisionsBody(Body):
     """Decisions on many pairs of books, made in their order."""
 
-    model_config = shown(
-        {"items": [{"left": examples.BOOK_ID, "right": examples.OTHER_ID, "verdict": "confirmed"}]}
-    )
-
     items: list[DecisionItem] = Field(min_length=1, max_length=MOST_AT_ONCE)
     all_or_none: bool = Field(
         default=False, description="Whether one that is refused keeps all others from being made."
@@ -154,8 +140,6 @@ class DecisionsBody(Body):
 
 class DecidedAnswer(Document):
     """What became of one decision: an outcome, or the problem."""
-
-    model_config = shown(examples.DECIDED)
 
     left: UUID
     right: UUID
@@ -180,8 +164,6 @@ class DecidedAnswer(Document):
 class DecidedList(Document):
     """What became of each decision, in their order."""
 
-    model_config = shown({"items": [examples.DECIDED]})
-
     items: list[DecidedAnswer]
 
 
@@ -198,8 +180,6 @@ class HistoryQuery(PageQuery):
 class DecisionBefore(Document):
     """The decision that counted until then."""
 
-    model_config = shown(examples.PAST_DECISION["before"])
-
     verdict: DecisionVerdict
     kind: Kind | None
     by: str | None
@@ -207,8 +187,6 @@ class DecisionBefore(Document):
 
 class PastDecisionAnswer(Document):
     """One decision of the history. It stays there when it is withdrawn."""
-
-    model_config = shown(examples.PAST_DECISION)
 
     at: datetime
     by: str | None = Field(description="Name of the API key at that time; null: not known.")
@@ -243,8 +221,6 @@ class PastDecisionAnswer(Document):
 
 class History(Document):
     """One page of the history of decisions, the newest first."""
-
-    model_config = shown({"items": [examples.PAST_DECISION], "next_cursor": None})
 
     items: list[PastDecisionAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")

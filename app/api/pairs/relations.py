@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from fastapi import Body, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, shown
-from app.api.http import examples
+from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
@@ -45,8 +44,6 @@ class RelationsQuery(PageQuery):
 class DecisionBody(OneOfBody):
     """A person's decision on two books: exactly one of verdict and kind."""
 
-    model_config = shown({"kind": "SAME_TEXT"})
-
     one_of: ClassVar[dict[str, str]] = {"verdict": "string", "kind": "string"}
 
     verdict: Literal["confirmed", "rejected"] | None = Field(
@@ -68,8 +65,6 @@ class DecisionBody(OneOfBody):
 class SharesAnswer(Document):
     """A figure of both books."""
 
-    model_config = shown({"this": 0.98, "other": 0.91})
-
     this: Share = Field(validation_alias="left", description="Of the book in the path.")
     other: Share = Field(validation_alias="right", description="Of the other one.")
 
@@ -77,16 +72,12 @@ class SharesAnswer(Document):
 class PageCounts(Document):
     """Pages of both books."""
 
-    model_config = shown(examples.SIGNALS["text_pages"])
-
     this: int = Field(validation_alias="left", description="Of the book in the path.")
     other: int = Field(validation_alias="right", description="Of the other one.")
 
 
 class LinearFitAnswer(Document):
     """Pages of the other book as a line over those of this one: slope · page + intercept."""
-
-    model_config = shown(examples.LINEAR_FIT)
 
     slope: Share
     intercept: Share = Field(description="In pages.")
@@ -97,8 +88,6 @@ class LinearFitAnswer(Document):
 
 class SignalsAnswer(Document):
     """Measurements of two books; shares are 0 to 1."""
-
-    model_config = shown(examples.SIGNALS)
 
     text_pages: PageCounts = Field(description="Pages with enough text, each counted once.")
     book_similarity: Share = Field(description="Jaccard similarity of the books' shingles.")
@@ -128,8 +117,6 @@ class SignalsAnswer(Document):
 class DecisionAnswer(Document):
     """A person's decision."""
 
-    model_config = shown(examples.DECISION)
-
     verdict: DecisionVerdict = Field(description="`kind`: a person has named the kind.")
     kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected.")
     decided_at: datetime
@@ -155,8 +142,6 @@ class DecisionAnswer(Document):
 class FindingAnswer(Document):
     """The machine's finding."""
 
-    model_config = shown(examples.FINDING)
-
     kind: Kind
     direction: Direction | None
     confidence: Share = Field(description="0 to 1.")
@@ -165,15 +150,11 @@ class FindingAnswer(Document):
 class RevisedAnswer(Document):
     """How much two books with the same pages differ in more than misread letters."""
 
-    model_config = shown({"share": 0.002})
-
     share: Share = Field(description="Of the lines compared, 0 to 1: those with other words or numbers.")
 
 
 class RelationAnswer(Document):
     """A book and how it is related to the one in the path."""
-
-    model_config = shown(examples.RELATION)
 
     book_id: UUID = Field(description="The other book.")
     title: str | None
@@ -227,8 +208,6 @@ class RelationAnswer(Document):
 class RelationsAnswer(Document):
     """The relations of a book: all direct ones, closest first, and a page of those known `via` them."""
 
-    model_config = shown(examples.RELATIONS)
-
     pending: int = Field(description="Jobs that still look for relations of this book.")
     failed: list[str] = Field(description="Paths of jobs that have failed; pairs may be missing.")
     complete: bool = Field(
@@ -254,8 +233,6 @@ class RelationsAnswer(Document):
 class RunAnswer(Document):
     """A run of pages in one book that matches one in the other."""
 
-    model_config = shown(examples.RUN)
-
     left: tuple[int, int] = Field(
         description="First page in the book in the path, and the one after the last."
     )
@@ -265,16 +242,12 @@ class RunAnswer(Document):
 class PageLabelsAnswer(Document):
     """What is printed on the pages of both books as their numbers; null for a page without one."""
 
-    model_config = shown(examples.PAGE_LABELS)
-
     this: list[str | None] | None = Field(description="Of the book in the path; null: not known.")
     other: list[str | None] | None = Field(description="Of the other one.")
 
 
 class PageRelation(RelationAnswer):
     """The relation of two books, page by page. Pages are counted from 0."""
-
-    model_config = shown(examples.PAGE_RELATION)
 
     because: str | None = Field(description="Why the machine says so.")
     confidences: dict[Kind, Share] = Field(description="Of the machine in each kind; 0 to 1.")
@@ -314,8 +287,6 @@ router = SubjectRouter(
     description="How two books are related, and decisions of people.",
 )
 
-_DECISIONS = examples.named({"Another kind": {"kind": "SAME_TEXT"}, "Not related": {"verdict": "rejected"}})
-
 
 @router.get("", summary="Read a book's relations", responses=problems(404, 422, 503), scope="read")
 async def list_relations(
@@ -346,7 +317,7 @@ async def list_relations(
     scope="decide",
 )
 async def decide(
-    body: Annotated[DecisionBody, Body(openapi_examples=_DECISIONS)],
+    body: DecisionBody,
     book_id: BookId,
     other_id: OtherId,
     services: ServicesDep,

@@ -10,6 +10,7 @@ from httpx import AsyncClient
 
 from app.services import lookups
 from app.settings import Settings
+from app.stores.postgres import entries
 from tests.api.conftest import asking, started, taking_turns
 from tests.api.posting import Json, distance, look_up, near, post, signatures
 from tests.api.test_bad_input import assert_problem
