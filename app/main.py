@@ -18,6 +18,7 @@ from app.api import (
     bulk,
     changes,
     checks,
+    clusters,
     completeness,
     conflicts,
     health,
@@ -27,7 +28,6 @@ from app.api import (
     similar,
     webhooks,
 )
-from app.api.clusters import routes as clusters
 from app.api.http.admission import Admission, Bounds
 from app.api.http.deps import KernelState
 from app.api.http.metrics import Metrics, RequestMetrics

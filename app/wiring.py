@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.core.matching.candidates import SelectionLimits
-from app.services.access.audit import Audit
-from app.services.access.history import BookHistory
+from app.services.access.audit import Audit, BookHistory
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.access.sessions import Sessions

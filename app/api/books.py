@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Depends, Query, Response
 from pydantic import Field, create_model
 
-from app.api.clusters.answers import ClusterNameAnswer
+from app.api.cluster_answers import ClusterNameAnswer
 from app.api.documents import (
     ANSWERED,
     CollectionFilter,

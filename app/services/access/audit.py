@@ -1,8 +1,12 @@
-"""The audit log as administrators read it, and the end of its oldest entries."""
+"""The audit log as administrators read it, the end of its oldest entries, and the history of a book."""
 
-from datetime import timedelta
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from app.services.access.keys import ANYONE
+from app.services.pairs.decisions import Decisions, HistoryFilter, PastDecision
 from app.stores.postgres.audit import (
     ACTIONS as ACTIONS,
     Action as Action,
@@ -37,3 +41,41 @@ def actor_of(caller: Caller, address: str | None) -> Actor:
     if caller.key_id is not None:
         return Actor("key", caller.name, caller.key_id, address, caller.collection)
     return Actor("anyone" if caller == ANYONE else "admin_key", caller.name, None, address)
+
+
+@dataclass(frozen=True, slots=True)
+class BookEvent:
+    """Something that was done to a book, or said of it."""
+
+    at: datetime
+    by: str | None  # None: not known, or not for the reader
+    action: Action | None  # None: a decision
+    decision: PastDecision | None = None
+    other_id: UUID | None = None  # of a decision: the second book
+
+
+class BookHistory:
+    """Reads what is kept of what happened to a book."""
+
+    def __init__(self, entries: AuditStore, decisions: Decisions) -> None:
+        self._entries = entries
+        self._decisions = decisions
+
+    async def read(self, book_id: UUID, limit: int, *, actor: Actor, tells_names: bool) -> list[BookEvent]:
+        """Up to `limit` events, the newest first; who wrote the book is for administrators.
+
+        Of decisions, those that the actor may see; among the latest `limit` entries of the audit log.
+        """
+        written, decided = await asyncio.gather(
+            self._entries.list_entries(AuditFilter(object_id=book_id), None, limit),
+            self._decisions.history(HistoryFilter(book_id=book_id), None, limit, actor=actor),
+        )
+        events = [
+            BookEvent(each.at, each.actor.name if tells_names else None, each.action)
+            for each in written
+            if each.object_kind == "book"
+        ]
+        for past in decided:
+            other_id = past.right_id if past.left_id == book_id else past.left_id
+            events.append(BookEvent(past.at, past.name, None, past, other_id))
+        return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
