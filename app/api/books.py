@@ -199,7 +199,6 @@ class BookList(Document):
 
 
 def book_path(book_id: UUID) -> str:
-    """The path of a book, relative to the root of this service."""
     return f"/v1/books/{book_id}"
 
 
@@ -236,7 +235,6 @@ _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"mod
 async def post_file(
     sent: SentFileDep, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
-    """Takes the book in a file in."""
     stored = await services.ingest.post(sent, actor=actor)
     return _answer_posted(stored, sent, actor, metrics, response)
 

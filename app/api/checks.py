@@ -47,7 +47,6 @@ class CheckBody(BookBody):
         return replace(metadata, identifiers=(*metadata.identifiers, f"isbn:{self.isbn}"))
 
     def to_row(self) -> CheckRow:
-        """The row as the services know it."""
         return CheckRow(self.to_submission(), self.to_identifier())
 
 

@@ -110,7 +110,6 @@ class ClusterAnswer(ClusterNameAnswer):
 
 
 def cluster_path(name: ClusterName) -> str:
-    """The path of a cluster, relative to the root of this service."""
     return f"/v1/clusters/{name}"
 
 

@@ -45,7 +45,6 @@ class LookupBody(BookBody):
     fingerprint: FingerprintBody | None = Field(default=None, description="A fingerprint alone.")
 
     def to_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint that was sent alone; None where it was not."""
         return None if self.fingerprint is None else self.fingerprint.to_fingerprint("fingerprint")
 
 
@@ -139,7 +138,6 @@ class LookupAnswer(NearDuplicates):
 
 
 def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAnswer:
-    """The document of an answer to a book that came in a file, or not."""
     return {**found, **file_fields(sent)}
 
 
@@ -241,7 +239,6 @@ async def near_duplicates(
 async def look_up_file(
     sent: SentFileDep, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
 ) -> Response:
-    """Answers the books near the one in a file."""
     return await _answer_lookup(lambda: query_entry(sent.content), query, services, metrics, sent)
 
 

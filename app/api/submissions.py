@@ -189,7 +189,6 @@ class MetadataBody(_Described):
         return changes
 
     def _sent(self) -> dict[str, Any]:
-        """The fields that are known, but for the record."""
         return {name: value for name in FIELD if (value := getattr(self, name)) is not None}
 
 
@@ -217,13 +216,11 @@ class ContentBody(OneOfBody):
     )
 
     def to_content(self) -> Content | None:
-        """The text of the book; None where signatures stand for it."""
         if self.text is not None:
             return content_from_text(self.text)
         return None if self.pages is None else content_from_pages(self.pages)
 
     def to_sketch(self) -> Sketch | None:
-        """The signatures that were sent instead of a text."""
         return None if self.signatures is None else self.signatures.to_sketch()
 
     def to_page_labels(self) -> PageLabels:
@@ -247,7 +244,6 @@ class BookBody(ContentBody, MetadataBody):
     )
 
     def to_identifier(self) -> Identifier | None:
-        """What the identifier that was sent says; None where none was."""
         return None if self.identifier is None else identifier.decode(self.identifier)
 
     def to_submission(self) -> Submission:

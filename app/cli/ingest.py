@@ -214,7 +214,6 @@ def _store(
     run: "IngestRun",
     tell: "Callable[[Unread, Outcome], None]",
 ) -> None:
-    """Store the books where the database is reached."""
     from app.services.bulk.ingest import ingest_in_bulk
 
     async def store(services: "Services") -> None:
@@ -241,7 +240,6 @@ def _post(
     run: "IngestRun",
     tell: "Callable[[Unread, Outcome], None]",
 ) -> None:
-    """Post the books to a service."""
     from app.cli.posting import post_all
     from app.core.errors import Refusal
     from app.core.model import Submission

@@ -1,7 +1,7 @@
 """`bookprint lookup`, `similar`, `relation`, `master-copy`: answers about books, and how they are named."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 import orjson
@@ -16,7 +16,7 @@ from app.core.model import PAGE_BREAK
 from app.core.signatures.identifier import is_identifier
 from bookprint_client import Client, calls
 from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates
-from bookprint_client.calls import PagedCall
+from bookprint_client.calls import Nearness, PagedCall
 
 if TYPE_CHECKING:
     from app.core.model import Submission
@@ -87,7 +87,7 @@ def lookup(
         raise UserError("Give --d or --k, not both.", 2)
     items: list[NearDuplicate] = []
     with service_at(url, key) as service:
-        asked = _Asked(d=d, k=k, collection=collection, limit=min(limit, _MOST_ITEMS))
+        asked = Nearness(d=d, k=k, collection=collection, limit=min(limit, _MOST_ITEMS))
         for answer in service.pages(_question(service, book, asked)):
             items += answer["items"]
             if len(items) >= limit:
@@ -98,14 +98,7 @@ def lookup(
         notices().print(_summary(answer, len(items)))
 
 
-class _Asked(TypedDict):
-    d: int | None
-    k: int | None
-    collection: str | None
-    limit: int
-
-
-def _question(service: Client, book: str, asked: _Asked) -> _Question:
+def _question(service: Client, book: str, asked: Nearness) -> _Question:
     """What to ask about a file, a book's id or external id, or an identifier."""
     if is_identifier(book):
         return calls.look_up({"identifier": book}, **asked)
@@ -223,7 +216,6 @@ def _tell_votes(answer: MasterCopyAnswer, changed: int) -> None:
 
 
 def _cluster(service: Client, cluster: str, by: By) -> str:
-    """The id of the cluster that is meant."""
     if ClusterName.read(cluster) is not None:
         return cluster
     return service.send(calls.cluster_of_book(named_book(service, cluster), by=by, limit=1))["id"]

@@ -50,12 +50,10 @@ def log_instead() -> None:
 
 
 def results() -> Console:
-    """The console for results."""
     return _console(stderr=False)
 
 
 def notices() -> Console:
-    """The console for progress, hints and errors."""
     return _console(stderr=True)
 
 
@@ -294,11 +292,9 @@ class Reporter:
                 self._console.print(f"{self._label}: {self._state(now)}")
 
     def counted(self, done: int, total: int) -> None:
-        """Say that `done` things of `total` are done."""
         self.advance(done, done / total if total else 1.0)
 
     def say(self, message: str) -> None:
-        """Print a line above the bar."""
         console = self._console if self._bar is None else self._bar.console
         console.print(message)
 

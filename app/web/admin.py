@@ -160,12 +160,10 @@ async def show_section(request: Request, services: ServicesDep, section: str = "
 
 
 async def _keys_page(request: Request, services: Services, text: str | None = None) -> Response:
-    """The keys; `text` is that of a new one."""
     keys = await services.keys.list_keys()
     return page(request, "admin_keys.html", keys=keys, text=text, scopes=SCOPES, now=datetime.now(UTC))
 
 
 async def _webhooks_page(request: Request, services: Services, secret: str | None = None) -> Response:
-    """The webhooks; `secret` is that of a new one."""
     webhooks = await services.webhooks.page(None, MOST_LISTED)
     return page(request, "admin_webhooks.html", webhooks=webhooks, secret=secret, types=CHANGES)

@@ -143,7 +143,6 @@ async def _near(services: Services, book_id: UUID, near: str | None) -> Answer |
 
 
 async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
-    """The clusters of the book that have other books, too."""
     found = [await services.clusters.of_book(book_id, by, None, 1) for by in CLUSTER_KINDS]
     return [cluster for cluster in found if cluster.size > 1]
 

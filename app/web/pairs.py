@@ -152,12 +152,10 @@ async def decide(
 
 
 def pair_name(left: UUID, right: UUID) -> str:
-    """Two books as the address of the review names them."""
     return f"{left}.{right}"
 
 
 def place_name(place: ReviewPlace) -> str:
-    """A place in the queue as addresses name it."""
     return f"{place.rank!r}_{place.left}_{place.right}"
 
 

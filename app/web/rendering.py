@@ -46,7 +46,6 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
 
 
 def rendered(request: Request, template: str, **values: Any) -> str:
-    """The text of a template, as `page` has it."""
     return templates.get_template(template).render(values | _frame(request))
 
 
@@ -112,7 +111,6 @@ def _number(value: float) -> str:
 
 
 def _share(value: float, digits: int = 0) -> str:
-    """A share from 0 to 1 as a percentage."""
     return f"{value:.{digits}%}"
 
 
@@ -121,7 +119,6 @@ def _moment(value: datetime) -> str:
 
 
 def _begun(text: str) -> str:
-    """The text as the beginning of a sentence."""
     return text[:1].upper() + text[1:]
 
 

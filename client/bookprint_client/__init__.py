@@ -9,18 +9,12 @@
 calls, follow their pages, wait and try again.
 """
 
-from bookprint_client import answers, calls
-from bookprint_client.clients import AsyncClient, Client
-from bookprint_client.exchange import ClientError, Interrupted, InvalidUrl, NoService, Refused
-
-__all__ = [
-    "AsyncClient",
-    "Client",
-    "ClientError",
-    "Interrupted",
-    "InvalidUrl",
-    "NoService",
-    "Refused",
-    "answers",
-    "calls",
-]
+from bookprint_client import answers as answers, calls as calls
+from bookprint_client.clients import AsyncClient as AsyncClient, Client as Client
+from bookprint_client.exchange import (
+    ClientError as ClientError,
+    Interrupted as Interrupted,
+    InvalidUrl as InvalidUrl,
+    NoService as NoService,
+    Refused as Refused,
+)

@@ -44,7 +44,6 @@ class PagedCall(Call[AnswerT], Generic[AnswerT, ItemT]):
     """A call whose answer is a page of items, with the cursor of the next page."""
 
     def at(self, cursor: str) -> "PagedCall[AnswerT, ItemT]":
-        """The call of the page at a cursor."""
         return replace(self, query={**self.query, "cursor": cursor})
 
 

@@ -1,13 +1,10 @@
-"""The operations of the HTTP interface as values: what to send, and of what type the answer is.
-
-A call does nothing by itself; both clients send it. So each operation is written once.
-"""
+"""The operations of the HTTP interface as values, which both clients send."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 from urllib.parse import quote
 
 from bookprint_client import answers
@@ -24,6 +21,7 @@ from bookprint_client.call import (
     Upload,
 )
 
+# Answers come while a request is sent, and nobody reads them meanwhile.
 _BOOKS_AT_ONCE, _BYTES_AT_ONCE = 200, 16 << 20
 
 
@@ -43,10 +41,7 @@ def post_file(
 
 
 def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLine]]]:
-    """Post many books, as many in one request as fit into it; a line of each answer tells of a book.
-
-    A request is bounded because answers come while it is sent, and nobody reads them meanwhile.
-    """
+    """Post many books, as many in one request as fit into it; a line of each answer tells of a book."""
     for lines in _in_parts(books):
         yield Call("POST", "/v1/books:bulk", content=lines, content_type=LINES)
 
@@ -102,43 +97,34 @@ def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
     return Call("DELETE", _path("books", book_id), if_version=if_version)
 
 
+class Nearness(TypedDict, total=False):
+    """Every book within `d` bits, or the `k` nearest, or near-duplicates; of a collection; a page's items."""
+
+    d: int | None
+    k: int | None
+    collection: str | None
+    limit: int | None
+
+
 def near_duplicates(
-    book_id: Id,
-    *,
-    d: int | None = None,
-    k: int | None = None,
-    collection: str | None = None,
-    limit: int | None = None,
+    book_id: Id, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.NearDuplicates, answers.NearDuplicate]:
-    """The books within `d` bits of a book, its `k` nearest, or its verified near-duplicates."""
-    query = _query(d=d, k=k, collection=collection, limit=limit)
-    return PagedCall("GET", _path("books", book_id, "near-duplicates"), query)
+    """The books near a book."""
+    return PagedCall("GET", _path("books", book_id, "near-duplicates"), _query(**nearness))
 
 
 def look_up(
-    question: Mapping[str, Any],
-    *,
-    d: int | None = None,
-    k: int | None = None,
-    collection: str | None = None,
-    limit: int | None = None,
+    question: Mapping[str, Any], **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `near_duplicates`, of a book that is not stored: a body of `post_book` or an identifier."""
-    query = _query(d=d, k=k, collection=collection, limit=limit)
-    return PagedCall("POST", "/v1/lookups", query, content=_json(question))
+    return PagedCall("POST", "/v1/lookups", _query(**nearness), content=_json(question))
 
 
 def look_up_file(
-    file: Path | bytes,
-    *,
-    d: int | None = None,
-    k: int | None = None,
-    collection: str | None = None,
-    limit: int | None = None,
+    file: Path | bytes, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
     """As `look_up`, of the one book of a file."""
-    query = _query(d=d, k=k, collection=collection, limit=limit)
-    return PagedCall("POST", "/v1/lookups", query, upload=_upload(file))
+    return PagedCall("POST", "/v1/lookups", _query(**nearness), upload=_upload(file))
 
 
 def similar_books(
@@ -174,8 +160,7 @@ def decide(
     decision: Literal["confirmed", "rejected"] | Mapping[Literal["kind"], answers.Kind],
 ) -> Call[answers.PageRelation]:
     """Record a person's decision on two books."""
-    path = _path("books", book_id, "relations", other_id, "decision")
-    return Call("PUT", path, content=_json(decision))
+    return Call("PUT", _path("books", book_id, "relations", other_id, "decision"), content=_json(decision))
 
 
 def withdraw_decision(book_id: Id, other_id: Id) -> Call[None]:
@@ -232,10 +217,9 @@ def list_clusters(
     limit: int | None = None,
 ) -> PagedCall[answers.ClusterList, answers.ListedClusterAnswer]:
     """Clusters of two books or more: the largest first, or those that hang together least."""
-    sizes = {"min_size": min_size, "max_size": max_size}
-    return PagedCall(
-        "GET", "/v1/clusters", _query(by=by, **sizes, collection=collection, order=order, limit=limit)
-    )
+    sizes = _query(min_size=min_size, max_size=max_size)
+    query = sizes | _query(by=by, collection=collection, order=order, limit=limit)
+    return PagedCall("GET", "/v1/clusters", query)
 
 
 def read_cluster(
@@ -281,7 +265,7 @@ def list_changes(
 
     Go on behind `next_cursor`, which is never null.
     """
-    query = _query(after=after, types=types, collection=collection, wait=wait, limit=limit)
+    query = _query(after=after, types=tuple(types), collection=collection, wait=wait, limit=limit)
     return Call("GET", "/v1/changes", query)
 
 
@@ -361,11 +345,8 @@ def _path(*parts: Id | int) -> str:
 
 def _query(**values: object) -> dict[str, str | list[str]]:
     """The parameters that have a value: texts and numbers as texts, several values as a list of texts."""
-    query: dict[str, str | list[str]] = {}
-    for name, value in values.items():
-        if isinstance(value, list | tuple):
-            if value:
-                query[name] = [str(each) for each in value]
-        elif value is not None:
-            query[name] = str(value)
-    return query
+    return {
+        name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
+        for name, value in values.items()
+        if value is not None and value != ()
+    }

@@ -3,20 +3,16 @@
 import asyncio
 import ssl
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 import httpx
 
-from bookprint_client.call import Call, PagedCall
+from bookprint_client.call import AnswerT, Call, ItemT, PagedCall
 from bookprint_client.exchange import Interrupted, Retries, answer_of, http_options, missing, request_options
 
-AnswerT = TypeVar("AnswerT")
-ItemT = TypeVar("ItemT")
 
-
-class _Base(ABC):
+class _Base:
     """A client of the service at `url`, with at most so many `connections` at once.
 
     While the service is down or overloaded it is asked again for `patience` seconds. Where the key has
@@ -37,9 +33,8 @@ class _Base(ABC):
         self.url = url.rstrip("/")
         self._patience = patience
 
-    @abstractmethod
     def _open(self, options: dict[str, Any]) -> None:
-        """Make the client of httpx."""
+        raise NotImplementedError
 
 
 class Client(_Base):
@@ -56,7 +51,6 @@ class Client(_Base):
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
         self._http.close()
 
     def send(self, call: Call[AnswerT]) -> AnswerT:
@@ -75,7 +69,6 @@ class Client(_Base):
                 raise Interrupted
 
     def pages(self, call: PagedCall[AnswerT, Any]) -> Iterator[AnswerT]:
-        """The answer to a call, page by page."""
         page = self.send(call)
         yield page
         while cursor := cast(dict[str, Any], page)["next_cursor"]:
@@ -83,7 +76,6 @@ class Client(_Base):
             yield page
 
     def items(self, call: PagedCall[Any, ItemT]) -> Iterator[ItemT]:
-        """The items of all pages of the answer to a call."""
         for page in self.pages(call):
             yield from page["items"]
 
@@ -115,7 +107,6 @@ class AsyncClient(_Base):
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._http.aclose()
 
     async def send(self, call: Call[AnswerT]) -> AnswerT:
@@ -133,7 +124,6 @@ class AsyncClient(_Base):
             await asyncio.sleep(wait)
 
     async def pages(self, call: PagedCall[AnswerT, Any]) -> AsyncIterator[AnswerT]:
-        """The answer to a call, page by page."""
         page = await self.send(call)
         yield page
         while cursor := cast(dict[str, Any], page)["next_cursor"]:
@@ -141,7 +131,6 @@ class AsyncClient(_Base):
             yield page
 
     async def items(self, call: PagedCall[Any, ItemT]) -> AsyncIterator[ItemT]:
-        """The items of all pages of the answer to a call."""
         async for page in self.pages(call):
             for item in page["items"]:
                 yield item

@@ -6,15 +6,13 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import httpx
 
-from bookprint_client.call import LINES, Call
+from bookprint_client.call import LINES, AnswerT, Call
 
 log = logging.getLogger(__name__)
-
-AnswerT = TypeVar("AnswerT")
 
 _TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book takes its time
 _PASSING = frozenset({429, 502, 503, 504})
