@@ -16,10 +16,9 @@ from app.api.http.problems import UnknownPath
 from app.services.access.audit import ACTIONS, Action, AuditFilter
 from app.services.access.keys import SCOPES, Scope
 from app.services.changes import ChangeType
-from app.web.filters import Filters
 from app.web.library import CHANGES, STATES, TASKS
 from app.web.rendering import page, redirect
-from app.web.routes import PageRouter
+from app.web.routes import Filters, PageRouter
 from app.wiring import Services
 
 MOST_LISTED = 200

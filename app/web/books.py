@@ -25,10 +25,9 @@ from app.services.clusters import ClusterPage
 from app.services.descriptions import DescriptionForm
 from app.services.lookups import Answer, Position, Verified
 from app.services.pairs.relations import effective_of
-from app.web.filters import Filters
 from app.web.pair import KINDS
 from app.web.rendering import HEADERS, page, redirect
-from app.web.routes import PageRouter
+from app.web.routes import Filters, PageRouter
 from app.wiring import Services
 
 router = PageRouter()

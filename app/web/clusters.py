@@ -18,10 +18,9 @@ from app.core.relations.classification import Kind, opposite
 from app.core.relations.related import PairRelation
 from app.core.relations.word_differences import DIFFERENCES, word_differences
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
-from app.web.filters import Filters
 from app.web.pair import CLASSES, KINDS
 from app.web.rendering import page, redirect
-from app.web.routes import PageRouter
+from app.web.routes import Filters, PageRouter
 
 router = PageRouter()
 

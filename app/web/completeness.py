@@ -9,10 +9,9 @@ from starlette.responses import Response
 from app.api.http.deps import BookId, ServicesDep
 from app.core.errors import CompletenessUnknown, TextNotKept
 from app.services.completeness import CompletenessRead, FaultKind
-from app.web.filters import Filters
 from app.web.pair import KINDS
 from app.web.rendering import page
-from app.web.routes import PageRouter
+from app.web.routes import Filters, PageRouter
 
 router = PageRouter()
 

@@ -10,10 +10,9 @@ from starlette.responses import Response
 
 from app.api.http.deps import ServicesDep
 from app.core.matching.conflicts import Aspect, ConflictBy, ConflictPlace
-from app.web.filters import Filters
 from app.web.pair import KINDS
 from app.web.rendering import page
-from app.web.routes import PageRouter
+from app.web.routes import Filters, PageRouter
 
 router = PageRouter()
 

@@ -1,13 +1,14 @@
-"""Routes of pages: who signed in, forms within bounds, and none that a page of another site sends."""
+"""Routes of pages: who signed in, fields of addresses, and forms within bounds from this site alone."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import Response
@@ -23,7 +24,8 @@ from app.api.http.bodies import (
 )
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import FORM, ScopedRoute, SubjectRouter
-from app.core.errors import Unavailable
+from app.core.errors import InvalidInput, Unavailable
+from app.core.metadata import LONGEST_COLLECTION, control_in
 from app.services.access.keys import Caller, NoValidKey, Scope as KeyScope
 from app.services.access.sessions import OpenSession, Sessions
 
@@ -42,6 +44,27 @@ class ForeignForm(RequestRefusal):
 
     def __init__(self, origin: str) -> None:
         super().__init__(f"The form was not sent by a page of this service ({origin[:_LONGEST_SHOWN]}).")
+
+
+class Filters(BaseModel):
+    """Fields of a form that stand in the address; one that is left blank counts as not sent."""
+
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
+
+    collection: Annotated[str, StringConstraints(max_length=LONGEST_COLLECTION)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, sent: dict[str, Any]) -> dict[str, Any]:
+        for name, value in sent.items():
+            if (code := control_in(str(value))) is not None:
+                raise InvalidInput(f"The control character {code} cannot be looked for. Remove it.", name)
+        return {name: value for name, value in sent.items() if str(value).strip()}
+
+    def query(self, **more: object) -> str:
+        """The fields as a query of an address; `more` are other ones, or these in place of theirs."""
+        fields = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | more
+        return urlencode(fields)
 
 
 def cookie_name(scope: Scope) -> str:
