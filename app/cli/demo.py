@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _COPIES = (1, 4)  # of a work
 _NAMESPACE = "bookprint-demo"
 _HOST = "127.0.0.1"
-_CONNECTIONS = 4
 _START_SECONDS = 180.0
 _STOP_SECONDS = 25.0
 _LOG, _LOG_LINES = "serve.log", 15
@@ -60,7 +59,7 @@ def demo(
     if url is None:
         _on_own_service(console, seed, works, keep)
     else:
-        with Client(url, connections=_CONNECTIONS, key=key) as service:
+        with Client(url, key=key) as service:
             service.insist()
             _on_running_service(service, console, seed, works)
     console.print("Next, a library of your own:", style="bold")
@@ -79,7 +78,7 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
     with (
         tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder,
         _serving(Path(folder), port) as process,
-        Client(url, connections=_CONNECTIONS) as service,
+        Client(url) as service,
     ):
         books, posted = _make(console, seed, works), dict[str, Mapping[str, Any]]()
         _await_ready(service, console, process, Path(folder))
@@ -158,26 +157,14 @@ def _post(
     posted: dict[str, Mapping[str, Any]],
 ) -> None:
     """Post the books; `posted` gets the service's answer for each as it arrives, by the book's own name."""
-    from app.cli.posting import post_all
-    from app.readers.unread import Unread
-    from app.services.bulk.storing import IngestRun, Outcome
+    from app.cli.posting import book_body
 
     started = time.monotonic()
-    run = IngestRun()
-    submissions = ((Unread(book.id, "", 0), _submission(book, seed)) for book in books)
     with Reporter("Posting", "books") as reporter:
-
-        def report(book: Unread, outcome: Outcome, answer: Mapping[str, Any]) -> None:
-            if outcome.refusal is not None:
-                raise UserError(f"{book.place} could not be posted: {outcome.refusal.reason}")
-            posted[book.place] = answer
-            reporter.counted(run.total, len(books))
-
-        stopped = post_all(service, submissions, _CONNECTIONS, run, report)
-    if stopped is not None:
-        raise stopped
-    if run.interrupted:
-        raise KeyboardInterrupt
+        for book in books:
+            answer = service.send(calls.post_book(book_body(_submission(book, seed))))
+            posted[book.id] = answer
+            reporter.counted(len(posted), len(books))
     console.print(f"Posted {len(books):,} books over HTTP in {time.monotonic() - started:.1f} s.\n")
 
 

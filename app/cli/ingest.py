@@ -248,9 +248,7 @@ def _post(
 
     read = partial(read_book, collection=collection)
     with ReadingProcesses(processes, read, (Submission, Refusal)) as reading:
-        stopped = post_all(
-            service, results_of(reading, books), jobs, run, lambda book, outcome, _: tell(book, outcome)
-        )
+        stopped = post_all(service, results_of(reading, books), jobs, run, tell)
     if stopped is not None:
         raise UserError(f"{stopped}\n{_POSTED_IN_PART}", 2)
 

@@ -1,7 +1,7 @@
 """Posting many books at once; each is in memory only while it is being posted."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
 from typing import Any
@@ -22,12 +22,12 @@ _NOT_ALLOWED = {401, 403}
 ReadBook = tuple[Unread, Submission | Refusal]
 """A book of a file, or the reason why it is none."""
 
-TellAnswer = Callable[[Unread, Outcome, Mapping[str, Any]], None]
-"""Takes a book, what became of it, and the JSON that the service answered."""
+Tell = Callable[[Unread, Outcome], None]
+"""Takes a book, and what became of it."""
 
 
 def post_all(
-    service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: TellAnswer
+    service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: Tell
 ) -> NoService | None:
     """Post every book with `jobs` connections, as `run` then says; `report` gets one outcome at a time.
 
@@ -52,9 +52,7 @@ def post_all(
 class _Posting:
     """What the posting threads share."""
 
-    def __init__(
-        self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: TellAnswer
-    ) -> None:
+    def __init__(self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: Tell) -> None:
         self.stopped: NoService | None = None
         self.error: BaseException | None = None
         self._service = service
@@ -68,10 +66,10 @@ class _Posting:
         """Post one book after the other until there are none or the run is stopped."""
         try:
             while (book := self._next()) is not None:
-                outcome, answer = _post(self._service, book[1])
+                outcome = _post(self._service, book[1])
                 with self._reporting:
                     self._run.counts[outcome.kind] += 1
-                    self._report(book[0], outcome, answer)
+                    self._report(book[0], outcome)
         except Interrupted:
             return
         except NoService as exc:
@@ -87,19 +85,19 @@ class _Posting:
             return None if self._service.stop.is_set() else next(self._books, None)
 
 
-def _post(service: Client, book: Submission | Refusal) -> tuple[Outcome, Mapping[str, Any]]:
+def _post(service: Client, book: Submission | Refusal) -> Outcome:
     if isinstance(book, Refusal):
-        return Outcome("failed", book), {}
+        return Outcome("failed", book)
     try:
         answer = service.send(calls.post_book(book_body(book)))
     except Refused as exc:
         if exc.http_status in _NOT_ALLOWED and exc.problem != OtherCollection.problem:
             # No other book would be taken with this key.
             raise NoService(str(exc)) from exc
-        return Outcome("failed", Refusal(str(exc), exc.problem or "invalid")), {}
+        return Outcome("failed", Refusal(str(exc), exc.problem or "invalid"))
     if not answer["created"]:
-        return Outcome("already there"), answer
-    return Outcome("pending" if answer["status"] == "pending" else "created"), answer
+        return Outcome("already there")
+    return Outcome("pending" if answer["status"] == "pending" else "created")
 
 
 def book_body(book: Submission) -> dict[str, Any]:

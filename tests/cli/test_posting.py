@@ -58,11 +58,11 @@ def post(
     run, told = IngestRun(), list[tuple[Unread, Outcome]]()
     with Client(url, jobs, patience) as service:
         service.stop = NotedWaits([] if waits is None else waits)
-        stopped = post_all(service, books, jobs, run, lambda book, outcome, _: told.append((book, outcome)))
+        stopped = post_all(service, books, jobs, run, lambda book, outcome: told.append((book, outcome)))
     return run, told, stopped
 
 
-def ignore(book: Unread, outcome: Outcome, answer: object) -> None:
+def ignore(book: Unread, outcome: Outcome) -> None:
     """Report nothing."""
 
 
