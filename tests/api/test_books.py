@@ -79,17 +79,6 @@ async def test_posted_book_answers_what_the_contract_names(client: AsyncClient) 
     assert {name: book[name] for name in expected} == expected
 
 
-async def test_form_feeds_in_a_text_separate_the_pages_that_a_list_gives(client: AsyncClient) -> None:
-    pages = [prose(1), "", prose(2), ""]
-
-    as_text = await posted(client, {"text": "\f".join(pages)})
-    as_pages = await client.post("/v1/books", json={"pages": pages})
-
-    assert as_text["page_count"] == 4
-    assert as_pages.status_code == 200
-    assert as_pages.json()["id"] == as_text["id"]
-
-
 @pytest.mark.parametrize("with_pages", [True, False])
 async def test_signatures_stand_for_the_text(client: AsyncClient, with_pages: bool) -> None:
     pages = [prose(1), prose(2)]
@@ -244,15 +233,3 @@ async def test_unknown_book_is_404_on_every_path(client: AsyncClient) -> None:
             assert response.headers["content-type"] == "application/problem+json"
             assert response.json()["errors"][0]["field"] == "id"
             assert len(response.content) < 2000
-
-
-async def test_either_form_of_an_isbn_finds_the_book(client: AsyncClient) -> None:
-    given = {"text": prose(41), "identifiers": ["isbn:0-14-143960-2", "isbn:9780141439601"]}
-    book = await posted(client, given)
-    assert book["identifiers"] == ["isbn:9780141439600", "isbn:9780141439601"]
-    assert book["invalid_identifiers"] == ["isbn:9780141439601"]
-    for form in ("isbn:0141439602", "ISBN:978-0-14-143960-0", "isbn:9780141439601"):
-        found = (await client.get("/v1/books", params={"identifier": form})).json()["items"]
-        assert [each["id"] for each in found] == [book["id"]]
-    changed = await client.patch(f"/v1/books/{book['id']}", json={"identifiers": ["isbn:080442957X"]})
-    assert changed.json()["identifiers"] == ["isbn:9780804429573"]

@@ -133,36 +133,6 @@ async def test_parts_that_are_wrong_are_named(client: AsyncClient, path: str, na
     assert [error["field"] for error in response.json()["errors"]] == fields
 
 
-METADATA: dict[str, tuple[bytes, int, str]] = {
-    "not JSON": (b"{", 422, "metadata"),
-    "empty": (b"", 422, "metadata"),
-    "latin-1": ('{"title": "é"}'.encode("latin-1"), 422, "metadata"),
-    "a list": (b"[]", 422, "metadata"),
-    "unknown field": (b'{"titel": "x"}', 422, "metadata.titel"),
-    "text": (b'{"text": "x"}', 422, "metadata.text"),
-    "wrong type": (b'{"year": "1815"}', 422, "metadata.year"),
-    "NUL": (b'{"authors": ["a\\u0000"]}', 422, "metadata.authors[0]"),
-    "too large": (b'{"title": "' + b"x" * (1 << 20) + b'"}', 413, "metadata"),
-}
-
-
-@pytest.mark.parametrize("name", METADATA)
-async def test_metadata_that_are_wrong_are_named(client: AsyncClient, name: str) -> None:
-    data, status, field = METADATA[name]
-    parts = {"file": ("a.xml", alto("a b")), "metadata": ("m.json", data)}
-
-    assert_problem(await client.post("/v1/books", files=parts), status, field)
-
-
-async def test_form_that_breaks_off_is_refused(client: AsyncClient) -> None:
-    content = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nNice'
-    headers = {"Content-Type": "multipart/form-data; boundary=x"}
-
-    response = await client.post("/v1/books", content=content, headers=headers)
-
-    assert 400 <= response.status_code < 500
-
-
 async def test_name_of_the_file_is_shown_and_nothing_of_its_folder(client: AsyncClient) -> None:
     for name, shown in (("C:\\books\\a.xml", "a.xml"), ("../../etc/b.xml", "b.xml"), (" ", "The file")):
         response = await client.post("/v1/books", files={"file": (name, b"<alto><Page>")})

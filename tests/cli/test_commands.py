@@ -70,39 +70,16 @@ def test_ingest_reads_json_lines_and_names_each_book_that_fails(service: Service
     ]
 
 
-@pytest.mark.parametrize("options", [(), ("--k", "2"), ("--d", "40")])
 def test_lookup_of_a_file_and_of_an_id_find_the_copies(
-    service: Service,
-    folder: Path,
-    posted: dict[str, str],
-    books: list[SyntheticBook],
-    options: tuple[str, ...],
+    service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook]
 ) -> None:
     first, copies = books[0], {book.id for book in books if book.work == books[0].work}
-    by_id = bookprint("lookup", posted[first.id], *options, "--url", service.url)
+    by_id = bookprint("lookup", posted[first.id], "--url", service.url)
     assert by_id.returncode == 0, by_id.stderr
     assert {row["title"] for row in table(by_id.stdout)} == copies - {first.id}
-    by_file = bookprint("lookup", folder / f"{first.id}.txt", *options, "--url", service.url)
+    by_file = bookprint("lookup", folder / f"{first.id}.txt", "--k", "2", "--url", service.url)
     nearest = table(by_file.stdout)[0]
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
-
-
-def test_signatures_posted_instead_of_the_text_give_the_same_identifier(
-    service: Service, folder: Path, posted: dict[str, str], books: list[SyntheticBook], tmp_path: Path
-) -> None:
-    with_text = httpx.get(f"{service.url}/v1/books/{posted[books[1].id]}", timeout=60).json()
-    for options in ((), ("--no-pages",)):
-        signed = bookprint("sign", folder / f"{books[1].id}.txt", *options)
-        assert signed.returncode == 0, signed.stderr
-        signatures = json.loads(signed.stdout)
-        assert (signatures["pages"] is None) == bool(options)
-        without = httpx.post(f"{service.url}/v1/books", json={"signatures": signatures}, timeout=60).json()
-        assert without["identifier"] == with_text["identifier"]
-        httpx.delete(f"{service.url}/v1/books/{without['id']}", timeout=60)
-        file = tmp_path / "signatures.json"
-        file.write_text(signed.stdout)
-        result = bookprint("lookup", file, "--d", "0", "--json", "--url", service.url)
-        assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [posted[books[1].id]]
 
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:

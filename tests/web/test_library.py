@@ -53,13 +53,6 @@ async def test_what_is_there_is_counted_and_leads_on(browser: AsyncClient, servi
     assert len(page) < 40_000
 
 
-async def test_what_is_going_on_is_a_part_of_its_own(browser: AsyncClient, services: OpenServices) -> None:
-    await store(services, 4, title="New")
-    part = (await browser.get("/?part=now")).text
-    assert "Comparing books" in part
-    assert "<html" not in part
-
-
 async def test_large_libraries_are_counted_by_a_sample(
     browser: AsyncClient, services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:

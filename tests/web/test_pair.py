@@ -103,13 +103,6 @@ def test_books_with_nothing_in_common_have_a_page(other: list[str]) -> None:
     assert not document.xpath("//article")
 
 
-def test_other_breaks_do_not_make_other_words() -> None:
-    pair = shown_pair(paged(PAGES), paged(pages_of(prose(1, 9000), 170)))
-    assert pair.finding.summary.kind == "DIFFERENT_PAGINATION"
-    assert not any(each.count("other") for each in pair.differing)
-    assert pair.differing[0].passages
-
-
 def test_colours_differ_enough_from_their_grounds() -> None:
     style = files("app.web").joinpath("static/pages.css").read_text()
     light, dark = re.findall(r":root \{([^}]*)\}", style)

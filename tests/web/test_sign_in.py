@@ -82,14 +82,6 @@ async def test_nobody_is_led_to_another_site(browser: AsyncClient, services: Ope
     assert answer.headers["location"] == "/"
 
 
-async def test_signing_out_ends_the_session(browser: AsyncClient, services: OpenServices) -> None:
-    await signed_in(browser, await made_key(services))
-    kept = dict(browser.cookies)
-    await browser.post("/sign-out")
-    browser.cookies.update(kept)
-    assert (await browser.get("/")).status_code == 303
-
-
 async def test_a_revoked_key_ends_its_sessions(browser: AsyncClient, services: OpenServices) -> None:
     await signed_in(browser, await made_key(services))
     [key] = await services.keys.list_keys()

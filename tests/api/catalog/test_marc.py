@@ -224,17 +224,6 @@ async def test_damaged_records_are_refused_with_number_and_reason(client: AsyncC
     assert listed.json()["items"] == []
 
 
-async def test_record_too_long_for_binary_is_answered_as_xml_alone(client: AsyncClient) -> None:
-    long = record(data("245", "10", "a Long"), *[data("500", "  ", "a " + "long " * 1_900)] * 12)
-    book = (await client.post("/v1/books", files=form(long, "marcxml"))).json()
-
-    response = await client.get(book["links"]["self"], headers={"Accept": "application/marc"})
-
-    assert_problem(response, 406, "Accept")
-    assert "application/marcxml+xml" in response.json()["detail"]
-    assert own_fields(await exported(client, book)) == long.fields
-
-
 async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
     book = (await client.post("/v1/books", files=form(FERRY))).json()
 

@@ -126,17 +126,6 @@ async def test_who_applies_all_changes_has_what_the_service_answers(
     assert rounded(replica) == await state_of(client)
 
 
-async def test_now_is_the_present_end(client: AsyncClient) -> None:
-    await post(client, text=TEXT)
-    now = await changes(client, after="now")
-    book = await post(client, text=prose(2))
-
-    assert now["items"] == []
-    assert [item["book_id"] for item in (await changes(client, after=now["next_cursor"]))["items"]] == [
-        book["id"]
-    ]
-
-
 async def test_types_of_changes_can_be_chosen(client: AsyncClient) -> None:
     book = await post(client, text=TEXT)
     await client.patch(book["links"]["self"], json={"year": 1813})

@@ -80,20 +80,6 @@ async def test_lookup_finds_by_everything_that_describes_a_book(
     assert len((await client.get("/v1/books")).json()["items"]) == 3
 
 
-async def test_book_without_a_fingerprint_is_near_to_nothing(client: AsyncClient) -> None:
-    book = await post(client, text="Nice day.")
-    await post(client, text=prose(1))
-
-    for parameters in ({"d": 128}, {"k": 10}):
-        answer = await near(client, book, **parameters)
-        assert (answer["items"], answer["total"], answer["exact"]) == ([], 0, True)
-        assert await look_up(client, {"text": "Nice day."}, **parameters) == answer | {
-            "query": answer["query"] | {"id": None},
-            "format": None,
-            "warnings": [],
-        }
-
-
 @pytest.mark.parametrize("recipe", ["tf-simhash128-v1", "tf-simhash64-v1", "gap-simhash128-v9"])
 async def test_fingerprint_of_another_recipe_is_refused_everywhere(client: AsyncClient, recipe: str) -> None:
     fingerprint = {"recipe": recipe, "hex": "ab" * (8 if "64" in recipe else 16)}

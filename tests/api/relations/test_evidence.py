@@ -9,7 +9,6 @@ from app.catalog.evidence import Form
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.posting import Json, post
-from tests.api.test_bad_input import assert_problem
 from tests.paged_books import pages_of, run_jobs
 
 PAGES = pages_of(prose(1, 3000))
@@ -48,15 +47,3 @@ async def test_each_form_says_what_the_json_says(client: AsyncClient, services: 
     assert [item["body"][0]["selector"]["value"] for item in items] == [f"page={j + 1}" for _, j in pages]
     rows = list(csv.DictReader(StringIO(answers["csv"].text)))
     assert [int(row["this_start"]) for row in rows] == [run["left"][0] for run in relation["runs"]]
-
-
-async def test_what_is_not_offered_is_refused_and_strangers_have_no_evidence(
-    client: AsyncClient, services: Services
-) -> None:
-    book, reprint = await pair_of(client, services)
-    stranger = await post(client, text=prose(99, 800))
-    path = f"{book['links']['relations']}/{reprint['id']}"
-    assert_problem(await client.get(path, headers={"Accept": "image/png"}), 406)
-    for media_type in TYPES.values():
-        unrelated = f"{book['links']['relations']}/{stranger['id']}"
-        assert_problem(await client.get(unrelated, headers={"Accept": media_type}), 404)

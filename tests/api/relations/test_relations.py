@@ -11,7 +11,7 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import pages_of, run_jobs, with_limits
+from tests.paged_books import pages_of, run_jobs
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
@@ -91,20 +91,6 @@ async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tupl
     assert first["jaccard"] == second["jaccard"]
     [match] = (await near(client, book))["items"]
     assert first["jaccard"] == pytest.approx(match["jaccard"], abs=0.15)
-
-
-async def test_exact_needs_both_texts(
-    client: AsyncClient, services: Services, pair: tuple[Json, Json]
-) -> None:
-    book, reprint = pair
-    await services.database.rows(SQL("DELETE FROM texts"))
-
-    refused = await client.get(of(book, reprint), params={"exact": True})
-    assert_problem(refused, 409, "exact")
-    assert refused.json()["type"].endswith(":text-not-kept")
-    assert "PUT /v1/books/" in refused.json()["detail"]
-    assert (await client.get(of(book, reprint))).status_code == 200
-    assert_problem(await client.get(of(book, reprint), params={"exact": "perhaps"}), 422, "exact")
 
 
 async def test_wait_holds_the_answer_until_nothing_is_pending(
@@ -204,42 +190,3 @@ async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
     assert answer["machine"]["kind"] == "SAME_PAGINATION"
     renewed = (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).json()
     assert renewed["decision"]["stale"] is False
-
-
-async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
-    client: AsyncClient, services: Services
-) -> None:
-    book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(9, 600), 60))
-    await run_jobs(services)
-    await services.database.rows(SQL("DELETE FROM relations"))
-    path = f"{of(book, other)}/decision"
-
-    assert_problem(await client.get(of(book, other)), 404, "other_id")
-    assert_problem(await client.put(path, json="confirmed"), 409, "verdict")
-    assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
-    answer = (await client.get(of(other, book))).json()
-    assert (answer["kind"], answer["machine"], answer["signals"]) == ("OVERLAPPING_TEXT", None, None)
-    assert await run_jobs(services) == 1
-    answer = (await client.get(of(other, book))).json()
-    assert (answer["kind"], answer["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
-
-
-async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, services: Services) -> None:
-    copies = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in range(8)]
-    # One representative of each further cluster links all copies into one.
-    await run_jobs(services, with_limits(services, nearest=1, representatives=len(copies)))
-
-    first = await relations(client, copies[-1], limit=2)
-    assert first["complete"] is False
-    direct = [item["book_id"] for item in first["items"] if item["via"] is None]
-    answer = first["items"][len(direct) :]
-    assert len(answer) == 2
-    while first["next_cursor"]:
-        first = await relations(client, copies[-1], limit=2, cursor=first["next_cursor"])
-        assert len(first["items"]) <= 2
-        answer += first["items"]
-    assert all(item["via"] in direct and item["kind"] is None for item in answer)
-    assert sorted([*direct, *(item["book_id"] for item in answer)]) == [copy["id"] for copy in copies[:-1]]
-    assert_problem(
-        await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
-    )

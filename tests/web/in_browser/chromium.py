@@ -1,6 +1,5 @@
 """Chromium by its driver: windows of a size and a scheme of colours, and what is wrong on a page."""
 
-import base64
 import json
 import os
 import shutil
@@ -88,10 +87,6 @@ class Browser:
 
         return self.wait().until(named, f"nothing on {self.path} is called {name!r}")
 
-    def has(self, name: str, selector: str = "button, a, summary") -> bool:
-        """Whether a control of this name is shown now."""
-        return bool(self._called(name, selector))
-
     def leave(self, control: WebElement) -> None:
         """Click, and wait until another page is there."""
         before = self.find("html")
@@ -129,11 +124,6 @@ class Browser:
         added = self.driver.execute_cdp_cmd(command, {"source": script})
         yield
         self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
-
-    def printed(self) -> bytes:
-        """The page on paper, as PDF."""
-        told = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-        return base64.b64decode(told["data"])
 
     def focused(self) -> WebElement:
         """What has the focus."""

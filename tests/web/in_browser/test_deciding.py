@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.web.in_browser.chromium import Browser, open_browser
+from tests.web.in_browser.chromium import Browser
 from tests.web.in_browser.site import Site
 
 pytestmark = pytest.mark.browser
@@ -69,39 +69,3 @@ def test_keys_decide_unless_they_are_switched_off(browser: Browser, site: Site) 
     browser.press("x")
     assert decision(site) is None, "a key acts though keys are off"
     browser.find("#keys").click()
-
-
-def test_the_queue_goes_on_and_back(any_browser: Browser, site: Site) -> None:
-    any_browser.sign_in(site.keys["Dora Decider"])
-    any_browser.go("/review")
-    first = any_browser.find("main h2").text
-    any_browser.leave(any_browser.named("Not related"))
-    assert any_browser.path == "/review"
-    second = any_browser.find("main h2").text
-    assert second != first
-    assert any_browser.barriers() == []
-    any_browser.leave(any_browser.named("Undo"))
-    assert len(site.ask("/v1/reviews")["items"]) > 1
-
-
-def test_two_people_do_not_get_in_each_other_s_way(browser: Browser, site: Site) -> None:
-    browser.sign_in(site.keys["Dora Decider"])
-    with open_browser(site.keyed_url) as other:
-        other.sign_in(site.keys["Emil Evaluator"])
-        for each in (browser, other):
-            each.go("/review")
-        assert browser.find("main h2").text == other.find("main h2").text
-        browser.leave(browser.named("Not related"))
-        other.leave(other.named("Right:"))
-        assert "Somebody else has decided meanwhile" in other.text()
-        assert "Dora Decider" in other.text()
-        assert other.barriers() == []
-        browser.leave(browser.named("Undo"))
-        assert [*browser.faults(), *other.faults()] == []
-
-
-def test_a_reader_sees_no_button_and_cannot_decide(browser: Browser, site: Site) -> None:
-    browser.sign_in(site.keys["Rita Reader"])
-    for path in (pair(site), "/review"):
-        browser.go(path)
-        assert not browser.has("Not related")

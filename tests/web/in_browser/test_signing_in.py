@@ -9,17 +9,6 @@ from tests.web.in_browser.site import Site
 pytestmark = pytest.mark.browser
 
 
-def test_by_mouse(any_browser: Browser, site: Site) -> None:
-    any_browser.go("/")
-    assert any_browser.path == "/sign-in"
-    any_browser.sign_in(site.keys["Rita Reader"])
-    assert any_browser.path == "/"
-    assert "Rita Reader" in any_browser.find("header").text
-    any_browser.leave(any_browser.named("Sign out"))
-    any_browser.go("/")
-    assert any_browser.path == "/sign-in"
-
-
 def test_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
     any_browser.go("/?from=a-link")
     assert any_browser.path == "/sign-in"
