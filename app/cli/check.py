@@ -105,18 +105,12 @@ def export(
 
     No text can be made of an identifier. Books without one, which are very short, are left out.
     """
-    from app.core.errors import InvalidInput
     from app.corpus import holdings
 
     if not identifiers:
         raise UserError("Say what to export: --identifiers.", 2)
     with Reporter("Exporting", "books") as reporter, service_at(url, key) as service:
-        try:
-            count = holdings.write(out, _holdings(service, collection, reporter))
-        except InvalidInput as exc:
-            raise UserError(str(exc), 2) from exc
-        except OSError as exc:
-            raise UserError(f"{out} cannot be written: {exc.strerror}.", 2) from exc
+        count = holdings.write(out, _holdings(service, collection, reporter))
     results().print(f"{count:,} written")
 
 
@@ -157,8 +151,6 @@ def _read(
         raise UserError(f"Standard input is no UTF-8 at byte {exc.start + 1:,}. Send UTF-8.", 2) from exc
     except InvalidInput as exc:
         raise UserError(f"{book_list}: {exc}", 2) from exc
-    except OSError as exc:
-        raise UserError(f"{book_list} cannot be read: {exc.strerror}.", 2) from exc
 
 
 def _answers(

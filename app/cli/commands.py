@@ -19,7 +19,7 @@ from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker
 from app.cli.sign import compare, sign
-from app.core.errors import BookprintError
+from app.core.errors import BookprintError, InvalidInput
 from app.embedded import DataDirInUse, ServerFailed
 from bookprint_client import ClientError, InvalidUrl
 
@@ -34,6 +34,9 @@ _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Operate": (worker, jobs, migrate, load, reindex, verify, audit),
 }
 """The commands by what people do with them, as the help lists them."""
+
+_FAILED: Mapping[Callable[..., None], int] = dict.fromkeys((ingest, load, compare), 2)
+"""Exit statuses of commands that could not run, where 1 means something else."""
 
 _UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
 """For commands whose arguments another program reads."""
@@ -78,6 +81,7 @@ def _bookprint(
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
     """The command, with expected errors printed as one message instead of a traceback."""
+    failed = _FAILED.get(command, 1)
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -87,12 +91,16 @@ def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
         except UserError as exc:
             complain(str(exc))
             raise typer.Exit(exc.status) from exc
-        except InvalidUrl as exc:
+        except (InvalidInput, InvalidUrl) as exc:
             complain(str(exc))
             raise typer.Exit(2) from exc
         except (BookprintError, ClientError, DataDirInUse, ServerFailed) as exc:
             complain(str(exc))
-            raise typer.Exit(1) from exc
+            raise typer.Exit(failed) from exc
+        except OSError as exc:
+            named = exc.filename is not None
+            complain(f"{exc.filename} cannot be read or written: {exc.strerror}." if named else str(exc))
+            raise typer.Exit(2) from exc
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
 

@@ -23,12 +23,11 @@ from app.cli.environment import (
 )
 from app.cli.maintenance import within
 from app.cli.output import Refusals, Report, Reporter, UserError, complain, notices, results
-from app.core.errors import BookprintError, InvalidInput
 from app.core.metadata import FIELD
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
-from bookprint_client import Client, ClientError
+from bookprint_client import Client
 
 if TYPE_CHECKING:
     from app.readers.files import BookFiles
@@ -109,30 +108,27 @@ def ingest(
         records, listing = listing, find_files(texts_in(texts))
         books = joined(records.sizes, listing)
     count, run = processes or cores(), IngestRun()
-    try:
-        if collection is not None:
-            collection = FIELD["collection"].checked(collection)
-        with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
+    if collection is not None:
+        collection = FIELD["collection"].checked(collection)
+    with Reporter("Ingesting", "books") as reporter, Refusals(report, reporter) as refusals:
 
-            def tell(book: "Unread", outcome: "Outcome") -> None:
-                if outcome.refusal is not None:
-                    refusals.add(book.path, book.part, outcome.refusal)
-                reporter.advance(run.total, book.position / max(listing.size, 1))
+        def tell(book: "Unread", outcome: "Outcome") -> None:
+            if outcome.refusal is not None:
+                refusals.add(book.path, book.part, outcome.refusal)
+            reporter.advance(run.total, book.position / max(listing.size, 1))
 
-            if servers is not None:
-                kept = "kept" if servers.texts == "postgres" else "not kept"
-                reporter.say(
-                    f"Storing books directly; texts that come with them are {kept} "
-                    f"(BOOKPRINT_TEXTS={servers.texts})."
-                )
-                _store(servers, books, collection, count, run, tell)
-            else:
-                with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
-                    service.insist()
-                    reporter.say(f"Posting books to {url or DEFAULT_URL}.")
-                    _post(service, books, collection, count, jobs, run, tell)
-    except (ClientError, BookprintError) as exc:
-        raise UserError(f"{exc}", 2) from exc
+        if servers is not None:
+            kept = "kept" if servers.texts == "postgres" else "not kept"
+            reporter.say(
+                f"Storing books directly; texts that come with them are {kept} "
+                f"(BOOKPRINT_TEXTS={servers.texts})."
+            )
+            _store(servers, books, collection, count, run, tell)
+        else:
+            with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
+                service.insist()
+                reporter.say(f"Posting books to {url or DEFAULT_URL}.")
+                _post(service, books, collection, count, jobs, run, tell)
     _conclude(run, _POSTED_IN_PART)
 
 
@@ -157,11 +153,8 @@ def load(
     forget_secrets()  # a corpus may be a stranger's
     servers = require_running(settings, status=2)
     keep_kernels(settings.data_dir)
-    try:
-        with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:
-            run = _load(servers, folder, reporter, refusals)
-    except BookprintError as exc:
-        raise UserError(str(exc), 2) from exc
+    with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:
+        run = _load(servers, folder, reporter, refusals)
     _conclude(run, _LOADED_IN_PART)
 
 
@@ -185,10 +178,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
     """The files to read; raises UserError where there are none, or one cannot be read."""
     from app.readers import files
 
-    try:
-        listing = files.find(paths)
-    except OSError as exc:
-        raise UserError(f"{exc.filename} cannot be read: {exc.strerror}", 2) from exc
+    listing = files.find(paths)
     if not listing.sizes:
         raise UserError("There is nothing to read.", 2)
     for note in listing.notes:
@@ -197,13 +187,10 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 
 def column_options(options: list[str] | None) -> dict[str, str]:
-    """The columns that are named, by what they hold."""
+    """The columns that are named, by what they hold; raises InvalidInput."""
     from app.readers.table import named_columns
 
-    try:
-        return named_columns(options or ())
-    except InvalidInput as exc:
-        raise UserError(str(exc), 2) from exc
+    return named_columns(options or ())
 
 
 def _store(

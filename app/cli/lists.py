@@ -12,7 +12,15 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, moment, service_at
 from app.cli.lookup import named_book
-from app.cli.output import Listing, UserError, notices, print_json, print_list, require_one_form
+from app.cli.output import (
+    Listing,
+    UserError,
+    columns,
+    notices,
+    print_json,
+    print_list,
+    require_one_form,
+)
 from app.core.clusters.clustering import By
 from app.core.matching.conflicts import ConflictBy
 from app.core.relations.classification import Kind
@@ -29,25 +37,27 @@ Notes = Callable[[Mapping[str, Any]], Mapping[str, str]]
 """Reads from a page of an answer what is to be said at the end, by what it is about."""
 
 
-def _of_books(first: str, second: str, *names: str) -> dict[str, str]:
+def _of_books(first: str, second: str, fields: str) -> str:
     """The columns with these fields of the two books of a pair."""
-    sides = (first, second)
-    return {f"{side}_{name}": f"books.{place}.{name}" for place, side in enumerate(sides) for name in names}
+    sides = enumerate((first, second))
+    return " ".join(
+        f"{side}_{field.replace('.', '_')}=books.{place}.{field}"
+        for place, side in sides
+        for field in fields.split()
+    )
+
+
+def _range(pages: list[int] | None) -> str:
+    return "" if pages is None else "-".join(map(str, pages))
 
 
 _CLUSTERS = Listing(
     "clusters",
-    {
-        "size": "size",
-        "agreement": "agreement",
-        "kinds": lambda item: " ".join(f"{kind}:{n}" for kind, n in sorted((item["kinds"] or {}).items())),
-        "id": "id",
-        "key": "key",
-        "founder_id": "founder.book_id",
-        "founder_title": "founder.title",
-        "best_id": "best_copy.book_id",
-        "best_title": "best_copy.title",
-    },
+    columns(
+        "size agreement kinds id key founder_id=founder.book_id founder_title=founder.title "
+        "best_id=best_copy.book_id best_title=best_copy.title",
+        kinds=lambda item: " ".join(f"{kind}:{n}" for kind, n in sorted((item["kinds"] or {}).items())),
+    ),
     wide="cluster",
     narrow=("size", "agreement"),
     lines=("{founder_title}", "{id}", "best copy {best_id} {best_title}", "{kinds}"),
@@ -55,23 +65,17 @@ _CLUSTERS = Listing(
 )
 _CONFLICTS = Listing(
     "conflicts",
-    {
-        "agrees": lambda item: " ".join(item["agrees"]),
-        "contradicts": lambda item: " ".join(item["contradicts"]),
-        "distance": "evidence.distance",
-        "jaccard": "evidence.jaccard",
-        "this_in_other": "evidence.containment.this_in_other",
-        "other_in_this": "evidence.containment.other_in_this",
-        "relation": "evidence.relation.kind",
-        "source": "evidence.relation.source",
-        "decided_by": "evidence.relation.decided_by",
-        **_of_books("this", "other", "id", "title", "authors", "year", "volume", "identifiers"),
-        **{
-            f"{side}_text_under_{name}": f"books.{place}.text_under.{name}"
-            for place, side in enumerate(("this", "other"))
-            for name in ("id", "title")
-        },
-    },
+    columns(
+        "agrees contradicts distance=evidence.distance jaccard=evidence.jaccard "
+        "this_in_other=evidence.containment.this_in_other other_in_this=evidence.containment.other_in_this "
+        "relation=evidence.relation.kind source=evidence.relation.source "
+        "decided_by=evidence.relation.decided_by "
+        + _of_books("this", "other", "id title authors year volume identifiers")
+        + " "
+        + _of_books("this", "other", "text_under.id text_under.title"),
+        agrees=lambda item: " ".join(item["agrees"]),
+        contradicts=lambda item: " ".join(item["contradicts"]),
+    ),
     wide="books",
     narrow=("distance", "jaccard", "relation"),
     lines=(
@@ -87,20 +91,15 @@ _CONFLICTS = Listing(
 )
 _FAULTS = Listing(
     "findings",
-    {
-        "confidence": "confidence",
-        "kind": "kind",
-        "book_id": "book_id",
-        "title": "title",
-        "pages": lambda fault: _range(fault["pages"]),
-        "between": lambda fault: _range(fault["between"]),
-        "labels": lambda fault: (
-            " ".join(each or "–" for each in fault["labels"]) if any(fault["labels"]) else ""
+    columns(
+        "confidence kind book_id title pages between labels in_book=in.0.book_id in_pages because",
+        pages=lambda fault: _range(fault["pages"]),
+        between=lambda fault: _range(fault["between"]),
+        labels=lambda fault: (
+            " ".join(label or "–" for label in fault["labels"]) if any(fault["labels"]) else ""
         ),
-        "in_book": "in.0.book_id",
-        "in_pages": lambda fault: _range(fault["in"][0]["pages"]),
-        "because": "because",
-    },
+        in_pages=lambda fault: _range(fault["in"][0]["pages"]),
+    ),
     wide="book",
     narrow=("confidence", "kind", "pages", "between", "labels"),
     lines=("{title}", "{book_id}", "{in_pages} of {in_book}", "{because}"),
@@ -108,10 +107,7 @@ _FAULTS = Listing(
 )
 _REVIEWS = Listing(
     "reviews",
-    {
-        **{name: name for name in ("kind", "direction", "confidence", "because")},
-        **_of_books("left", "right", "id", "title", "authors", "year"),
-    },
+    columns("kind direction confidence because " + _of_books("left", "right", "id title authors year")),
     wide="books",
     narrow=("kind", "confidence"),
     lines=(
@@ -123,26 +119,20 @@ _REVIEWS = Listing(
 )
 _DECISIONS = Listing(
     "decisions",
-    {
-        **{name: name for name in ("at", "by", "verdict", "kind", "outcome", "left", "right", "note")},
-        **{f"{name}_before": f"before.{name}" for name in ("verdict", "kind", "by")},
-    },
+    columns(
+        "at by verdict kind outcome left right note verdict_before=before.verdict kind_before=before.kind "
+        "by_before=before.by"
+    ),
     wide="books",
     narrow=("verdict", "kind", "outcome"),
     lines=("{at} · {by}", "{left}", "{right}", "{note}"),
 )
 _AUDIT = Listing(
     "entries",
-    {
-        "at": "at",
-        "actor": "actor.kind",
-        "name": "actor.name",
-        "key_id": "actor.key_id",
-        "address": "actor.address",
-        "action": "action",
-        "object_id": "object.id",
-        "other_id": "object.other_id",
-    },
+    columns(
+        "at actor=actor.kind name=actor.name key_id=actor.key_id address=actor.address action "
+        "object_id=object.id other_id=object.other_id"
+    ),
     wide="by",
     narrow=("action",),
     lines=("{at} · {name} · {address}", "{object_id} · {other_id}"),
@@ -340,10 +330,6 @@ def _chosen(service: Client, books: Iterable[str] | None, collection: str | None
         yield service.send(calls.read_book(book_id))
     if not books:
         yield from service.items(calls.list_books(collection=collection, limit=_PAGE))
-
-
-def _range(pages: list[int] | None) -> str:
-    return "" if pages is None else "-".join(map(str, pages))
 
 
 def changes(

@@ -8,7 +8,7 @@ import orjson
 import typer
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
-from app.cli.output import Listing, UserError, notices, print_json, print_list, printable, results
+from app.cli.output import Listing, UserError, columns, notices, print_json, print_list, printable, results
 from app.core.clusters.cluster_name import ClusterName
 from app.core.clusters.clustering import By
 from app.core.errors import InvalidInput
@@ -26,28 +26,26 @@ _BookName = Annotated[
 ]
 _Question = PagedCall[Any, NearDuplicate]
 
-_MEASURES = {
-    "distance": "distance",
-    "jaccard": "jaccard",
-    "in other": "containment.this_in_other",
-    "in this": "containment.other_in_this",
-}
+_MEASURES = ("distance", "jaccard", "in other", "in this")
 _NEAR = Listing(
     "books",
     {
-        **_MEASURES,
+        "distance": "distance",
+        "jaccard": "jaccard",
+        "in other": "containment.this_in_other",
+        "in this": "containment.other_in_this",
         "title": "title",
         "id": "id",
         "part": lambda item: "a part of it" if item["partial"] else "",
     },
     wide="book",
-    narrow=tuple(_MEASURES),
+    narrow=_MEASURES,
     lines=("{title} · {part}", "{id}"),
-    right=tuple(_MEASURES),
+    right=_MEASURES,
 )
 _SIMILAR = Listing(
     "books",
-    {"similarity": "similarity", "title": "title", "authors": "authors", "id": "id"},
+    columns("similarity title authors id"),
     wide="book",
     narrow=("similarity",),
     lines=("{title} · {authors}", "{id}"),
@@ -229,8 +227,6 @@ def read_one_book(file: Path) -> "Submission":
         found = read_path(file)
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
-    except OSError as exc:
-        raise _unreadable(file, exc) from exc
     for warning in found.warnings:
         notices().print(f"{file}: {warning}")
     return found
@@ -242,8 +238,6 @@ def read_signatures(file: Path) -> Any:
         return orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as exc:
         raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
-    except OSError as exc:
-        raise _unreadable(file, exc) from exc
 
 
 def named_book(service: Client, name: str) -> UUID:
@@ -256,7 +250,3 @@ def named_book(service: Client, name: str) -> UUID:
     raise UserError(
         f"{name} is no file, no identifier and no cluster, and no book has it as its id or external id.", 2
     )
-
-
-def _unreadable(file: Path, error: OSError) -> UserError:
-    return UserError(f"{file} cannot be read: {error.strerror}", 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from app.cli.environment import DataDir, load_settings, running, started
-from app.cli.output import Listing, Reporter, UserError, notices, print_json, print_list, results
+from app.cli.output import Listing, Reporter, UserError, columns, notices, print_json, print_list, results
 from app.kernel_cache import keep_kernels
 from app.settings import Settings
 
@@ -33,11 +33,9 @@ _PARTS = {
 }
 """The numbers of a report on the index, and their meanings."""
 
-_REPORT = Listing("parts", {"part": "0", "count": "1", "meaning": "2"}, wide="meaning", right=("count",))
-_JOBS = Listing("jobs", {"task": "task", "state": "state", "jobs": "count"}, wide="task", right=("jobs",))
-_FAILED = Listing(
-    "jobs", {"failed": "id", "task": "task", "book": "book_id", "reason": "reason"}, wide="reason"
-)
+_REPORT = Listing("parts", columns("part=0 count=1 meaning=2"), wide="meaning", right=("count",))
+_JOBS = Listing("jobs", columns("task state jobs=count"), wide="task", right=("jobs",))
+_FAILED = Listing("jobs", columns("failed=id task book=book_id reason"), wide="reason")
 
 
 def migrate(data_dir: DataDir = None) -> None:

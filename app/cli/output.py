@@ -144,41 +144,47 @@ class Listing:
         return {**{name: cells[name] or "–" for name in self.narrow}, self.wide: stacked}
 
 
+def columns(names: str, **cells: Cell) -> dict[str, Cell]:
+    """Columns with blanks between them, each as `name=path` or `name`, but for those with `cells`."""
+    named = (name.partition("=") for name in names.split())
+    return {name: cells.get(name, path or name) for name, _, path in named}
+
+
 def print_list(
     listing: Listing, items: Iterable[Any], *, json: bool = False, table: Path | None = None
 ) -> int:
     """Print items, each as one line: its JSON, or its cells with tabs between them; returns their number.
 
     On a terminal the cells are a table, unless there are none. They are written to the CSV file `table` if
-    there is one; raises `UserError`.
+    there is one.
     """
-    console, count = results(), 0
+    console = results()
     if table is not None:
         with open_table(table) as file:
             writer = CsvWriter(file)
             writer.row(tuple(listing.columns))
-            for item in items:
-                writer.row(tuple(listing.cells(item).values()))
-                count += 1
-    elif json:
-        for item in items:
-            print_json(item)
-            count += 1
-    elif console.is_terminal:
+            return _count(items, lambda item: writer.row(tuple(listing.cells(item).values())))
+    if json:
+        return _count(items, print_json)
+    if console.is_terminal:
         rows = [listing.drawn(item) for item in items]
-        count = len(rows)
         if rows:
             drawn = [tuple(row.values()) for row in rows]
             console.print(drawn_table(tuple(rows[0]), drawn, listing.wide, listing.right))
-    else:
-        # Past rich, which turns tabs into blanks.
-        console.file.write("\t".join(listing.columns) + "\n")
-        for item in items:
-            cells = (printable(" ".join(cell.split())) for cell in listing.cells(item).values())
-            console.file.write("\t".join(cells) + "\n")
-            count += 1
-        console.file.flush()
+        return len(rows)
+
+    def print_line(item: Any) -> None:
+        cells = (printable(" ".join(cell.split())) for cell in listing.cells(item).values())
+        console.file.write("\t".join(cells) + "\n")  # past rich, which turns tabs into blanks
+
+    console.file.write("\t".join(listing.columns) + "\n")
+    count = _count(items, print_line)
+    console.file.flush()
     return count
+
+
+def _count(items: Iterable[Any], write: Callable[[Any], None]) -> int:
+    return sum(1 for _ in map(write, items))
 
 
 def require_one_form(json: bool, table: Path | None, option: str = "--csv") -> None:
@@ -214,11 +220,8 @@ def _filled(line: str, cells: Mapping[str, str]) -> str:
 
 
 def open_table(path: Path) -> IO[str]:
-    """A CSV file to write; raises `UserError`."""
-    try:
-        return path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as exc:
-        raise UserError(f"{path} cannot be written: {exc.strerror}.", 2) from exc
+    """A CSV file to write."""
+    return path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def drawn_table(

@@ -12,7 +12,6 @@ from app.catalog.identifiers import isbns
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
 from app.cli.lookup import read_one_book, read_signatures
 from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
-from app.core.errors import BookprintError, InvalidInput
 from app.core.matching.identifier_comparison import LEAST_CHANCE, Comparison, compare as compared
 from app.core.model import Metadata
 from app.core.recipe import DEFAULT_FINGERPRINT
@@ -71,12 +70,7 @@ def sign(
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter("Signing", "books"))
         refusals = stack.enter_context(Refusals(report, reporter))
-        try:
-            table = None if out is None else stack.enter_context(sketches.written(out))
-        except InvalidInput as exc:
-            raise UserError(str(exc), 2) from exc
-        except OSError as exc:
-            raise UserError(f"{out} cannot be written: {exc.strerror or exc}.", 2) from exc
+        table = None if out is None else stack.enter_context(sketches.written(out))
         reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (SignedBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
@@ -115,12 +109,9 @@ def compare(
     same language, as long as the shorter one. Different books may share a part that is small for either.
     Exit status: 0 same, 1 different, 2 they cannot be compared, 3 unsure.
     """
-    try:
-        if html is not None:
-            _write_pair_page(html, this, other)
-        comparison = compared(_identifier(this), _identifier(other))
-    except BookprintError as exc:
-        raise UserError(str(exc), FAILED) from exc
+    if html is not None:
+        _write_pair_page(html, this, other)
+    comparison = compared(_identifier(this), _identifier(other))
     if json:
         print_json(asdict(comparison))
     else:
@@ -143,10 +134,7 @@ def _write_pair_page(out: Path, this: str, other: str) -> None:
             raise UserError(f"{name} is no file with a text. --html shows the texts of two files.", 2)
         book = read_one_book(file)
         read.append(replace(book, metadata=replace(book.metadata, title=book.metadata.title or file.name)))
-    try:
-        out.write_text(self_contained_page(shown_pair(*read)), encoding="utf-8", errors="replace")
-    except OSError as exc:
-        raise UserError(f"{out} cannot be written: {exc.strerror}.", 2) from exc
+    out.write_text(self_contained_page(shown_pair(*read)), encoding="utf-8", errors="replace")
 
 
 def _identifier(book: str) -> Identifier:

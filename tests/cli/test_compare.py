@@ -50,7 +50,7 @@ def test_page_of_two_files_is_written(files: dict[str, Path], tmp_path: Path) ->
     assert "--html shows the texts of two files." in refused.stderr
     unwritable = bookprint("compare", files["first"], files["copy"], "--html", tmp_path / "no" / "pair.html")
     assert unwritable.returncode == 2
-    assert "cannot be written" in unwritable.stderr
+    assert "cannot be read or written" in unwritable.stderr
 
 
 @pytest.mark.parametrize("wrong", ["neither", "bp1:0", "bp2:0", "{short}", f"bp1:{'0' * 32}.{ISBN}"])

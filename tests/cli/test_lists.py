@@ -82,7 +82,7 @@ def test_conflicts_are_lines_json_or_a_file(service: Service, ids: dict[str, str
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Conflicts: 1.\n")
     assert [row["other_title"] for row in table(file)] == ["'=A; Ferry"]  # no formula to a spreadsheet
     missing = bookprint("conflicts", "--csv", tmp_path / "no" / "file.csv", "--url", service.url)
-    assert (missing.returncode, "cannot be written" in missing.stderr) == (2, True)
+    assert (missing.returncode, "cannot be read or written" in missing.stderr) == (2, True)
     assert bookprint("conflicts", "--json", "--csv", file, "--url", service.url).returncode == 2
 
 
@@ -145,6 +145,16 @@ def test_clusters_are_listed_and_a_relation_is_printed_in_each_form(
     relation = json.loads(printed["json"])
     assert json.loads(printed["annotations"])["total"] == len(relation["page_map"]) > 0
     assert len(printed["csv"].splitlines()) == 1 + len(relation["runs"])
+
+
+def test_a_master_copy_is_printed_page_by_page(service: Service, ids: dict[str, str]) -> None:
+    done = bookprint("master-copy", "lacking", "--url", service.url)
+    assert (done.returncode, done.stdout.count("\f")) == (0, len(SCAN) - 1), done.stderr
+    assert "2 copies have voted" in done.stderr
+    cluster = f"same_text-{ids['lacking']}"
+    pages = documents(service, "master-copy", cluster)
+    assert "\f".join(page["text"] for page in pages) == done.stdout
+    assert bookprint("master-copy", "nothing", "--url", service.url).returncode == 2
 
 
 def test_changes_are_printed_from_a_cursor_on(service: Service, ids: dict[str, str]) -> None:

@@ -11,9 +11,6 @@ from fastapi import FastAPI
 from httpx import AsyncClient, Response
 from lxml import html
 
-from app.core.signatures.json_codec import encode
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages
 from app.services.access.audit import Actor
 from app.services.pairs.decisions import NewDecision
 from app.wiring import Services
@@ -106,23 +103,6 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
             html.fromstring(file.content)
     for wrong in (f"/pairs/{first}/{NOBODY}", f"/pairs/{first}/{first}", f"/pairs/{first}/x"):
         assert (await browser.get(wrong)).status_code == 404
-
-
-async def test_books_without_texts_or_never_compared_have_a_page(
-    browser: AsyncClient, books: list[str], services: Services
-) -> None:
-    alone = (await post(browser, text="a few words of nothing in particular", title="Alone"))["id"]
-    document = await read(browser, f"/pairs/{books[0]}/{alone}")
-    assert "has not compared" in document.findtext(".//p[@class='because']")
-    assert not document.xpath("//button[@value='confirmed']")
-    answer = await send(browser, document, "SAME_TEXT")
-    assert answer.status_code == 303
-    signed = encode(sketch(content_from_pages([scanned(page, 9, 0.02) for page in PAGES])))
-    bare = (await post(browser, signatures=signed, title="Bare"))["id"]
-    await run_jobs(services)
-    document = await read(browser, f"/pairs/{books[0]}/{bare}")
-    assert "The text of the other book is not kept" in document.text_content()
-    assert document.xpath("//table[caption]/tbody/tr")
 
 
 async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, books: list[str]) -> None:

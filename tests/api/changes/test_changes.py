@@ -126,17 +126,6 @@ async def test_who_applies_all_changes_has_what_the_service_answers(
     assert rounded(replica) == await state_of(client)
 
 
-async def test_types_of_changes_can_be_chosen(client: AsyncClient) -> None:
-    book = await post(client, text=TEXT)
-    await client.patch(book["links"]["self"], json={"year": 1813})
-    await client.delete(book["links"]["self"])
-
-    answer = await changes(client, types=["book.created", "book.deleted"])
-
-    assert [item["type"] for item in answer["items"]] == ["book.created", "book.deleted"]
-    assert (await changes(client, after=answer["next_cursor"]))["items"] == []
-
-
 async def test_a_reader_can_wait_for_the_next_change(client: AsyncClient) -> None:
     cursor = (await changes(client))["next_cursor"]
     assert (await changes(client, after=cursor, wait=0.3))["items"] == []

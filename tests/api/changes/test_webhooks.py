@@ -1,7 +1,6 @@
 """Webhooks: registering them, where they may lead, and what is delivered to them and when."""
 
 import asyncio
-import random
 import socket
 from datetime import timedelta
 from typing import Any
@@ -173,23 +172,6 @@ async def test_for_a_day_both_secrets_sign(client: AsyncClient, services: Servic
     Verifier(rotated["secret"]).verify(second.body, second.headers)
     with pytest.raises(WebhookVerificationError):
         Verifier(webhook["secret"]).verify(second.body, second.headers)
-
-
-async def test_a_receiver_that_fails_at_random_gets_everything(
-    client: AsyncClient, services: Services
-) -> None:
-    chance = random.Random(1)
-    async with receiving(lambda message: chance.choice([200, 500, 503, 404])) as receiver:
-        webhook = await registered(client, receiver.url)
-        books = await post_books(client, 25)
-        delivery = delivering(services, Patience(again=timedelta(), first_wait=timedelta()))
-        while (await read(client, webhook))["state"] != "active" or not receiver.accepted:
-            await deliver(services, delivery)
-
-    assert [message.item["book_id"] for message in receiver.accepted] == [book["id"] for book in books]
-    # A change that is sent again has the same id.
-    ids = {(message.headers["webhook-id"], message.item["book_id"]) for message in receiver.messages}
-    assert len(ids) == len(books)
 
 
 async def test_a_dead_receiver_is_tried_with_growing_waits_and_then_disabled(

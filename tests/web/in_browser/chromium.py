@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -29,9 +29,6 @@ _ARGUMENTS = (
 )
 _STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 _RUN_AXE = "axe.run(document, arguments[0]).then(arguments[1], arguments[1])"
-_PLACE = (
-    "arguments[0].scrollIntoView({block: 'center'}); return arguments[0].getBoundingClientRect().toJSON()"
-)
 _HEIGHT = 900
 _PATIENCE = 15.0  # seconds
 _NO_SCRIPTS = {"profile.managed_default_content_settings.javascript": 2}
@@ -106,24 +103,6 @@ class Browser:
         before = self.find("html")
         self.press(key)
         self.await_new_page(before)
-
-    def drop(self, files: Sequence[Path], target: WebElement) -> None:
-        """Drag files from outside the browser to an element, and drop them there."""
-        place: dict[str, float] = self.driver.execute_script(_PLACE, target)
-        x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-        data = {"items": [], "files": [str(file) for file in files], "dragOperationsMask": 1}
-        for kind in ("dragEnter", "dragOver", "drop"):
-            self.driver.execute_cdp_cmd(
-                "Input.dispatchDragEvent", {"type": kind, "x": x, "y": y, "data": data}
-            )
-
-    @contextmanager
-    def running(self, script: str) -> Iterator[None]:
-        """Have a script of the test run on every page that is opened meanwhile, before its own."""
-        command = "Page.addScriptToEvaluateOnNewDocument"
-        added = self.driver.execute_cdp_cmd(command, {"source": script})
-        yield
-        self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
     def focused(self) -> WebElement:
         """What has the focus."""

@@ -23,12 +23,3 @@ def test_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
     any_browser.walk_to("Sign out", Keys.SHIFT + Keys.TAB)
     any_browser.follow(Keys.ENTER)
     assert any_browser.path == "/sign-in"
-
-
-def test_a_wrong_key_is_told(any_browser: Browser) -> None:
-    any_browser.go("/sign-in")
-    any_browser.find("#key").send_keys("bp_wrong")
-    any_browser.leave(any_browser.named("Sign in"))
-    assert "not valid" in any_browser.find("[role=alert]").text
-    assert any_browser.find("#key").get_attribute("aria-describedby") == "refused"
-    assert any_browser.barriers() == []
