@@ -271,9 +271,9 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     """Lists the books that have all that is asked for, oldest first."""
     wanted = query.to_filter()
     cursors = Cursors("books", wanted)
-    books = await services.books.search(wanted, cursors.book(query.cursor), query.limit + 1)
+    books = await services.books.search(wanted, cursors.place(query.cursor, UUID), query.limit + 1)
     page = books[: query.limit]
-    next_cursor = cursors.at_book(page[-1].id) if len(books) > query.limit else None
+    next_cursor = cursors.at(page[-1].id) if len(books) > query.limit else None
     return BookList(items=[BookAnswer.of(book) for book in page], next_cursor=next_cursor)
 
 

@@ -18,7 +18,7 @@ from app.api.cluster_answers import (
     MemberQuery,
     cluster_path,
 )
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share
+from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
 from app.api.http import deps, examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
@@ -138,14 +138,14 @@ async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: S
     """
     cursors = Cursors("clusters", query.by, query.min_size, query.max_size, query.collection, query.order)
     wanted = ClusterFilter(
-        query.min_size, query.max_size, query.collection, query.order, cursors.rank(query.cursor)
+        query.min_size, query.max_size, query.collection, query.order, cursors.place(query.cursor, Rank)
     )
     page = await services.clusters.list_clusters(query.by, wanted, query.limit)
     last = page.clusters[-1] if page.more else None
     return ClusterList(
         pending=page.pending,
         items=[ListedClusterAnswer.of(query.by, each) for each in page.clusters],
-        next_cursor=last and cursors.at_rank(last.rank, last.founder_id),
+        next_cursor=last and cursors.at(Rank(last.rank, last.founder_id)),
     )
 
 
@@ -165,7 +165,7 @@ async def read_cluster_of_book(
     """
     cursors = Cursors("cluster of", book_id, query.by, query.collection)
     page = await services.clusters.of_book(
-        book_id, query.by, cursors.book(query.cursor), query.limit, query.collection
+        book_id, query.by, cursors.place(query.cursor, UUID), query.limit, query.collection
     )
     return _answer(page, cursors)
 
@@ -187,7 +187,9 @@ async def read_cluster(
     """
     name = _name(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id, query.collection)
-    page = await services.clusters.read(name, cursors.book(query.cursor), query.limit, query.collection)
+    page = await services.clusters.read(
+        name, cursors.place(query.cursor, UUID), query.limit, query.collection
+    )
     if page.name != name:
         return _moved(cluster_path(page.name), request)
     return _answer(page, cursors)
@@ -219,10 +221,10 @@ async def read_master_copy(
     if present != _name(cluster_id):
         return _moved(f"{cluster_path(present)}/text", request)
     cursors = Cursors("text", present.by, present.book_id, query.first)
-    first = cursors.number(query.cursor) or query.first
+    first = cursors.place(query.cursor, int) or query.first
     read = await services.master_copies.read(present, range(first, first + query.limit))
     end = first + len(read.master.pages)
-    next_cursor = cursors.at_number(end) if first < end < read.master.page_count else None
+    next_cursor = cursors.at(end) if first < end < read.master.page_count else None
     if media_type == deps.TEXT:
         return _text(read, request, next_cursor)
     response.headers["Vary"] = "Accept"
@@ -245,7 +247,7 @@ def _moved(path: str, request: Request) -> RedirectResponse:
 
 
 def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
-    next_cursor = cursors.at_book(page.members[-1].book_id) if page.more else None
+    next_cursor = cursors.at(page.members[-1].book_id) if page.more else None
     return ClusterAnswer.of(page, next_cursor)
 
 

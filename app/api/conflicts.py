@@ -10,7 +10,14 @@ from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Sh
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.matching.conflicts import Aspect, ConflictBook, ConflictBy, MetadataConflict, NamedCopy
+from app.core.matching.conflicts import (
+    Aspect,
+    ConflictBook,
+    ConflictBy,
+    ConflictPlace,
+    MetadataConflict,
+    NamedCopy,
+)
 from app.core.relations.classification import Kind
 from app.services.conflicts import ConflictPage
 
@@ -178,6 +185,6 @@ async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: Ser
     short, no signatures, or a search for relations that has not ended.
     """
     cursors = Cursors("conflicts", query.by, query.collection)
-    place = cursors.conflict(query.cursor)
+    place = cursors.place(query.cursor, ConflictPlace)
     page = await services.conflicts.list_conflicts(query.by, place, query.limit, query.collection)
-    return ConflictList.of(page, cursors.at_conflict(page.next))
+    return ConflictList.of(page, cursors.at(page.next))

@@ -5,10 +5,11 @@ that identify the query and of the bytes of a place in its answer.
 """
 
 from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from struct import Struct
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, cast
 from uuid import UUID
 
 from pydantic import (
@@ -178,12 +179,25 @@ def file_fields(sent: Submission | None) -> FileFields:
     return {"format": sent.format, "warnings": list(sent.warnings)}
 
 
+class Rank(NamedTuple):
+    """A place in a list that is ordered by a number: behind it, or of equal ones behind a book."""
+
+    rank: float
+    book_id: UUID
+
+
 _DIGEST_BYTES = 8
-_PLACE = Struct(">BQ")
-_CONFLICT = Struct(">q16s16s")
-_NUMBER = Struct(">q")
-_RANK = Struct(">d16s")
-_REVIEW = Struct(">d16s16s")
+_FORMS: Mapping[type, Struct] = {
+    UUID: Struct(">16s"),
+    int: Struct(">q"),
+    Position: Struct(">BQ"),
+    Rank: Struct(">d16s"),
+    ConflictPlace: Struct(">q16s16s"),
+    ReviewPlace: Struct(">d16s16s"),
+}
+"""The forms of places in cursors; 16 bytes are a UUID."""
+
+PlaceT = TypeVar("PlaceT")
 
 
 class Cursors:
@@ -192,75 +206,28 @@ class Cursors:
     def __init__(self, *query: object) -> None:
         self._query = query
 
-    def at_place(self, place: Position | None) -> str | None:
+    def at(self, place: object) -> str | None:
         """The cursor that goes on behind a place; None where nothing follows."""
-        return None if place is None else self._write(_PLACE.pack(place.distance, place.entry_id))
+        if place is None:
+            return None
+        values = place if isinstance(place, tuple) else (place,)
+        packed = (value.bytes if isinstance(value, UUID) else value for value in values)
+        data = self._digest + _FORMS[type(place)].pack(*packed)
+        return urlsafe_b64encode(data).rstrip(b"=").decode()
 
-    def place(self, cursor: str | None) -> Position | None:
+    def place(self, cursor: str | None, kind: type[PlaceT]) -> PlaceT | None:
         """The place to go on from; raises InvalidInput for a cursor of another query."""
         if cursor is None:
             return None
-        distance, entry_id = _PLACE.unpack(self._read(cursor, _PLACE.size))
-        return Position(distance, entry_id)
-
-    def at_book(self, book_id: UUID) -> str:
-        return self._write(book_id.bytes)
-
-    def book(self, cursor: str | None) -> UUID | None:
-        """The book to go on from; raises InvalidInput for a cursor of another query."""
-        return None if cursor is None else UUID(bytes=self._read(cursor, 16))
-
-    def at_conflict(self, place: ConflictPlace | None) -> str | None:
-        """The cursor that goes on behind a conflict; None where nothing follows."""
-        if place is None:
-            return None
-        return self._write(_CONFLICT.pack(place.key, place.left.bytes, place.right.bytes))
-
-    def conflict(self, cursor: str | None) -> ConflictPlace | None:
-        """The conflict to go on from; raises InvalidInput for a cursor of another query."""
-        if cursor is None:
-            return None
-        key, left, right = _CONFLICT.unpack(self._read(cursor, _CONFLICT.size))
-        return ConflictPlace(key, UUID(bytes=left), UUID(bytes=right))
-
-    def at_rank(self, rank: float, book_id: UUID) -> str:
-        """The cursor that goes on behind the item with a rank, of equal ones behind that of a book."""
-        return self._write(_RANK.pack(rank, book_id.bytes))
-
-    def rank(self, cursor: str | None) -> tuple[float, UUID] | None:
-        """The rank and book to go on from; raises InvalidInput for a cursor of another query."""
-        if cursor is None:
-            return None
-        rank, book = _RANK.unpack(self._read(cursor, _RANK.size))
-        return rank, UUID(bytes=book)
-
-    def at_number(self, number: int) -> str:
-        """The cursor that goes on behind the item with a number."""
-        return self._write(_NUMBER.pack(number))
-
-    def number(self, cursor: str | None) -> int | None:
-        """The number to go on from; raises InvalidInput for a cursor of another query."""
-        return None if cursor is None else int(_NUMBER.unpack(self._read(cursor, _NUMBER.size))[0])
-
-    def at_review(self, place: ReviewPlace | None) -> str | None:
-        """The cursor that goes on behind a relation in the queue; None where nothing follows."""
-        if place is None:
-            return None
-        return self._write(_REVIEW.pack(place.rank, place.left.bytes, place.right.bytes))
-
-    def review(self, cursor: str | None) -> ReviewPlace | None:
-        """The relation to go on from; raises InvalidInput for a cursor of another query."""
-        if cursor is None:
-            return None
-        rank, left, right = _REVIEW.unpack(self._read(cursor, _REVIEW.size))
-        return ReviewPlace(rank, UUID(bytes=left), UUID(bytes=right))
+        form = _FORMS[kind]
+        read = form.unpack(self._read(cursor, form.size))
+        values = [UUID(bytes=value) if isinstance(value, bytes) else value for value in read]
+        make: Any = kind
+        return cast(PlaceT, values[0] if kind in (UUID, int) else make(*values))
 
     @property
     def _digest(self) -> bytes:
         return blake2b(repr(self._query).encode(), digest_size=_DIGEST_BYTES).digest()
-
-    def _write(self, place: bytes) -> str:
-        return urlsafe_b64encode(self._digest + place).rstrip(b"=").decode()
 
     def _read(self, cursor: str, size: int) -> bytes:
         try:

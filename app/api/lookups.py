@@ -30,7 +30,7 @@ from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.relations.related import RelationSummary
 from app.core.signatures import identifier
 from app.core.signatures.identifier import Identifier
-from app.services.lookups import Answer, Match, Nearest, Question, Verified, Within, query_entry
+from app.services.lookups import Answer, Match, Nearest, Position, Question, Verified, Within, query_entry
 from app.wiring import Services
 
 _SHARE_DIGITS = 4
@@ -231,9 +231,9 @@ async def near_duplicates(
     question = query.to_question()
     cursors = Cursors("near", book_id.bytes, query.d, query.k, DEFAULT_FINGERPRINT, query.collection)
     metrics.count_lookup(question)
-    position = cursors.place(query.cursor)
+    position = cursors.place(query.cursor, Position)
     answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, query.collection)
-    return _written(near_duplicates_of(answer, query, cursors.at_place(answer.next), book_id))
+    return _written(near_duplicates_of(answer, query, cursors.at(answer.next), book_id))
 
 
 async def look_up_file(
@@ -287,11 +287,11 @@ async def _answer_identifier(
         query.collection,
     )
     metrics.count_lookup(question)
-    position = cursors.place(query.cursor)
+    position = cursors.place(query.cursor, Position)
     answer = await services.lookup.look_up_identifier(
         identifier, question, position, query.limit, query.collection
     )
-    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    document = near_duplicates_of(answer, query, cursors.at(answer.next))
     return _written(lookup_answer_of(document, None))
 
 
@@ -316,9 +316,9 @@ async def _answer_lookup(
         query.collection,
     )
     metrics.count_lookup(question)
-    position = cursors.place(query.cursor)
+    position = cursors.place(query.cursor, Position)
     answer = await services.lookup.look_up(entry, question, position, query.limit, query.collection)
-    document = near_duplicates_of(answer, query, cursors.at_place(answer.next))
+    document = near_duplicates_of(answer, query, cursors.at(answer.next))
     return _written(lookup_answer_of(document, sent))
 
 

@@ -121,9 +121,9 @@ async def register_webhook(
 async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
     """Lists the webhooks in order of their ids, without their secrets."""
     cursors = Cursors("webhooks")
-    webhooks = await services.webhooks.page(cursors.book(query.cursor), query.limit + 1)
+    webhooks = await services.webhooks.page(cursors.place(query.cursor, UUID), query.limit + 1)
     page = webhooks[: query.limit]
-    next_cursor = cursors.at_book(page[-1].id) if len(webhooks) > query.limit else None
+    next_cursor = cursors.at(page[-1].id) if len(webhooks) > query.limit else None
     return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
 
 

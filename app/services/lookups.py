@@ -8,6 +8,7 @@ index, and the current ones after it. So a book that changes its state in betwee
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -70,8 +71,7 @@ class Verified:
 Question = Within | Nearest | Verified
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A position in an answer, to go on from."""
 
     distance: int  # 129 where there is none

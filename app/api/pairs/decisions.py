@@ -35,6 +35,7 @@ from app.services.pairs.decisions import (
     PastDecision,
     QueuedRelation,
     ReviewFilter,
+    ReviewPlace,
     Said,
 )
 
@@ -242,9 +243,11 @@ async def list_reviews(
     """
     wanted = query.to_filter()
     cursors = Cursors("reviews", wanted)
-    page = await services.decisions.reviews(wanted, cursors.review(query.cursor), query.limit, actor=actor)
+    page = await services.decisions.reviews(
+        wanted, cursors.place(query.cursor, ReviewPlace), query.limit, actor=actor
+    )
     items = [ReviewAnswer.of(queued) for queued in page.items]
-    return ReviewList(items=items, next_cursor=cursors.at_review(page.next))
+    return ReviewList(items=items, next_cursor=cursors.at(page.next))
 
 
 @router.post(
@@ -272,8 +275,8 @@ async def list_decisions(
     wanted = HistoryFilter(query.by, query.after, book_id=query.book)
     cursors = Cursors("decisions", wanted)
     found = await services.decisions.history(
-        wanted, cursors.number(query.cursor), query.limit + 1, actor=actor
+        wanted, cursors.place(query.cursor, int), query.limit + 1, actor=actor
     )
     page = found[: query.limit]
-    next_cursor = cursors.at_number(page[-1].sequence) if len(found) > query.limit else None
+    next_cursor = cursors.at(page[-1].sequence) if len(found) > query.limit else None
     return History(items=[PastDecisionAnswer.of(past) for past in page], next_cursor=next_cursor)

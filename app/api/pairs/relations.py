@@ -303,10 +303,10 @@ async def list_relations(
     """
     cursors = Cursors("relations", book_id.bytes, query.collection)
     relations = await services.relations.of_book(
-        book_id, cursors.book(query.cursor), query.limit, query.wait, permit.release, query.collection
+        book_id, cursors.place(query.cursor, UUID), query.limit, query.wait, permit.release, query.collection
     )
     await require_key_still_valid(request.scope)
-    next_cursor = None if relations.next is None else cursors.at_book(relations.next)
+    next_cursor = None if relations.next is None else cursors.at(relations.next)
     return RelationsAnswer.of(relations, next_cursor)
 
 
