@@ -111,6 +111,15 @@ async def test_a_name_says_perhaps_at_most(client: AsyncClient, book: Json) -> N
     ]
 
 
+async def test_a_foreign_identifier_is_found_by_a_text(client: AsyncClient) -> None:
+    text = prose(944, 6_000)
+    known = await post(client, text=text)
+    await client.delete(f"/v1/books/{known['id']}")
+    foreign = await post(client, identifier=known["long_identifier"], title="At a partner's")
+    [answer] = await check(client, {"text": scanned(text, 5, 0.05)})
+    assert (answer["verdict"], answer["items"][0]["book_id"]) == ("have", foreign["id"])
+
+
 async def test_a_row_that_cannot_be_answered_now_says_so(
     client: AsyncClient, services: OpenServices, book: Json
 ) -> None:

@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from httpx import AsyncClient, Response
 
+from app.core.errors import InvalidInput
 from app.services.access.keys import Keys
 from tests.api.access.key_holders import Holders, holders
 from tests.api.access.test_audit import WRITES
@@ -179,3 +180,10 @@ async def test_an_external_id_of_others_is_no_way_to_overwrite(
     assert_problem(await client.put(path, json=text()), 403)
     kept = (await anyone.get(theirs["links"]["self"])).json()
     assert (kept["identifier"], kept["version"]) == (theirs["identifier"], 1)
+
+
+@pytest.mark.parametrize(("scope", "collection"), [("admin", OURS), ("ingest", " "), ("ingest", "x" * 101)])
+async def test_a_key_that_cannot_be_bound_is_refused(held: Holders, scope: str, collection: str) -> None:
+    keys: Keys = held.app.state.services.keys
+    with pytest.raises(InvalidInput):
+        await keys.create("a", [scope], collection=collection, actor=ACTOR)  # type: ignore[list-item]

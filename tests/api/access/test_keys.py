@@ -40,6 +40,12 @@ async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, module_da
     assert first.text not in stored
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
+async def test_a_name_that_cannot_be_is_refused(keys: Keys, name: str) -> None:
+    with pytest.raises(InvalidInput):
+        await keys.create(name, ["read"], actor=ACTOR)
+
+
 async def test_a_key_that_would_have_expired_is_refused(keys: Keys) -> None:
     with pytest.raises(InvalidInput):
         await keys.create("late", ["read"], datetime.now(UTC), actor=ACTOR)

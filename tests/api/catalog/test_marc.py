@@ -171,6 +171,21 @@ async def test_relation_is_in_the_next_export_and_gone_when_rejected(
     assert not added(await exported(client, book), "775")
 
 
+async def test_record_that_differs_in_form_is_linked_as_one(client: AsyncClient, services: Services) -> None:
+    def of_form(code: str, number: str) -> MarcRecord:
+        fixed = f"721211s1913    nyu     {code}     000 0 eng  "
+        return record(control("001", number), control("008", fixed), data("245", "10", "a Ferry"))
+
+    text = "\f".join(pages_of(TEXT))
+    print_book = (await client.post("/v1/books", files=form(of_form(" ", "1"), text=text))).json()
+    online = form(of_form("o", "2"), text="\f".join(pages_of(scanned(TEXT, 1))))
+    await client.post("/v1/books", files=online)
+    await run_jobs(services)
+
+    answer = await exported(client, print_book)
+    assert (len(added(answer, "776")), len(added(answer, "775"))) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("accept", "answered"),
     [

@@ -155,6 +155,17 @@ async def test_old_changes_are_swept_and_cursors_before_them_are_gone(
     assert_problem(await client.get("/v1/changes", params={"after": cursor_of(5)}), 410)
 
 
+async def test_positions_go_on_behind_a_feed_that_was_swept(client: AsyncClient, services: Services) -> None:
+    await post(client, text=TEXT)
+    last = (await all_changes(client))[-1]
+    await services.database.rows(SQL("UPDATE changes SET at = at - interval '31 days'"))
+
+    assert await services.changes.sweep() == 0
+    await post(client, text=prose(2))
+
+    assert len((await changes(client, after=last["cursor"]))["items"]) == 1
+
+
 async def test_the_collection_is_what_iiif_change_discovery_says(
     client: AsyncClient, services: Services
 ) -> None:

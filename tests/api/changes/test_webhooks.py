@@ -174,6 +174,21 @@ async def test_for_a_day_both_secrets_sign(client: AsyncClient, services: Servic
         Verifier(webhook["secret"]).verify(second.body, second.headers)
 
 
+async def test_only_the_types_asked_for_are_delivered(client: AsyncClient, services: Services) -> None:
+    async with receiving() as receiver:
+        webhook = await registered(client, receiver.url, types=["book.deleted", "book.deleted"])
+        [book, _] = await post_books(client, 2)
+        await client.delete(book["links"]["self"])
+        await post(client, text=prose(7))
+        await deliver(services)
+
+        assert [(each.item["type"], each.item["book_id"]) for each in receiver.messages] == [
+            ("book.deleted", book["id"])
+        ]
+        assert await deliver(services) == 0
+        assert (await read(client, webhook))["types"] == ["book.deleted"]
+
+
 async def test_a_dead_receiver_is_tried_with_growing_waits_and_then_disabled(
     client: AsyncClient, services: Services
 ) -> None:

@@ -11,7 +11,9 @@ from httpx import AsyncClient
 from app.services import lookups
 from app.settings import Settings
 from app.stores.postgres import entries
+from app.stores.redis.band_index import BandIndex
 from tests.api.conftest import asking, started, taking_turns
+from tests.api.library import prose, scanned
 from tests.api.posting import Json, distance, look_up, near, post, signatures
 from tests.api.test_bad_input import assert_problem
 from tests.factories import flipped
@@ -114,3 +116,48 @@ async def test_a_cursor_belongs_to_its_collection(client: AsyncClient, books: li
     for more in ({}, {"collection": FEW}):
         params: Any = {"d": 60, "limit": 1, "cursor": cursor} | more
         assert_problem(await client.get(books[0]["links"]["near_duplicates"], params=params), 422)
+
+
+async def test_texts_and_identifiers_are_looked_up_in_a_collection(client: AsyncClient) -> None:
+    text = prose(77)
+    in_one = await post(client, text=scanned(text, 1), collection="one", identifiers=["isbn:9780141439600"])
+    in_other = await post(client, text=scanned(text, 2), collection="other", external_id="b")
+    moved = await post(client, text=scanned(text, 3), collection="other", external_id="c")
+    changed = await client.patch(moved["links"]["self"], json={"collection": "one"})
+    assert changed.json()["collection"] == "one"
+    composite = f"{in_other['identifier']}.9780141439600"
+
+    async def ids(body: Json, collection: str | None, **parameters: Any) -> set[str]:
+        asked = {"collection": collection} if collection else {}
+        return {item["id"] for item in (await look_up(client, body, **asked, **parameters))["items"]}
+
+    for body in ({"text": text}, {"identifier": in_other["long_identifier"]}, {"identifier": composite}):
+        assert await ids(body, None) == {in_one["id"], in_other["id"], moved["id"]}
+        assert await ids(body, "one") == {in_one["id"], moved["id"]}
+        assert await ids(body, " other ") == {in_other["id"]}
+        assert await ids(body, "third") == set()
+    assert await ids({"identifier": in_other["identifier"]}, "one", k=1) < {in_one["id"], moved["id"]}
+    answer = await client.post("/v1/lookups", files={"file": ("a.txt", text)}, params={"collection": "other"})
+    assert [item["id"] for item in answer.json()["items"]] == [in_other["id"]]
+
+
+async def test_pending_books_are_found_in_their_collection(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    bits = rng.bytes(16)
+    query = await post(client, signatures=signatures(bits, rng))
+
+    async def fails(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(BandIndex, "insert", fails)
+    pending = [
+        await post(client, signatures=signatures(flipped(bits, 5), rng), collection=name)
+        for name in ("waiting", "waiting too")
+    ]
+    assert {book["status"] for book in pending} == {"pending"}
+    for parameters in ({"d": 3}, {"k": 1}, {"k": 1}, {"k": 1}):  # the processes remember small collections
+        for book in pending:
+            answer = await near(client, query, **parameters, collection=book["collection"])
+            assert [item["id"] for item in answer["items"]] == [book["id"]]

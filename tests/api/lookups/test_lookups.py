@@ -53,6 +53,16 @@ async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: Asyn
     assert not any(item["partial"] for item in answer["items"])
 
 
+async def test_a_preface_in_common_is_told_from_a_copy(client: AsyncClient) -> None:
+    preface = " ".join(prose(1).split()[:3000])
+    plays = [
+        await post(client, text=f"{preface} {' '.join(prose(number).split()[:3500])}") for number in (2, 3)
+    ]
+    [item] = (await near(client, plays[0]))["items"]
+    assert item["id"] == plays[1]["id"]
+    assert item["partial"] is True
+
+
 @pytest.mark.parametrize("parameters", [{}, {"d": 30}, {"k": 2}])
 async def test_lookup_finds_by_everything_that_describes_a_book(
     client: AsyncClient, parameters: Json

@@ -5,12 +5,22 @@ from typing import Any
 from httpx import AsyncClient
 from rapidfuzz.distance import Levenshtein
 
+from app.core.signatures.json_codec import encode
+from app.core.signatures.sketch import sketch
+from app.core.text.content import content_from_pages
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
-from tests.api.relations.test_clusters import NOBODY, cluster, copies
+from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide
 from tests.api.test_bad_input import assert_problem
 from tests.paged_books import pages_of
+
+
+async def post_signatures(client: AsyncClient, seed: int) -> Json:
+    """A copy of which no text is sent."""
+    pages = pages_of(scanned(TEXT, seed, 0.001 * seed))
+    return await post(client, signatures=encode(sketch(content_from_pages(pages))))
+
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
@@ -69,6 +79,28 @@ async def test_pages_come_a_few_at_a_time(client: AsyncClient, services: Service
     last = await client.get(plain.links["next"]["url"], headers={"Accept": "text/plain"})
     assert "link" not in last.headers
     assert plain.text.split("\f") + last.text.split("\f") == texts(whole)
+
+
+async def test_a_book_without_its_text_neither_votes_nor_is_the_best_copy(
+    client: AsyncClient, services: Services
+) -> None:
+    textless = await post_signatures(client, 0)
+    assert_problem(await client.get(path(textless)), 409)
+    assert (await client.get(path(textless))).json()["type"].endswith(":text-not-kept")
+    books = await copies(client, services, (0.02, 0.02))
+    answer = await master_copy(client, textless)
+    assert (await cluster(client, textless))["best_copy"]["book_id"] == textless["id"]
+    assert answer["best_copy"]["book_id"] in {book["id"] for book in books}
+    assert answer["left_out"] == [{"book_id": textless["id"], "because": "Its text is not kept."}]
+    assert {copy["book_id"] for copy in answer["copies"]} == {book["id"] for book in books}
+
+
+async def test_a_book_joined_by_a_person_has_no_vote_where_no_page_matches(client: AsyncClient) -> None:
+    book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(3, 3000)))
+    await decide(client, book, other, {"kind": "SAME_TEXT"})
+    answer = await master_copy(client, book)
+    assert (len(answer["copies"]), len(answer["left_out"])) == (1, 1)
+    assert "None of its pages" in answer["left_out"][0]["because"]
 
 
 async def test_wrong_input(client: AsyncClient) -> None:

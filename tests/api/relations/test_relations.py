@@ -11,7 +11,7 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import pages_of, run_jobs, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
@@ -53,6 +53,30 @@ async def test_relations_answer_what_the_contract_names(client: AsyncClient, pai
     assert item["decision"] is item["machine"] is item["via"] is None
 
 
+async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_changed(
+    client: AsyncClient, services: Services
+) -> None:
+    words = TEXT.split(" ")
+    issues = [
+        pages_of(" ".join(f"{word} {state}" if place % 40 == 0 else word for place, word in enumerate(words)))
+        for state in ("virginia", "louisiana")
+    ]
+    book = await post(client, pages=issues[0], title="Acts", year=1868)
+    other = await post(client, pages=issues[1], title="Acts", year=1871)
+    copy = await post(client, pages=pages_of(scanned(" ".join(issues[0]), 1)), title="The acts", year=1868)
+    same = await post(client, pages=pages_of(scanned(" ".join(issues[1]), 2)), title="Acts", year=1868)
+    await run_jobs(services)
+
+    found = {item["book_id"]: item for item in (await relations(client, book))["items"]}
+    assert (found[other["id"]]["kind"], found[copy["id"]]["kind"]) == ("OVERLAPPING_TEXT", "SAME_PAGINATION")
+    assert 0.2 < found[other["id"]]["revised"]["share"] < 0.4  # words in lines of twelve
+    assert found[copy["id"]]["revised"]["share"] < 0.015
+    answer = (await client.get(of(other, book))).json()
+    assert answer["revised"] == found[other["id"]]["revised"]
+    assert "another issue of the same form" in answer["because"]
+    assert (found[same["id"]]["kind"], found[same["id"]]["revised"]) == ("SAME_PAGINATION", None)
+
+
 async def test_a_relation_is_seen_from_the_book_in_the_path(
     client: AsyncClient, pair: tuple[Json, Json]
 ) -> None:
@@ -91,6 +115,20 @@ async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tupl
     assert first["jaccard"] == second["jaccard"]
     [match] = (await near(client, book))["items"]
     assert first["jaccard"] == pytest.approx(match["jaccard"], abs=0.15)
+
+
+async def test_exact_needs_both_texts(
+    client: AsyncClient, services: Services, pair: tuple[Json, Json]
+) -> None:
+    book, reprint = pair
+    await services.database.rows(SQL("DELETE FROM texts"))
+
+    refused = await client.get(of(book, reprint), params={"exact": True})
+    assert_problem(refused, 409, "exact")
+    assert refused.json()["type"].endswith(":text-not-kept")
+    assert "PUT /v1/books/" in refused.json()["detail"]
+    assert (await client.get(of(book, reprint))).status_code == 200
+    assert_problem(await client.get(of(book, reprint), params={"exact": "perhaps"}), 422, "exact")
 
 
 async def test_wait_holds_the_answer_until_nothing_is_pending(
@@ -190,3 +228,42 @@ async def test_a_decision_on_a_content_that_changed_is_stale_and_stays_in_force(
     assert answer["machine"]["kind"] == "SAME_PAGINATION"
     renewed = (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).json()
     assert renewed["decision"]["stale"] is False
+
+
+async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
+    client: AsyncClient, services: Services
+) -> None:
+    book, other = await post(client, pages=PAGES), await post(client, pages=pages_of(prose(9, 600), 60))
+    await run_jobs(services)
+    await services.database.rows(SQL("DELETE FROM relations"))
+    path = f"{of(book, other)}/decision"
+
+    assert_problem(await client.get(of(book, other)), 404, "other_id")
+    assert_problem(await client.put(path, json="confirmed"), 409, "verdict")
+    assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
+    answer = (await client.get(of(other, book))).json()
+    assert (answer["kind"], answer["machine"], answer["signals"]) == ("OVERLAPPING_TEXT", None, None)
+    assert await run_jobs(services) == 1
+    answer = (await client.get(of(other, book))).json()
+    assert (answer["kind"], answer["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
+
+
+async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, services: Services) -> None:
+    copies = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in range(8)]
+    # One representative of each further cluster links all copies into one.
+    await run_jobs(services, with_limits(services, nearest=1, representatives=len(copies)))
+
+    first = await relations(client, copies[-1], limit=2)
+    assert first["complete"] is False
+    direct = [item["book_id"] for item in first["items"] if item["via"] is None]
+    answer = first["items"][len(direct) :]
+    assert len(answer) == 2
+    while first["next_cursor"]:
+        first = await relations(client, copies[-1], limit=2, cursor=first["next_cursor"])
+        assert len(first["items"]) <= 2
+        answer += first["items"]
+    assert all(item["via"] in direct and item["kind"] is None for item in answer)
+    assert sorted([*direct, *(item["book_id"] for item in answer)]) == [copy["id"] for copy in copies[:-1]]
+    assert_problem(
+        await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
+    )
