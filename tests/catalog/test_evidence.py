@@ -81,14 +81,6 @@ def test_pages_are_canvases_where_it_is_known_how_they_are_called() -> None:
     assert (by_manifest["source"], by_manifest["selector"]["value"]) == (MANIFEST, "page=3")
 
 
-@pytest.mark.parametrize(
-    "identifier", ["iiif:javascript:alert(1)", "iiif:https://a.example/ b", "canvas:https://a/b"]
-)
-def test_what_is_no_address_of_pages_names_none(identifier: str) -> None:
-    target = annotations(evidence(identifier))["first"]["items"][0]["target"]
-    assert target["source"] == f"urn:uuid:{THIS}"
-
-
 def test_windows_of_words_are_never_called_pages() -> None:
     target = annotations(evidence(f"canvas:{CANVAS}", unit="window"))["first"]["items"][1]["target"]
     assert target["selector"] == {"type": "FragmentSelector", "value": "window=3"}
@@ -118,10 +110,3 @@ def test_too_many_pairs_are_refused_but_for_the_table() -> None:
     with pytest.raises(EvidenceTooLong, match="10,001 pairs"):
         written(long, "annotations")
     assert written(long, "csv").count(b"\n") == 3
-
-
-def test_books_without_matching_pages_have_empty_documents() -> None:
-    nothing = PageMatches(None, [], np.zeros((0, 2), np.int32), np.zeros(0), None, None)
-    empty = replace(evidence(), matches=nothing)
-    assert annotations(empty)["total"] == 0
-    assert written(empty, "csv").count(b"\n") == 1

@@ -65,22 +65,6 @@ def test_a_long_name_is_read_quickly(reader: str) -> None:
     assert slow == {}
 
 
-@pytest.mark.parametrize(
-    ("title", "main"),
-    [
-        ("Emma : a novel / by Jane Austen", "Emma"),
-        ("(The) Emma (1815)", "(The) Emma"),
-        ("A. B. : c", "A. B. : c"),
-        ("Dr. Faustus", "Dr. Faustus"),
-        ("War - and peace", "War - and peace"),
-        ("Wars  – and peace", "Wars"),
-        (" : ; (Emma) and more [1815]", " : ; (Emma) and more"),
-    ],
-)
-def test_the_main_title_ends_before_its_subtitle(title: str, main: str) -> None:
-    assert main_title(title) == main
-
-
 def test_of_many_authors_the_first_hundred_are_compared() -> None:
     strangers = tuple(f"Author{chr(97 + number % 26)}{chr(97 + number // 26)}" for number in range(100))
     this, other = (Metadata(authors=(*strangers[:count], "Jane Austen")) for count in (99, 100))

@@ -9,7 +9,7 @@ from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.catalog.similarity import person_similarity, title_similarity
 from app.core.matching.verification import Evidence
 from app.core.model import Metadata
-from app.core.text.names import author_keys, exact_key, main_key, word_key
+from app.core.text.names import word_key
 
 
 def a_candidate(number: int, score: float) -> Candidate:
@@ -81,32 +81,6 @@ def test_features_are_of_what_both_sides_say() -> None:
     assert found.score == pytest.approx(100 * (60 + 25 + 6 + 30) / 157, abs=0.01)
 
 
-def test_other_identifiers_of_the_scheme_speak_against_a_book() -> None:
-    asked = BookDescription(("Emma",), identifiers=("isbn:9780141439600",))
-
-    same = score(asked, Metadata("Emma", identifiers=("isbn:9780141439600",)))
-    other = score(asked, Metadata("Emma", identifiers=("isbn:9780306406157",)))
-
-    assert (same.score, same.features["identifier"]) == (100, 1.0)
-    assert (other.score, other.features["identifier"]) == (50, 0.0)
-
-
-def test_volumes_are_told_by_their_numbers() -> None:
-    asked = BookDescription(("Works",), volumes=("2",))
-
-    assert score(asked, Metadata("Works", volume="Vol. 2")).features["volume"] == 1
-    assert score(asked, Metadata("Works", volume="Vol. 3")).features["volume"] < 0.6
-
-
-def test_codes_of_languages_are_compared_where_they_can_be() -> None:
-    scores = {
-        (asked, held): score(BookDescription(("Emma",), languages=(asked,)), Metadata("Emma", language=held))
-        for asked, held in (("en", "en-GB"), ("en", "fr"), ("eng", "en"), ("en", None))
-    }
-
-    assert [each.features.get("language") for each in scores.values()] == [1.0, 0.0, None, None]
-
-
 def test_content_outweighs_what_records_say() -> None:
     asked = BookDescription(("Emma",), contents=(UUID(int=2),))
 
@@ -129,15 +103,6 @@ def test_the_words_in_the_fewest_books_are_looked_for() -> None:
     assert not any(
         condition.all_of for condition in key_conditions(BookDescription(("The History",)), of_all)
     )
-
-
-def test_author_and_year_narrow_a_title() -> None:
-    conditions = key_conditions(BookDescription(("Poems : new",), ("Austen, Jane",), (1816,)), {})
-
-    [surname] = author_keys("Austen")
-    assert any((list(p.any_of), list(p.all_of)) == ([surname], [exact_key("Poems new")]) for p in conditions)
-    assert any(main_key("Poems") in p.any_of and list(p.all_of) == [surname] for p in conditions)
-    assert key_conditions(BookDescription(years=(1816,), languages=("en",)), {}) == []
 
 
 def test_years_are_read_from_dates() -> None:

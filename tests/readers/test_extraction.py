@@ -65,17 +65,3 @@ def test_a_text_that_was_badly_read_has_a_warning(text: str, doubt: str) -> None
     [warning] = with_doubts(Extraction("pdf", [text], paginated=True)).warnings
     assert doubt in warning
     assert "may not be found" in warning
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ENGLISH * 200 + "\ufffd" * 20,
-        "Â propos d’Ã. " * 20,
-        "Strč prst skrz krk, smrk zhltl hrst zrn. " + "Převozník odvázal loďku nad řekou. " * 20,
-        "Паромщик отвязал лодку. " * 30,
-        "12 17 XXVII MCMX " * 80 + ENGLISH * 20,
-    ],
-)
-def test_a_text_of_any_language_has_none(text: str) -> None:
-    assert not with_doubts(Extraction("txt", [text], paginated=False)).warnings

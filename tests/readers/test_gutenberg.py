@@ -2,7 +2,6 @@
 
 import pytest
 
-from app.core.model import Metadata
 from app.readers.gutenberg import title_in, without_licence
 
 BOOK = "EMMA\n\nby Jane Austen\n\nCHAPTER I\n\nEmma Woodhouse, handsome, clever, and rich."
@@ -39,13 +38,6 @@ def test_what_surrounds_the_book_goes_and_is_read(head: str, foot: str) -> None:
     assert found.metadata.authors == ("Jane Austen",)
     assert found.metadata.identifiers == ("gutenberg:158",)
     assert found.metadata.language in {"en", None}
-
-
-def test_another_text_stays_as_it_is() -> None:
-    text = "\n  Produced by nobody.\n\nThe end of the project came, and Gutenberg printed.\n"
-    found = without_licence(text)
-    assert found.text == text
-    assert found.metadata == Metadata()
 
 
 def test_a_book_about_the_project_keeps_its_words() -> None:

@@ -62,15 +62,6 @@ def test_answers_the_book_without_page_furniture(reader: IsolatedReader) -> None
     assert list(extraction.pages) == words
 
 
-def test_position_of_the_descriptor_does_not_count(reader: IsolatedReader) -> None:
-    with TemporaryFile() as file:
-        file.write(SMALL.encode())
-        file.flush()
-        for _ in range(2):
-            assert list(reader.read_waiting(file.fileno(), "x").pages) == ["Nice day"]
-        assert file.tell() == len(SMALL)
-
-
 @pytest.mark.parametrize(
     ("document", "error"),
     [
@@ -85,17 +76,6 @@ def test_refusals_of_readers_come_through(
 ) -> None:
     with pytest.raises(error, match=r"book\.xml|holds no text"):
         read(reader, document)
-
-
-def test_error_that_no_reader_foresees_is_a_broken_file(reader: IsolatedReader) -> None:
-    receiving, sending = os.pipe()
-
-    # A pipe cannot be read from a position, which no reader expects of a file.
-    with pytest.raises(BrokenFile, match="OSError"):
-        reader.read_waiting(receiving, "book.xml")
-
-    os.close(receiving)
-    os.close(sending)
 
 
 def test_child_that_takes_too_much_memory_says_so() -> None:
@@ -352,11 +332,6 @@ async def test_children_that_hang_are_killed_and_keep_no_other_from_its_turn(
         assert f"{name} was not read: its reader hangs. It waited for more than 1 s" in str(each)
     assert children() == []
     assert processor_seconds() - before < 3
-
-
-def test_child_that_ends_amid_its_answer_is_a_broken_file(taken_over: IsolatedReader) -> None:
-    with TemporaryFile() as file, pytest.raises(BrokenFile, match=r"crashed \(status 0\)"):
-        taken_over.read_waiting(file.fileno(), "ends")
 
 
 @pytest.mark.skipif(

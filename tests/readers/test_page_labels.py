@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from app.core.book_rules import LONGEST_LABEL
-from app.readers.extraction import Extraction, to_content, without_page_furniture
+from app.readers.extraction import Extraction
 from app.readers.recognition import read_book
 from app.readers.source import Source
 from tests.readers.made_files import tarred, zipped
@@ -80,13 +80,6 @@ def test_a_pdf_has_roman_and_other_labels() -> None:
     assert read(a_pdf("")).labels == ()
 
 
-def test_labels_survive_the_treatment_of_page_furniture() -> None:
-    book = read(a_pdf("/PageLabels<</Nums[0<</S/r>>]>>"))
-    treated = without_page_furniture(book)
-    assert treated.labels == book.labels == ("i", "ii", "iii", "iv")
-    assert to_content(book).page_count == 4
-
-
 def test_an_alto_file_says_what_is_printed_on_its_image() -> None:
     assert read(alto("[xii]")).labels == ("[xii]",)
     pages = {"1.xml": alto("1").encode(), "2.xml": b"", "10.xml": alto("3").encode()}
@@ -157,17 +150,6 @@ def test_marks_of_page_breaks_say_labels(mark: str) -> None:
     assert [" ".join(page.split()) for page in book.pages] == ["one", "two word", ""]
     assert book.labels == (None, "xii", "1")
     assert read(an_epub(text, "")).labels == (None, "xii", "1")
-
-
-def test_page_lists_of_an_epub_have_labels() -> None:
-    chapter = '<p id="p1">one</p><p>two <b id="p2">three</b></p>'
-    nav = '<nav epub:type="page-list"><a href="a.xhtml#p1">iv</a><a href="a.xhtml#p2">Page 5</a></nav>'
-    assert read(an_epub(chapter, nav)).labels == ("iv", "5")
-    targets = "".join(
-        f'<pageTarget value="{n}">{label}<content src="a.xhtml#p{n}"/></pageTarget>'
-        for n, label in ((1, "<navLabel><text>i</text></navLabel>"), (2, ""))
-    )
-    assert read(an_epub(chapter, "", f"<pageList>{targets}</pageList>")).labels == ("i", "2")
 
 
 def test_labels_that_are_too_long_are_left_out_with_a_warning() -> None:

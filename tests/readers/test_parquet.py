@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
+from app.core.errors import BrokenFile, InvalidInput, UnusableFile
 from app.readers import files, parquet
 from app.readers.unread import Unread
 
@@ -47,16 +47,6 @@ def test_institutional_books_are_read_with_all_that_is_known_of_them(tmp_path: P
     assert (second.content.page_count, second.metadata.year) == (2, None)
 
 
-@pytest.mark.parametrize("name", ["text", "content", "Full_Text", "ocr_text", "body"])
-def test_a_column_of_texts_is_found_by_its_name(tmp_path: Path, name: str) -> None:
-    path = table(
-        tmp_path / "t", {"url": ["http://x"], "date": ["1900-01-02"], name: ["a text\fof two pages"]}
-    )
-    [book] = [row.read() for row in rows(path)]
-    assert book.content is not None
-    assert (book.content.page_count, book.metadata.external_id, book.metadata.year) == (2, "http://x", 1900)
-
-
 def test_columns_can_be_named(tmp_path: Path) -> None:
     path = table(
         tmp_path / "t",
@@ -75,17 +65,6 @@ def test_a_table_without_texts_names_its_columns_and_those_looked_for(tmp_path: 
     [whole] = rows(table(tmp_path / "t", {"token": ["the"], "count": [1]}))
     with pytest.raises(InvalidInput, match=r"It has: token, count\. Looked for: text, content"):
         whole.read()
-
-
-def test_a_row_without_text_is_refused_and_spoils_no_other(tmp_path: Path) -> None:
-    path = table(tmp_path / "t", {"text": ["one", None, "", "—", "two"]})
-    good = []
-    for row in rows(path):
-        try:
-            good.append((row.part, row.read()))
-        except NoText:
-            continue
-    assert [part for part, _ in good] == ["row 1", "row 5"]
 
 
 def test_a_damaged_table_says_where(tmp_path: Path) -> None:

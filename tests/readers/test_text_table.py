@@ -82,32 +82,9 @@ def test_lines_with_isbns_are_a_list(tmp_path: Path, name: str, encoding: str) -
     ]
 
 
-@pytest.mark.parametrize(
-    ("title", "encoding"),
-    [
-        *(("Les Œuvres complètes", "cp1252"), ("L’Été à Paris – récit", "cp1252"), ("3 €", "cp1252")),
-        *(("Война и мир", "cp1251"), ("Příliš žluťoučký kůň", "cp1250"), ("Die Mühle", "cp850")),
-    ],
-)
-def test_the_encoding_of_a_short_table_is_found(title: str, encoding: str) -> None:
-    table = TextTable.of(Source.of_bytes(f"path;title\na.txt;{title}\n".encode(encoding), "list.csv"))
-    assert [cells["title"] for _, _, cells in table.rows()] == [title]
-
-
 def test_the_separator_is_that_of_the_second_row_where_columns_do_not_tell() -> None:
     table = TextTable.of(Source.of_bytes(b"title, main;isbn;author, first\nEmma;1;Austen\n", "list.csv"))
     assert table.separator == ";"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("ISBN", "ISBN-13", "isbn10", "e-ISBN", "ISBNs", "ISBN/UID", "ISBN(s)", "ISBN (print)"),
-        *("ISBN-Nummer", "Book ISBN", "EAN13"),
-    ],
-)
-def test_a_heading_is_known_as_people_write_it(name: str) -> None:
-    assert find_columns([name, "Jahr", "Author(s)"], {}).schemes == ((name, "isbn"),)
 
 
 @pytest.mark.parametrize(

@@ -70,32 +70,6 @@ def test_what_was_not_changed_stays(made: MarcRecord, metadata: Metadata) -> Non
     assert with_changes(made, metadata_of(made), NAMES) == made
 
 
-def test_change_touches_its_own_fields_alone() -> None:
-    before = record(
-        control("001", "1"),
-        data("020", "  ", "a 0141439602", "q pbk."),
-        data("020", "  ", "a 0786808772", "z 9780141439618"),
-        data("245", "14", "a The ferry :", "b a novel /", "c E. M. Harbour."),
-        data("260", "  ", "a London :", "c 1913."),
-        data("700", "1 ", "a Editor, Carl,", "e editor."),
-    )
-    metadata = metadata_of(before)
-
-    after = with_changes(
-        before,
-        Metadata(title="Ferry", year=metadata.year, identifiers=("cancelled-isbn:9780141439618",)),
-        ("title", "identifiers"),
-    )
-
-    assert after.fields == (
-        control("001", "1"),
-        data("020", "  ", "z 9780141439618"),
-        data("245", "10", "a Ferry", "c E. M. Harbour."),
-        data("260", "  ", "a London :", "c 1913."),
-        data("700", "1 ", "a Editor, Carl,", "e editor."),
-    )
-
-
 def test_changed_fields_keep_what_stands_beside_them() -> None:
     before = record(
         control("008", "721211s1913    nyu           000 0 eng  "),

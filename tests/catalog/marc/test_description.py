@@ -148,15 +148,3 @@ def test_identifiers_keep_their_schemes() -> None:
         *("ismn:M-2306-7118-7", "doi:10.1000/182"),
         "dlc:12883376",
     )
-
-
-@pytest.mark.parametrize(
-    ("number", "identifier"),
-    [
-        ("ocm00400866", "oclc:ocm00400866"),
-        ("on1420910598", "oclc:on1420910598"),
-        ("ASP9", "control-number:ASP9"),
-    ],
-)
-def test_control_number_without_its_organisation(number: str, identifier: str) -> None:
-    assert metadata_of(record(control("001", number))).identifiers == (identifier,)

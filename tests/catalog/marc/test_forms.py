@@ -1,7 +1,6 @@
 """The three forms of MARC 21: what is written is what was read, and damage is refused with the reason."""
 
 import io
-import json
 from itertools import chain, islice, repeat
 
 import psutil
@@ -32,30 +31,6 @@ def test_record_goes_through_every_form(made: MarcRecord) -> None:
         again = forms.single(CatalogRecord(form, written))
         assert without_lengths(again) == without_lengths(made)
         assert forms.write(again, form) == written
-
-
-@given(RECORDS)
-def test_leader_and_008_are_read_without_the_rest(made: MarcRecord) -> None:
-    for form in FORMS:
-        source = CatalogRecord(form, forms.write(made, form))
-        read = forms.single(source)
-        assert forms.coded(source) == (read.leader, read.control("008"))
-
-
-@given(RECORDS)
-def test_another_library_reads_the_same(made: MarcRecord) -> None:
-    theirs = pymarc.Record(forms.write(made, "marc"))
-
-    ours = forms.to_document(made)["fields"]
-    # pymarc passes over subfields without a code, of which there are none, and keeps those without a value
-    assert theirs.as_dict()["fields"] == ours
-
-
-@given(RECORDS)
-def test_xml_is_what_another_library_reads(made: MarcRecord) -> None:
-    [theirs] = pymarc.parse_xml_to_array(io.BytesIO(forms.write(made, "marcxml")), strict=True)
-
-    assert theirs.as_dict()["fields"] == forms.to_document(made)["fields"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -109,40 +84,6 @@ def test_no_bytes_break_a_reader(form: RecordFormat, draw: st.DataObject) -> Non
         if isinstance(each.record, MarcRecord):
             written = forms.write(each.record, form)
             assert without_lengths(forms.single(CatalogRecord(form, written))) == without_lengths(each.record)
-
-
-def test_json_is_refused_where_something_stands_between_records() -> None:
-    written = forms.write(SUMMERLAND, "marc-json")
-
-    for stray in (b"1", b'"text"', b"}", b"text {"):
-        file = b"[" + written + b"," + stray + b"," + written + b"]"
-        first, second = forms.records(io.BytesIO(file), "marc-json")
-        assert first.record == SUMMERLAND
-        assert "Record 2 is refused: it is not well-formed JSON" in str(second.record)
-
-
-@given(st.lists(RECORDS, min_size=1, max_size=4), st.integers(1, 40))
-def test_json_is_told_apart_in_parts_of_any_size(made: list[MarcRecord], size: int) -> None:
-    class Slow(io.BytesIO):
-        def read(self, count: int | None = -1, /) -> bytes:
-            return super().read(size)
-
-    documents = [forms.to_document(each) for each in made]
-    found = forms.records(Slow(json.dumps(documents, indent=1).encode()), "marc-json")
-    assert [each.record for each in found] == made
-
-
-def test_json_list_and_pretty_printed_records_are_told_apart() -> None:
-    documents = [forms.to_document(made) for made in (SUMMERLAND, OTHER)]
-    pretty = json.dumps(documents, indent=2).encode()
-    joined = "\n".join(json.dumps(document, indent=1) for document in documents).encode()
-
-    listed = b"[\n" + b",\n".join(json.dumps(document).encode() for document in documents) + b"\n]"
-    marked = b"\xef\xbb\xbf" + joined
-
-    for file in (pretty, joined, listed, marked, json.dumps(documents).encode()):
-        found = [each.record for each in forms.records(io.BytesIO(file), "marc-json")]
-        assert found == [SUMMERLAND, OTHER]
 
 
 class Repeated(io.RawIOBase):

@@ -1,13 +1,10 @@
 """MARC-8 against the tables of the Library of Congress, by another decoder."""
 
 import pytest
-from hypothesis import given, strategies as st
 from pymarc.marc8 import marc8_to_unicode
-from pymarc.marc8_mapping import CODESETS
 
 from app.catalog.marc.marc8 import UnknownCharacter, decoded
 
-SETS = {0x32: b"(", 0x33: b"(", 0x34: b")", 0x4E: b"(", 0x51: b")", 0x53: b"("}
 """Hebrew, basic and extended Arabic, basic and extended Cyrillic, and Greek, as G0 or as G1."""
 
 
@@ -28,16 +25,6 @@ SETS = {0x32: b"(", 0x33: b"(", 0x34: b")", 0x4E: b"(", 0x51: b")", 0x53: b"("}
 )
 def test_text_is_what_the_tables_say(data: bytes, text: str | None) -> None:
     assert decoded(data) == (marc8_to_unicode(data) if text is None else text)
-
-
-@given(st.lists(st.sampled_from(sorted(SETS)), min_size=1, max_size=3), st.data())
-def test_sets_are_changed_as_another_decoder_does(names: list[int], draw: st.DataObject) -> None:
-    data = b""
-    for name in names:
-        codes = [code for code, (_, combining) in CODESETS[name].items() if not combining]
-        text = bytes(draw.draw(st.lists(st.sampled_from(codes), min_size=1, max_size=5)))
-        data += b"\x1b" + SETS[name] + bytes([name]) + text + b"\x1b(B\x1b)E"
-    assert decoded(data) == marc8_to_unicode(data)
 
 
 @pytest.mark.parametrize(

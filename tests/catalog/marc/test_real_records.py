@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymarc
 import pytest
 
 from app.catalog.marc import forms
-from app.catalog.marc.description import metadata_of
 from app.catalog.marc.forms import NumberedRecord
-from app.catalog.marc.record import InvalidRecord, MarcRecord, TooLongForBinary
+from app.catalog.marc.record import InvalidRecord, TooLongForBinary
 from app.core.model import CatalogRecord, RecordFormat
 from tests.catalog.marc.made_records import without_lengths
 
@@ -48,10 +46,6 @@ def records_of(name: str) -> Iterator[NumberedRecord]:
     return forms.records(io.BytesIO(data), forms.format_of(data[:1_000]))
 
 
-def sound(name: str) -> list[MarcRecord]:
-    return [each.record for each in records_of(name) if isinstance(each.record, MarcRecord)]
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_record_goes_in_and_comes_out_or_is_refused(name: str) -> None:
     found = list(records_of(name))
@@ -71,15 +65,6 @@ def test_record_goes_in_and_comes_out_or_is_refused(name: str) -> None:
                 continue
             again = forms.single(CatalogRecord(form, written))
             assert without_lengths(again) == without_lengths(each.record)
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".mrc", ".dat"))])
-def test_binary_record_is_what_another_library_reads(name: str) -> None:
-    for each in records_of(name):
-        if isinstance(each.record, MarcRecord):
-            assert each.source is not None
-            theirs = pymarc.Record(each.source.data, hide_utf8_warnings=True)
-            assert theirs.as_dict()["fields"] == forms.to_document(each.record)["fields"]
 
 
 @pytest.mark.parametrize("name", list(filter(SOUND.fullmatch, FILES)))
@@ -103,15 +88,3 @@ def test_mended_editions_of_one_novel_are_taken_but_for_unimarc() -> None:
     ]
     assert all("UNIMARC" in reason for reason in refused)
     assert len(refused) < 10
-
-
-@pytest.mark.parametrize(
-    "item", [name for name in FILES if re.fullmatch(r"openlibrary/xml/.*_marc\.xml", name)]
-)
-def test_binary_and_xml_of_one_record_say_the_same(item: str) -> None:
-    binary = item.replace("/xml/", "/binary/").replace("_marc.xml", "_meta.mrc")
-    if binary not in FILES:
-        pytest.skip("The record is there as XML alone.")
-    if not sound(binary) or not sound(item):
-        pytest.skip("One of the two is refused.")
-    assert list(map(metadata_of, sound(binary))) == list(map(metadata_of, sound(item)))

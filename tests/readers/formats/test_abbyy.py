@@ -57,24 +57,6 @@ def test_a_word_may_run_through_several_formattings() -> None:
     assert list(ocr_xml.read_abbyy(document(page(line))).pages) == ["word here"]
 
 
-def test_what_else_the_engine_thought_of_is_left_out() -> None:
-    variants = "<charRecVariants><charRecVariant charConfidence='9'>x</charRecVariant></charRecVariants>"
-    words = (
-        "<wordRecVariants><wordRecVariant><variantText>xxx</variantText></wordRecVariant></wordRecVariants>"
-    )
-    line = f"{words}<charParams l='1'>a{variants}</charParams><charParams l='1'>\n{variants}b\n</charParams>"
-    assert list(ocr_xml.read_abbyy(document(page(line))).pages) == ["ab"]
-
-
-def test_tables_are_read_cell_by_cell() -> None:
-    cells = "".join(
-        f"<cell><text><par><line><formatting>{characters(text)}</formatting></line></par></text></cell>"
-        for text in ("first", "second")
-    )
-    table = f"<page><block blockType='Table'><row>{cells}</row></block></page>"
-    assert list(ocr_xml.read_abbyy(document(table)).pages) == ["first\nsecond"]
-
-
 def test_a_page_may_be_the_whole_document_and_need_no_namespace() -> None:
     book = read_page_file(source(page(characters("one"))))
     assert (book.format, list(book.pages)) == ("abbyy", ["one"])

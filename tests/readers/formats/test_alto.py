@@ -40,14 +40,6 @@ VER, EIN = string("Ver", FIRST, "Verein"), string("ein", SECOND, "Verein")
 
 
 @pytest.mark.parametrize(
-    ("content", "read_as"),
-    [("Ober", "Ober-"), ("Ober-", "Ober-"), ("Ober\u00ac", "Ober\u00ac"), ("Ober\u00ad", "Ober\u00ad")],
-)
-def test_a_hyphen_that_stands_twice_is_read_once(content: str, read_as: str) -> None:
-    assert text(line("unter", content, HYPHEN), line("haupt")) == f"unter {read_as}\nhaupt"
-
-
-@pytest.mark.parametrize(
     ("lines", "read_as"),
     [
         ((line("im", VER, HYPHEN), line(EIN, "der")), "im Verein\nder"),

@@ -3,9 +3,6 @@
 import gzip
 from collections.abc import Mapping
 
-import pytest
-
-from app.core.errors import SeveralBooks
 from app.core.model import Metadata
 from app.readers.formats import archive_item
 from app.readers.package import Package
@@ -52,13 +49,6 @@ def test_a_text_of_all_leaves_loses_those_that_are_not_shown() -> None:
     assert list(read_package(found).pages) == ["one", "two"]
 
 
-def test_a_text_with_another_number_of_pages_is_read_with_a_warning() -> None:
-    found = package({"x_djvu.xml": djvu("one"), "x_scandata.xml": scandata("true", "true")})
-    book = read_package(found)
-    assert list(book.pages) == ["one"]
-    assert len(book.warnings) == 1
-
-
 def test_the_items_record_names_the_book() -> None:
     book = read_package(package({"x/x_djvu.xml": djvu("one"), "x/x_meta.xml": META.encode()}))
     assert book.metadata == Metadata(
@@ -74,13 +64,6 @@ def test_the_items_record_names_the_book() -> None:
 def test_damaged_files_beside_the_text_are_passed_over() -> None:
     found = package({"x_djvu.xml": djvu("one"), "x_meta.xml": b"<metadata", "x_scandata.xml": b"<book"})
     assert list(read_package(found).pages) == ["one"]
-
-
-def test_two_texts_are_two_books() -> None:
-    with pytest.raises(SeveralBooks, match="2 books"):
-        read_package(
-            package({"x_djvu.xml": djvu("one"), "y_djvu.xml": djvu("two"), "x_meta.xml": META.encode()})
-        )
 
 
 def test_a_text_alone_is_no_item() -> None:

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from app.core.errors import BrokenFile, EncryptedFile, NoText, SeveralBooks, UnusableFile
+from app.core.errors import EncryptedFile, NoText, SeveralBooks
 from app.readers.extraction import Extraction
 from app.readers.recognition import read_book
 from app.readers.source import Source
@@ -157,15 +157,6 @@ def encryption(algorithm: str, uri: str) -> str:
     )
 
 
-def test_obfuscated_fonts_are_no_protection() -> None:
-    for algorithm in ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"):
-        listing = encryption(algorithm, "OPS/a.otf")
-        files = {"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": CHAPTER.format("free"), "OPS/a.otf": b"\0\1"}
-        assert text(read({**files, "META-INF/encryption.xml": listing, "META-INF/rights.xml": "<r/>"})) == [
-            "free"
-        ]
-
-
 def test_encrypted_chapters_are_refused() -> None:
     listing = encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc", "OPS/a.xhtml")
     with pytest.raises(EncryptedFile, match="protected"):
@@ -182,32 +173,9 @@ def test_encrypted_chapters_are_refused() -> None:
         )
 
 
-def test_missing_chapters_are_told_and_a_book_without_any_is_broken() -> None:
-    book = read({"OPS/book.opf": opf("a.xhtml", "gone.xhtml"), "OPS/a.xhtml": CHAPTER.format("here")})
-    assert text(book) == ["here"]
-    assert "gone.xhtml" in book.warnings[0]
-    with pytest.raises(BrokenFile):
-        read({"OPS/book.opf": opf("gone.xhtml")})
-
-
 def test_pictures_alone_are_no_text() -> None:
     with pytest.raises(NoText):
         read({"OPS/book.opf": opf("a.xhtml"), "OPS/a.xhtml": CHAPTER.format('<img src="a.png" alt="a"/>')})
-
-
-@pytest.mark.parametrize(
-    "package",
-    [
-        "",
-        "<package>",
-        "<package/>",
-        "no xml",
-        '<!DOCTYPE p [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><package>&b;</package>',
-    ],
-)
-def test_a_damaged_package_document_is_refused(package: str) -> None:
-    with pytest.raises(UnusableFile):
-        read({"OPS/book.opf": package, "OPS/a.xhtml": CHAPTER.format("lost")})
 
 
 @pytest.mark.parametrize(

@@ -89,19 +89,6 @@ def test_lines_and_words_may_be_missing_and_text_may_stand_outside(page: str, te
     assert pages(page) == [text]
 
 
-def test_characters_of_a_word_stay_together_however_they_are_indented() -> None:
-    characters = "\n  ".join(
-        f"<span class='ocrx_cinfo' title='x_bboxes 1 2 3 4'>{letter}</span>" for letter in "word"
-    )
-    words = f"<span class='ocrx_word'>\n  {characters}\n</span><span class='ocrx_word'>{characters}</span>"
-    assert pages(f"<span class='ocr_line'>{words}</span>") == ["word word"]
-
-
-def test_elements_that_are_not_closed_do_not_join_pages() -> None:
-    data = "<div class='ocr_page'><p><span class='ocr_line'>one<div title='a > b' class=\"x ocr_page\"><p>two"
-    assert list(hocr.read(source(data)).pages) == ["one", "two"]
-
-
 def test_metadata_stands_in_content_or_value() -> None:
     assert hocr.read(document("")).metadata == Metadata(
         title="Emma", authors=("Austen, Jane",), year=1815, language="en", identifiers=("nbn:de:bsz:180",)
@@ -121,8 +108,3 @@ def test_metadata_stands_in_content_or_value() -> None:
 )
 def test_hocr_is_known_by_its_classes_and_its_meta_elements(data: bytes, is_hocr: bool) -> None:
     assert hocr.recognises(data) is is_hocr
-
-
-def test_bytes_that_are_damaged_are_told() -> None:
-    data = HEAD.encode() + b"<div class='ocr_page'>Gr\xff\xfee</div>"
-    assert hocr.read(source(data)).warnings

@@ -3,7 +3,6 @@
 import pytest
 
 from app.readers.extraction import Extraction
-from app.readers.formats import html
 from app.readers.recognition import read_book
 from app.readers.source import Source
 
@@ -56,10 +55,6 @@ def test_standard_marks_of_page_breaks_make_pages() -> None:
     assert book.paginated
 
 
-def test_pictures_and_ruby_readings_are_left_out() -> None:
-    assert words("<html><ruby>漢<rp>(</rp><rt>かん</rt></ruby><svg><text>drawn</text></svg>") == ["漢"]
-
-
 @pytest.mark.parametrize(
     ("declaration", "encoding"),
     [
@@ -73,23 +68,6 @@ def test_pictures_and_ruby_readings_are_left_out() -> None:
 )
 def test_the_encoding_is_as_declared(declaration: str, encoding: str) -> None:
     assert "Привет" in read(f"<html>{declaration}<p>Привет".encode(encoding)).pages[0]
-
-
-def test_metadata_from_dublin_core() -> None:
-    book = read(
-        '<html><head><meta name="DC.Title" content="Emma"><meta name="dc.creator" content="Jane Austen">'
-        '<meta name="DC.date" content="1815"><meta name="citation_isbn" content="978-0-14-143958-7">'
-        "<meta name=dc.language content=en><title>File 3</title></head><body>text"
-    )
-    metadata = book.metadata
-    assert (metadata.title, metadata.authors, metadata.year) == ("Emma", ("Jane Austen",), 1815)
-    assert (metadata.language, metadata.identifiers) == ("en", ("isbn:9780141439587",))
-
-
-def test_a_comment_or_a_declaration_may_come_first() -> None:
-    assert html.recognises(b"\xef\xbb\xbf\n<?xml version='1.0'?>\n<!-- made by -->\n<!DOCTYPE html>")
-    assert not html.recognises(b"<mets:mets>")
-    assert not html.recognises(b"text with <html> in it")
 
 
 @pytest.mark.parametrize(

@@ -66,18 +66,6 @@ def test_lines_lose_their_marks(line: str, text: str) -> None:
     assert read(f"# word\n{line}\n").pages[0].partition("\n")[2] == text
 
 
-def test_the_header_describes_the_book() -> None:
-    found = read("# a\n").metadata
-    assert (found.title, found.authors, found.year) == (
-        "\u0643\u062a\u0627\u0628 \u0627\u0644\u0646\u0647\u0631",
-        ("\u0645\u0644\u0627\u062d \u0627\u0644\u0646\u0647\u0631",),
-        2009,
-    )
-    assert found.identifiers == ("openiti:0700.Mallah.Nahr",)
-    other = read("# a\n", "######OpenITI#\r\n#META# Title: A River\r\n#META#Header#End#\r\n").metadata
-    assert (other.title, other.year) == ("A River", None)
-
-
 def test_what_is_no_text_behind_the_mark_is_refused() -> None:
     with pytest.raises(UnsupportedFormat):
         read_book(Source.of_bytes(b"######OpenITI#\n" + b"\xff" * 2_000, "book"))

@@ -1,17 +1,14 @@
 """Packages of page files, METS packages and HathiTrust volumes: which files are pages, and in which order."""
 
 import io
-import tarfile
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat
 from app.readers.extraction import Extraction
-from app.readers.package import open_folder
-from app.readers.recognition import read_book, read_package
+from app.readers.recognition import read_book
 from app.readers.source import Source
 
 Files = Mapping[str, str | bytes]
@@ -56,31 +53,6 @@ def test_pages_come_in_natural_order_and_an_empty_file_is_a_blank_page() -> None
     assert words(found)[:2] == ["two", ""]
 
 
-def test_pages_of_an_archive_of_any_kind_and_of_a_folder_are_the_same(tmp_path: Path) -> None:
-    files = {
-        "x/1.xml": alto("one"),
-        "x/2.xml": alto("two"),
-        "x/cover.jpg": b"\xff\xd8\xff",
-        "__MACOSX/x/._1.xml": b"\0",
-    }
-    found = [words(read(files))]
-    for mode in ("w", "w:gz", "w:bz2", "w:xz"):
-        archive = io.BytesIO()
-        with tarfile.open(fileobj=archive, mode=mode) as target:  # type: ignore[call-overload]
-            for name, content in files.items():
-                data = content.encode() if isinstance(content, str) else content
-                member = tarfile.TarInfo(name)
-                member.size = len(data)
-                target.addfile(member, io.BytesIO(data))
-        found.append(words(read_book(Source.of_bytes(archive.getvalue(), "book.tar"))))
-    for name, content in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    found.append(words(read_package(open_folder(tmp_path))))
-    assert found == [["one", "two"]] * len(found)
-
-
 def test_pictures_and_metadata_beside_the_pages_are_passed_over() -> None:
     beside = {
         "1.tif": b"II*\0",
@@ -90,14 +62,6 @@ def test_pictures_and_metadata_beside_the_pages_are_passed_over() -> None:
         "toc.xml": "<toc/>",
     }
     assert words(read({"1.xml": alto("one"), "2.xml": alto("two"), **beside})) == ["one", "two"]
-
-
-def test_the_same_pages_in_two_formats_are_read_once() -> None:
-    found = read(
-        {"alto/1.xml": alto("a"), "alto/2.xml": alto("b"), "page/1.xml": page("c"), "alto/3.xml": alto("c")}
-    )
-    assert words(found) == ["a", "b", "c"]
-    assert found.warnings
 
 
 def test_one_book_in_a_package_is_that_book() -> None:
@@ -117,14 +81,6 @@ def test_archives_within_archives_are_refused() -> None:
         read({"inner.zip": inner})
     with pytest.raises(UnsupportedFormat):
         read({"inner": zipped({"again": inner})})
-
-
-@pytest.mark.parametrize(
-    "files", [{}, {"1.png": b"\x89PNG"}, {"1.dat": b"\0\1\2"}, {"1.xml": '<?xml version="1.0"?><other/>'}]
-)
-def test_a_package_without_pages_is_in_no_format(files: Files) -> None:
-    with pytest.raises(UnsupportedFormat):
-        read(files)
 
 
 def test_a_damaged_page_is_blank_and_named() -> None:
@@ -225,14 +181,6 @@ def test_pages_without_text_are_blank_and_pages_not_sent_are_left_out() -> None:
     assert found.warnings
 
 
-def test_without_a_usable_structure_files_come_in_order() -> None:
-    for structure in ("", physical(div(1, "nothing")), '<structMap TYPE="LOGICAL"><div/></structMap>'):
-        document = mets(structure, {"OCR": {"A": "x.xml"}})
-        found = read({"mets.xml": document, "10.xml": alto("ten"), "9.xml": alto("nine")})
-        assert found.format == "mets"
-        assert words(found) == ["nine", "ten"]
-
-
 def test_a_mets_alone_asks_for_its_pages() -> None:
     document = mets(physical(div(1, "A")), {"OCR": {"A": "1.xml"}})
     with pytest.raises(NoText, match="Send both"):
@@ -303,19 +251,6 @@ def test_a_hathitrust_volume_is_read_by_number() -> None:
     assert words(found) == ["one", "", "ten"]
     assert found.metadata.title == "A: Title"
     assert found.metadata.year == 1861
-
-
-def test_the_mets_of_a_hathitrust_volume_gives_order_and_identifier() -> None:
-    groups = {
-        "ocr": {"T1": "00000001.txt", "T2": "00000002.txt"},
-        "coordOCR": {"X1": "00000001.xml", "X2": "00000002.xml"},
-    }
-    document = mets(physical(div(2, "X1", "T1"), div(1, "X2", "T2")), groups)
-    texts = {f"v/0000000{n}.{suffix}": alto(f"{suffix} {n}") for n in (1, 2) for suffix in ("txt", "xml")}
-    found = read({"v/meta.yml": "", "v.mets.xml": document, **texts})
-    assert found.format == "hathi"
-    assert words(found) == ["txt 2", "txt 1"]
-    assert found.metadata.identifiers == ("htid:mdp.39015078560292",)
 
 
 def test_the_name_of_a_hathitrust_package_tells_its_identifier() -> None:

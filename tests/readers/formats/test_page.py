@@ -83,33 +83,10 @@ def test_one_of_several_readings_counts(readings: str, best: str) -> None:
     assert read(f"<TextRegion><TextLine>{readings}</TextLine></TextRegion>").pages[0] == best
 
 
-def test_words_are_read_where_the_line_has_no_text_and_glyphs_where_the_word_has_none() -> None:
-    glyphs = "".join(f"<Glyph>{equiv(letter)}</Glyph>" for letter in "abc")
-    words = f"<Word>{equiv('one')}</Word><Word>{glyphs}</Word>"
-    assert read(f"<TextRegion><TextLine>{words}</TextLine></TextRegion>").pages[0] == "one abc"
-    with_text = f"<TextRegion><TextLine>{words}{equiv('whole line')}</TextLine></TextRegion>"
-    assert read(with_text).pages[0] == "whole line"
-
-
 def test_the_text_of_a_region_is_read_only_where_it_has_no_lines() -> None:
     both = f"<TextRegion>{line('line')}{equiv('region')}</TextRegion>"
     alone = f"<TextRegion>{equiv('region alone')}</TextRegion>"
     assert read(both + alone).pages[0] == "line\nregion alone"
-
-
-def in_order(*indices: str, what: str = 'custom="readingOrder {{index:{};}} structure {{type:p;}}"') -> str:
-    return "".join(
-        f"<TextLine {what.format(index)}>{equiv(str(place))}</TextLine>"
-        for place, index in enumerate(indices)
-    )
-
-
-@pytest.mark.parametrize("what", ['custom="readingOrder {{index:{};}} textStyle {{}}"', 'index="{}"'])
-def test_lines_come_in_the_order_that_is_stated_for_all(what: str) -> None:
-    for indices, text in (("2", "10", "1"), "2\n0\n1"), (("1", "0"), "1\n0"), (("1", "1", "0"), "2\n0\n1"):
-        assert read(f"<TextRegion>{in_order(*indices, what=what)}</TextRegion>").pages[0] == text
-    some = f"<TextRegion>{in_order('1', what=what)}{line('last')}{in_order('0', what=what)}</TextRegion>"
-    assert read(some).pages[0] == "0\nlast\n0"
 
 
 @pytest.mark.parametrize("written", ['type="{}"', 'custom="structure {{type:{};}}"'])

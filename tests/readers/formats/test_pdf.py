@@ -1,14 +1,10 @@
 """PDF with a text layer."""
 
-import io
-import zipfile
-
 import pytest
 
 from app.core.errors import BrokenFile
 from app.core.model import Metadata
 from app.readers.formats import pdf
-from app.readers.package import open_package
 from app.readers.source import Source
 
 XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
@@ -115,14 +111,6 @@ def test_xmp_outranks_the_document_information() -> None:
 
 
 @pytest.mark.parametrize(
-    "packet", [XMP[:-300], XMP.replace("adobe.com/pdf", "adobe.com/photoshop"), XMP.replace("</rdf:Seq>", "")]
-)
-def test_a_packet_that_is_cut_off_damaged_or_of_a_picture_is_passed_over(packet: str) -> None:
-    data = a_pdf(lines(b"x"), information=b"/Title(Emma)", between=packet.encode())
-    assert pdf.read(source(data)).metadata == Metadata(title="Emma")
-
-
-@pytest.mark.parametrize(
     "title",
     [
         b"untitled",
@@ -140,26 +128,7 @@ def test_what_a_program_fills_in_is_no_title(title: bytes) -> None:
     assert pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(%b)" % title))).metadata.title is None
 
 
-@pytest.mark.parametrize(
-    "title", [b"Emma", b"1984", b"Book of Hours", b"Title Deeds", b"Mr. Fox", b"Scanning St. Paul"]
-)
-def test_titles_that_resemble_such_fillings_are_kept(title: bytes) -> None:
-    assert (
-        pdf.read(source(a_pdf(lines(b"x"), information=b"/Title(%b)" % title))).metadata.title
-        == title.decode()
-    )
-
-
 @pytest.mark.parametrize("data", [b"%PDF-1.4\n", b"%PDF-1.7\n" + bytes(1000), a_pdf()])
 def test_a_file_without_pages_is_broken(data: bytes) -> None:
     with pytest.raises(BrokenFile, match=r"book\.pdf is a damaged PDF"):
         pdf.read(source(data))
-
-
-def test_a_pdf_within_an_archive_is_read_though_it_cannot_be_sought_in() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("book.pdf", a_pdf(lines(b"one")))
-    package = open_package(Source.of_bytes(packed.getvalue(), "books.zip"))
-    assert package is not None
-    assert list(pdf.read(package.members["book.pdf"]).pages) == ["one"]

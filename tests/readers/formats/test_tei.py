@@ -41,22 +41,6 @@ def test_pages_begin_anywhere_also_within_words() -> None:
     assert [page.split() for page in found.pages] == [["one", "wor"], ["d", "two"], []]
 
 
-def test_text_before_the_first_page_break_is_a_page_unless_it_is_a_heading() -> None:
-    assert list(read("<head>Part</head><pb/><p>one</p>").pages) == ["one"]
-    assert len(read(f"<p>{'front matter ' * 30}</p><pb/><p>one</p>").pages) == 2
-
-
-def test_page_breaks_of_another_edition_and_other_milestones_are_none() -> None:
-    found = read('<pb ed="A"/>one<pb ed="B"/>two<pb ed="A"/>three<pb/>four<milestone unit="section"/>five')
-    assert list(found.pages) == ["onetwo", "three", "fourfive"]
-    found = read('<milestone unit="page" n="1"/>one<milestone unit="page" n="2"/>two')
-    assert list(found.pages) == ["one", "two"]
-
-
-def test_a_line_break_of_the_source_is_none_of_the_text() -> None:
-    assert read("<p>one\n   two<lb/>\n  three</p>").pages[0].split("\n") == ["one    two", "three"]
-
-
 @pytest.mark.parametrize(
     "divided",
     [
@@ -71,14 +55,6 @@ def test_a_line_break_of_the_source_is_none_of_the_text() -> None:
 )
 def test_a_divided_word_is_one(divided: str) -> None:
     assert words(f"<p>a {divided} word</p>") == ["a", "divided", "word"]
-
-
-def test_hyphens_at_the_ends_of_lines_and_pages_are_left_to_the_normal_form() -> None:
-    assert read("<p>di-<lb/>vided</p>").pages[0] == "di-\nvided"
-    assert read("<p>di\u00ac<lb/>vided</p>").pages[0] == "di-\nvided"
-    assert list(read('<pb/><p>di<pb break="no"/>vided</p>').pages) == ["di-", "vided"]
-    assert list(read('<pb/><p>di-<pb/><lb break="no"/>vided</p>').pages) == ["di-", "vided"]
-    assert list(read('<pb/><p>di<lb break="no"/><pb/>vided</p>').pages) == ["di-", "vided"]
 
 
 def test_what_the_printer_and_the_editor_added_is_left_out() -> None:
@@ -228,16 +204,3 @@ def test_the_header_describes_the_book() -> None:
     assert found.volume == "2"
     assert found.publisher == "Blackwood"
     assert found.identifiers == ("urn:nbn:de:1",)
-
-
-@pytest.mark.parametrize(
-    ("said", "title"),
-    [
-        ("Emma : ELTeC edition", "Emma"),
-        ("Emma: a novel: Edição para o ELTeC", "Emma: a novel"),
-        ("DUMMYHEADER", None),
-    ],
-)
-def test_a_title_says_nothing_of_the_corpus(said: str, title: str | None) -> None:
-    header = f"<teiHeader><fileDesc><titleStmt><title>{said}</title></titleStmt></fileDesc></teiHeader>"
-    assert read("<p>text</p>", header).metadata.title == title

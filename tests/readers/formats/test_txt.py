@@ -42,10 +42,6 @@ def test_encoding_follows_the_byte_order_mark_and_is_utf8_without(data: bytes) -
     assert not book.warnings
 
 
-def test_a_short_page_may_have_a_few_control_characters() -> None:
-    assert txt.read(source(b"a\x01 short page\x02\x03\n")).pages == ["a short page\n"]
-
-
 def test_a_form_feed_may_end_each_page() -> None:
     assert txt.read(source(b"one\n\f\n\ftwo\n\f")).pages == ["one\n", "\n", "two\n"]
     assert txt.read(source(b"one\n\f")).paginated
@@ -57,13 +53,6 @@ def test_another_encoding_is_guessed_with_a_warning(encoding: str) -> None:
     book = txt.read(source(FRENCH.encode(encoding)))
     assert "était" in book.pages[0]
     assert "guessed" in book.warnings[0]
-
-
-def test_utf8_with_a_broken_byte_stays_utf8() -> None:
-    data = FRENCH.encode()[:-1].rstrip(b".") + b"\xc3"
-    book = txt.read(source(data))
-    assert book.pages[0].startswith("Il était")
-    assert "the first at byte" in book.warnings[0]
 
 
 def test_control_characters_are_left_out_with_a_warning() -> None:

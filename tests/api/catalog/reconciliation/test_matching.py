@@ -60,16 +60,6 @@ async def test_content_decides_over_metadata(client: AsyncClient) -> None:
     assert matches(by_identifier) == matches(by_query) == [right]
 
 
-async def test_a_book_given_as_text_brings_its_relatives(client: AsyncClient) -> None:
-    text = prose(92)
-    book, copy = await post(client, text, title="A"), await post(client, scanned(text, 2), title="B")
-
-    candidates = await result(client, text={"id": book, "name": "A"})
-
-    assert [each["id"] for each in candidates] == [book, copy]
-    assert matches(candidates) == []
-
-
 async def test_the_id_of_a_book_finds_it(client: AsyncClient) -> None:
     ids = await post_novels(client)
 
@@ -88,23 +78,6 @@ async def test_changed_metadata_are_found_as_they_are(client: AsyncClient) -> No
     assert matches(await result(client, "Wuthering Heights", year=1850)) == [ids[3]]
     await client.delete(f"/v1/books/{ids[2]}")
     assert await result(client, "Lady Susan") == []
-
-
-async def test_types_that_are_no_books_leave_none(client: AsyncClient) -> None:
-    await post_novels(client)
-
-    answers = await results(
-        client,
-        {
-            "person": {"query": "Emma", "type": "Person", "type_strict": "any"},
-            "hint": {"query": "Emma", "type": "Person", "type_strict": "should"},
-            "both": {"query": "Emma", "type": ["Book", "Person"], "type_strict": "all"},
-            "book": {"query": "Emma", "type": ["Book", "Person"], "type_strict": "any"},
-        },
-    )
-
-    found = {name: bool(answer["result"]) for name, answer in answers.items()}
-    assert found == {"person": False, "hint": True, "both": False, "book": True}
 
 
 async def test_wrong_values_are_named_and_spoil_no_other_query(client: AsyncClient) -> None:
@@ -173,18 +146,6 @@ async def test_bodies_that_are_no_form_are_refused(client: AsyncClient) -> None:
     assert as_json.status_code == 415
     assert "application/x-www-form-urlencoded" in as_json.json()["detail"]
     assert (twice.status_code, latin.status_code) == (422, 422)
-
-
-async def test_suggestions_go_on_where_they_ended(client: AsyncClient) -> None:
-    for seed in range(25):
-        await post(client, prose(seed, 200), title=f"Annals {seed:02}")
-
-    first = (await client.get("/reconcile/suggest/entity", params={"prefix": "ANNÁLS"})).json()["result"]
-    rest = (await client.get("/reconcile/suggest/entity", params={"prefix": "annals", "cursor": 20})).json()
-    by_id = (await client.get("/reconcile/suggest/entity", params={"prefix": first[3]["id"]})).json()
-
-    assert [each["name"] for each in first + rest["result"]] == [f"Annals {seed:02}" for seed in range(25)]
-    assert [each["name"] for each in by_id["result"]] == ["Annals 03"]
 
 
 async def test_related_books_are_told_until_a_person_rejects_them(
