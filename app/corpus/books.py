@@ -13,8 +13,8 @@ from app.core.model import (
     Sketch,
     Submission,
 )
+from app.core.signatures.table_codec import METADATA, metadata_of, sketch_of
 from app.corpus.folder import CorpusFolder, NumberedRows
-from app.corpus.sketches import METADATA, metadata_of, sketch_of
 from app.corpus.tables import TABLES
 
 if TYPE_CHECKING:

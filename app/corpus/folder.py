@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import InvalidInput
-from app.corpus.parquet import damage_named, require_pyarrow
 from app.corpus.tables import PROGRESS, TABLES, VERSION
+from app.readers.parquet import damage_named, require_pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

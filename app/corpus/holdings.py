@@ -14,10 +14,9 @@ import orjson
 from app.core.csv_tables import CsvWriter
 from app.core.errors import InvalidInput
 from app.core.metadata import FIELDS, LISTS
-from app.corpus.parquet import require_pyarrow
-from app.corpus.sketches import METADATA
+from app.readers.parquet import require_pyarrow
+from app.readers.text_table import HOLDINGS as COLUMNS
 
-COLUMNS = ("identifier", *METADATA)
 _ROWS_TOGETHER = 10_000
 
 _Row = Mapping[str, Any]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput
-from app.corpus import sketches
+from app.core.signatures import table_codec
 from app.readers import jsonl, parquet
 from app.readers.formats.pages import BESIDE
 from app.readers.package import expanded, is_archive, members_of, open_folder
@@ -235,9 +235,9 @@ def _rows(
     number = 0
     try:
         with parquet.opened(Path(path)) as table:
-            signed = sketches.recognises(table.properties)
+            signed = table_codec.recognises(table.properties)
             found = Columns() if signed else parquet.book_columns(table, named)
-            names = [name for name in sketches.COLUMNS if name in table.names] if signed else found.names
+            names = [name for name in table.names if name in table_codec.COLUMNS] if signed else found.names
             for row in table.rows(names, groups):
                 number = row.number
                 where = (path, f"row {number}", before + round(size * row.share))

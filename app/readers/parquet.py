@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.core.errors import InvalidInput, NoText
+from app.core.errors import BrokenFile, InvalidInput, NoText, UnusableFile
 from app.core.model import Submission
 from app.core.signatures.identifier import decode, known_by
-from app.corpus.parquet import damage_named, require_pyarrow
 from app.readers.extraction import Extraction, to_content
 from app.readers.table import COLUMNS, Columns, find_columns, listed, metadata_of
 
@@ -25,6 +24,31 @@ MAGIC = b"PAR1"
 _ROWS_AT_ONCE = 16
 _BUFFER = 1 << 20
 """Bytes read from a file at once."""
+
+
+def require_pyarrow() -> Any:
+    """The module `pyarrow.parquet`; raises UnusableFile that names the extra where it is not installed."""
+    try:
+        import pyarrow.parquet
+    except ImportError as exc:
+        raise UnusableFile(
+            "Parquet needs pyarrow, which is not installed. "
+            "Install it in the folder of Bookprint's sources with: pip install '.[parquet]'"
+        ) from exc
+    return pyarrow.parquet
+
+
+@contextmanager
+def damage_named(where: str) -> Iterator[None]:
+    """Turn what pyarrow raises for damaged files into BrokenFile."""
+    try:
+        yield
+    except UnusableFile:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, NotImplementedError, MemoryError) as exc:
+        # pyarrow's own errors are subclasses of these.
+        reason = " ".join(str(exc).split())[:300].rstrip(".")
+        raise BrokenFile(f"The Parquet file is damaged at {where}: {reason}.") from exc
 
 
 @dataclass(frozen=True, slots=True)

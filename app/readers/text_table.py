@@ -10,7 +10,7 @@ from chardet.enums import EncodingEra
 
 from app.core.csv_tables import unmarked
 from app.core.errors import BrokenFile
-from app.corpus.holdings import COLUMNS
+from app.core.metadata import TABLE_FIELDS
 from app.readers.jsonl import LONGEST_LINE
 from app.readers.source import Source
 from app.readers.syntax.encoding import MARKS, guessed
@@ -18,6 +18,9 @@ from app.readers.table import find_columns, heading
 
 PATH = "path"
 """The column that names the file of a book."""
+
+HOLDINGS = ("identifier", *(each.name for each in TABLE_FIELDS))
+"""The columns of a table of holdings that Bookprint writes."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE | re.DOTALL)
@@ -101,7 +104,7 @@ class TextTable:
             for number, row in enumerate(rows, start=-1 if self.is_stated else 0):
                 taken = 0
                 if number > 0 and any(row):
-                    row = list(map(unmarked, row)) if self.header == COLUMNS else row
+                    row = list(map(unmarked, row)) if self.header == HOLDINGS else row
                     cells: dict[str, str] = {}
                     for name, cell in zip(self.header, row, strict=False):
                         if name:  # of columns of one name none is lost

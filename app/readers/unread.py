@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.core.errors import InvalidInput
 from app.core.model import CatalogRecord, Metadata, Submission
-from app.corpus import sketches
+from app.core.signatures import table_codec
 from app.readers import jsonl, parquet
 from app.readers.extraction import Extraction, clean, submission_of, without_page_furniture
 from app.readers.package import open_folder
@@ -106,7 +106,7 @@ class UnreadSignatures(Unread):
     cells: Mapping[str, object]
 
     def read(self) -> Submission:
-        return sketches.submission(self.cells)
+        return table_codec.submission(self.cells)
 
 
 @dataclass(frozen=True, slots=True)

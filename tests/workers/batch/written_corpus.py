@@ -8,8 +8,8 @@ import pyarrow as pa
 from app.core.model import Content, Metadata
 from app.core.relations.relation import ComparedBook
 from app.core.signatures.sketch import sketch
+from app.core.signatures.table_codec import cells_of
 from app.core.text.content import content_key
-from app.corpus.sketches import cells_of
 from app.corpus.tables import schema
 from workers.batch import storage
 from workers.batch.corpus import Corpus

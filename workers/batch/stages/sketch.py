@@ -15,8 +15,8 @@ from app.core.errors import InvalidInput, Refusal
 from app.core.metadata import checked_metadata
 from app.core.model import Submission
 from app.core.signatures.sketch import signature_key, sketch
+from app.core.signatures.table_codec import cells_of
 from app.core.text.content import content_key
-from app.corpus.sketches import cells_of
 from app.corpus.tables import schema
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.reading import SignedBook, refusal_of, results_of
