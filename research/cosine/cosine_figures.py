@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.harness.report import Cell, Section, Table
 from research.cosine.cosine_samples import Sample, errors, microseconds, news_sample
 from research.cosine.letter_grams import cosines
-from research.cosine.reference_strings import VALUE_BYTES, Reference, references
+from research.cosine.reference_strings import Reference, references
 from research.plot import Line, Plot, images
 
 PARTS = (15, 30, 60, 120, 240, 480, 960, 1_920, 2_880, 3_840, 7_840)
@@ -54,7 +54,6 @@ def measure(out_dir: Path, kind: Sample, parts: Sequence[int]) -> Section:
             "Only values that its text and Table I print stand beside ours, none read off its figures. As "
             "there, a reference of rare 3-grams needs few parts and gets worse with more, and many parts of "
             "all 3-grams come closer.",
-            _lowest(curves),
             *_plots(out_dir, curves),
         ],
     )
@@ -73,16 +72,6 @@ def point(kind: Sample, reference: Reference, parts: int) -> Point:
     signatures, taken = microseconds(lambda: reference.signatures(kind.columns, parts))
     error = errors(cosines(signatures), kind.truth).mean_absolute
     return Point(parts, error, taken / len(kind.texts))
-
-
-def _lowest(curves: Curves) -> str:
-    error, parts, name = min(
-        (each.error, each.parts, name) for name, points in curves.items() for each in points
-    )
-    return (
-        f"The lowest error is {error:.4f}, of {name} in {parts:,} parts: "
-        f"{parts * VALUE_BYTES:,} bytes a text."
-    )
 
 
 def _table(kind: Sample, curves: Curves, parts: Sequence[int]) -> Table:

@@ -12,7 +12,7 @@ from app.core.text.normal_form import normalise
 from bench.data.hard_set import studied_recipes
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import canonical_books
-from research.plot import Line, Plot
+from research.plot import Line, Plot, images
 
 CHARACTERS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 LENGTHS = tuple(range(64, 257, 32))
@@ -45,7 +45,7 @@ def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
     for weighting, values in by_bits.items():
         lengths.append([f"{weighting}, ms", *(round(value, 3) for value in values)])
         lengths.append([f"{weighting}, speed (64 bits = 1)", *(round(values[0] / v, 3) for v in values)])
-    plots = [_size_plot(out_dir, characters, by_size), _length_plot(out_dir, by_bits)]
+    plots = {"identifiers_cost_bits.svg": _length_plot(by_bits)}
     return Section(
         title="Vladimir et al. (2015): cost of a fingerprint",
         command="python -m research identifiers_cost",
@@ -67,7 +67,7 @@ def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
             "fingerprints grow there, presumably because every n-gram votes bit by bit. Here n-grams are "
             "counted once for any length, and a byte of signs votes at a time, so 256 bits cost little more "
             "than 64.",
-            *(f"![{title}](results/{name})" for title, name in plots),
+            *images(out_dir, plots),
         ],
     )
 
@@ -83,21 +83,10 @@ def milliseconds(text: str, recipe: FingerprintRecipe, rounds: int) -> float:
     return 1000 * statistics.median(times)
 
 
-def _size_plot(out_dir: Path, characters: Sequence[int], times: dict[str, list[float]]) -> tuple[str, str]:
-    lines = [
-        Line(weighting, list(zip(characters, values, strict=True))) for weighting, values in times.items()
-    ]
-    plot = Plot("Time per book, 128 bits", "characters", "milliseconds", lines, log_x=True, log_y=True)
-    plot.save(out_dir / "identifiers_cost_characters.svg")
-    return plot.title, "identifiers_cost_characters.svg"
-
-
-def _length_plot(out_dir: Path, times: dict[str, list[float]]) -> tuple[str, str]:
+def _length_plot(times: dict[str, list[float]]) -> Plot:
     lines = [
         Line(weighting, [(bits, values[0] / value) for bits, value in zip(LENGTHS, values, strict=True)])
         for weighting, values in times.items()
     ]
     title = f"Speed by fingerprint length, {USUAL:,} characters"
-    plot = Plot(title, "bits", "speed, 64 bits = 1", lines, y_range=(0, 1.1))
-    plot.save(out_dir / "identifiers_cost_bits.svg")
-    return title, "identifiers_cost_bits.svg"
+    return Plot(title, "bits", "speed, 64 bits = 1", lines, y_range=(0, 1.1))

@@ -22,7 +22,7 @@ from research.identifiers.all_pairs_join import (
     tallies,
 )
 from research.identifiers.paper_sets import FULL, SHORT, SetPlan, SignedSet, signed_set
-from research.plot import Line, Plot
+from research.plot import Line, Plot, images
 
 D = 7
 EXACT = (7, 15, 23, 37)
@@ -72,7 +72,6 @@ def measure(out_dir: Path, plans: tuple[SetPlan, ...]) -> Section:
         tables += [
             quality_table(curves, caption),
             join_table(texts, caption, EXACT),
-            distance_table(curves, caption),
         ]
         plots += distance_plots(out_dir, plan.name, curves)
     return Section(
@@ -90,7 +89,7 @@ def measure(out_dir: Path, plans: tuple[SetPlan, ...]) -> Section:
             "buckets included. 128 bits are read as five bands of 24 with 8 bits left over, which the "
             "publication leaves open; nor does it give the d of its F1 for bands of 32, which the plot puts "
             "at 7.",
-            *(f"![{title}](results/{name})" for title, name in plots),
+            *plots,
         ],
     )
 
@@ -130,22 +129,9 @@ def quality_table(curves: Curves, caption: str) -> Table:
         best = [float(values[each.best]) for values in (each.precision, each.recall, each.f1)]
         paper = PAPER.get(finder) if weighting == "tf" else None
         rows.append([weighting, finder, *at_seven, None if paper is None else paper.f1, each.best, *best])
-    return Table(
-        headers=[
-            "weights",
-            "finder",
-            f"precision, d ≤ {D}",
-            "recall",
-            "F1",
-            "F1, Vladimir et al.",
-            "best d",
-            "precision there",
-            "recall",
-            "F1",
-        ],
-        rows=rows,
-        caption=caption,
-    )
+    measured = [f"precision, d ≤ {D}", "recall", "F1", "F1, Vladimir et al."]
+    headers = ["weights", "finder", *measured, "best d", "precision there", "recall", "F1"]
+    return Table(headers, rows, caption)
 
 
 def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Table:
@@ -159,41 +145,22 @@ def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Tabl
             exact, seconds = _timed(brute_pairs, words, d)
             is_published = d == D and weighting == "tf" and texts.size > AS_MANY
             paper = PAPER.get(BRUTE) if is_published else None
-            rows.append(_join_row(weighting, d, BRUTE, seconds, exact.left.size, None, paper))
+            rows.append(_join_row((weighting, d, BRUTE), seconds, exact, None, paper))
             for banding in BANDINGS:
                 if (d != D and banding.flips != d // 8) or (weighting == "tf" and banding.flips > 0):
                     continue  # of no use, or of no use but to meet nearly all pairs
                 pairs, seconds = _timed(banded_pairs, words, d, banding)
                 paper = PAPER.get(banding.name) if is_published else None
-                rows.append(
-                    _join_row(weighting, d, banding.name, seconds, pairs.left.size, same(pairs, exact), paper)
-                )
-    return Table(
-        headers=[
-            "weights",
-            "d",
-            "finder",
-            "seconds",
-            "pairs",
-            "as by brute force",
-            "seconds, Vladimir et al.",
-        ],
-        rows=rows,
-        caption=f"All pairs within d. {caption}",
-    )
+                rows.append(_join_row((weighting, d, banding.name), seconds, pairs, exact, paper))
+    headers = ["weights", "d", "finder", "seconds", "pairs", "as by brute force", "seconds, Vladimir et al."]
+    return Table(headers, rows, f"All pairs within d. {caption}")
 
 
 def _join_row(
-    weighting: str,
-    d: int,
-    finder: str,
-    seconds: float,
-    pairs: int,
-    identical: bool | None,
-    paper: Published | None = None,
+    which: tuple[str, int, str], seconds: float, pairs: Pairs, exact: Pairs | None, paper: Published | None
 ) -> list[Cell]:
-    verdict = "" if identical is None else "identical" if identical else "some missing"
-    return [weighting, d, finder, seconds, pairs, verdict, None if paper is None else paper.seconds]
+    verdict = "" if exact is None else "identical" if same(pairs, exact) else "some missing"
+    return [*which, seconds, pairs.left.size, verdict, None if paper is None else paper.seconds]
 
 
 def _timed(join: Callable[..., Pairs], words: Words, *arguments: object) -> tuple[Pairs, float]:
@@ -204,67 +171,33 @@ def _timed(join: Callable[..., Pairs], words: Words, *arguments: object) -> tupl
     return pairs, time.perf_counter() - started
 
 
-def distance_table(curves: Curves, caption: str) -> Table:
-    """Precision and recall of the finders at every second d."""
-    chosen = {name: each for name, each in curves.items() if name[1] in (BRUTE, *PAPER, OURS[1].name)}
-    rows: list[list[Cell]] = [
-        [
-            d,
-            *(
-                round(float(value[d]), 4)
-                for each in chosen.values()
-                for value in (each.precision, each.recall)
-            ),
-        ]
-        for d in range(0, SHOWN, 2)
-    ]
-    headers = [f"{weighting}, {finder}: {measure}" for weighting, finder in chosen for measure in ("P", "R")]
-    return Table(["d", *headers], rows, f"Precision and recall against d. {caption}")
-
-
 def _short(finder: str) -> str:
     """The finder's name as a legend has room for it."""
     return finder.replace(" bands of ", " × ")
 
 
-def distance_plots(out_dir: Path, name: str, curves: Curves) -> list[tuple[str, str]]:
-    """Precision, recall and F1 against d, saved in `out_dir`; the title and file of each plot."""
+def distance_plots(out_dir: Path, name: str, curves: Curves) -> list[str]:
+    """Precision, recall and F1 against d, saved in `out_dir`."""
     slug = name.replace(" ", "_").replace(",", "").replace("-", "_")
+    finders = [*enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name))]
+    axis = "Hamming distance d, bits"
     plots: dict[str, Plot] = {}
+    every: list[Line] = []
     for weighting in WEIGHTINGS:
         lines = []
-        for kind, finder in enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name)):
-            each = curves[weighting, finder]
-            lines.append(
-                Line(f"P, {_short(finder)}", list(enumerate(each.precision[:SHOWN].tolist())), False, kind)
-            )
-            lines.append(
-                Line(f"R, {_short(finder)}", list(enumerate(each.recall[:SHOWN].tolist())), True, kind)
-            )
-        plots[f"identifiers_distance_{slug}_{weighting}.svg"] = Plot(
-            f"Precision P and recall R, {weighting}-simhash128, {name}",
-            "Hamming distance d, bits",
-            "share",
-            lines,
-            y_range=(0, 1),
-        )
-    lines = [
-        Line(
-            f"{weighting}, {_short(finder)}",
-            list(enumerate(curves[weighting, finder].f1[:SHOWN].tolist())),
-            weighting == "tf",
-            kind,
-        )
-        for weighting in WEIGHTINGS
-        for kind, finder in enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name))
-    ]
-    lines += [
-        Line(f"Vladimir et al., {_short(finder)}", [(D, paper.f1)], kind=kind)
-        for kind, (finder, paper) in enumerate(PAPER.items())
-    ]
-    plots[f"identifiers_distance_{slug}_f1.svg"] = Plot(
-        f"F1 against d, {name}", "Hamming distance d, bits", "F1", lines, y_range=(0, 1)
-    )
-    for file, plot in plots.items():
-        plot.save(out_dir / file)
-    return [(plot.title, file) for file, plot in plots.items()]
+        for kind, finder in finders:
+            each, short = curves[weighting, finder], _short(finder)
+            lines.append(Line(f"P, {short}", _points(each.precision), False, kind))
+            lines.append(Line(f"R, {short}", _points(each.recall), True, kind))
+            every.append(Line(f"{weighting}, {short}", _points(each.f1), weighting == "tf", kind))
+        title = f"Precision P and recall R, {weighting}-simhash128, {name}"
+        plot = Plot(title, axis, "share", lines, y_range=(0, 1))
+        plots[f"identifiers_distance_{slug}_{weighting}.svg"] = plot
+    for kind, (finder, paper) in enumerate(PAPER.items()):
+        every.append(Line(f"Vladimir et al., {_short(finder)}", [(D, paper.f1)], kind=kind))
+    plot = Plot(f"F1 against d, {name}", axis, "F1", every, y_range=(0, 1))
+    return images(out_dir, plots | {f"identifiers_distance_{slug}_f1.svg": plot})
+
+
+def _points(values: NDArray[np.float64]) -> list[tuple[float, float]]:
+    return list(enumerate(values[:SHOWN].tolist()))

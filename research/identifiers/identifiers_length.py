@@ -14,7 +14,7 @@ from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
-from research.plot import Line, Plot
+from research.plot import Line, Plot, images
 
 BOOKS = 100
 DERIVATIVES = 9
@@ -44,7 +44,6 @@ def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
         for weighting in WEIGHTINGS
         for rate, bits in sets.items()
     }
-    title = _plot(out_dir, scores)
     rows: list[list[Cell]] = [
         [weighting, f"{rate:.0%}", *values] for (weighting, rate), values in scores.items()
     ]
@@ -68,7 +67,7 @@ def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
             "foreign. The publication gives one value, F1 0.97 for 128 bits at an average rate of 5 %. "
             "At 1 % errors what is missing is k-means' own: a start that puts two centres into one book "
             "leaves two others to share a cluster. The best of 100 starts, measured once, had .927 to 1.",
-            f"![{title}](results/identifiers_length.svg)",
+            *images(out_dir, {"identifiers_length.svg": _plot(scores)}),
         ],
     )
 
@@ -115,21 +114,14 @@ def clustered(bits: Bits, classes: NDArray[np.int64], starts: int = STARTS) -> f
     return 2 * right / (wanted + pairs)
 
 
-def _plot(out_dir: Path, scores: Mapping[tuple[str, float], Sequence[float]]) -> str:
+def _plot(scores: Mapping[tuple[str, float], Sequence[float]]) -> Plot:
     rates = sorted({rate for _, rate in scores})
     lines = [
-        Line(
-            f"{weighting}, {rate:.0%} errors",
-            list(zip(LENGTHS, values, strict=True)),
-            weighting == "tf",
-            rates.index(rate),
-        )
+        Line(f"{weighting}, {rate:.0%} errors", [*zip(LENGTHS, values, strict=True)], weighting == "tf", kind)
         for (weighting, rate), values in scores.items()
+        for kind in (rates.index(rate),)
     ]
-    lines.append(
-        Line(f"Vladimir et al., {PAPER_RATE:.0%} errors", [(PAPER_LENGTH, PAPER_F1)], kind=len(rates))
-    )
+    paper = f"Vladimir et al., {PAPER_RATE:.0%} errors"
+    lines.append(Line(paper, [(PAPER_LENGTH, PAPER_F1)], kind=len(rates)))
     title = "F1 of k-means clusters, 1k set"
-    plot = Plot(title, "fingerprint length, bits", "F1", lines, y_range=(0.8, 1.0))
-    plot.save(out_dir / "identifiers_length.svg")
-    return title
+    return Plot(title, "fingerprint length, bits", "F1", lines, y_range=(0.8, 1.0))

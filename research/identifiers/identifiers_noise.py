@@ -12,7 +12,7 @@ from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
-from research.plot import Line, Plot
+from research.plot import Line, Plot, images
 
 SIZES = (50_000, 300_000, 1_200_000)
 """Characters; for each the English book of the nearest length."""
@@ -41,7 +41,7 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
     books = [nearest(english, size) for size in sizes]
     with processes() as pool:
         drifts = list(pool.map(drift, [book.text for book in books], [draws] * len(books)))
-    plots = [_plot(out_dir, weighting, drifts) for weighting in WEIGHTINGS]
+    plots = {f"identifiers_noise_{weighting}.svg": _plot(weighting, drifts) for weighting in WEIGHTINGS}
     return Section(
         title="Vladimir et al. (2015): Hamming distance against corruption rate",
         command="python -m research identifiers_noise",
@@ -53,7 +53,7 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
             "Vladimir et al. (2015, figure 1) draw three books and print no values; there distance grows "
             "with the rate, and smaller books drift further. With gap both hold; with tf the longest of "
             "these books drifts as far as the shortest.",
-            *(f"![{title}](results/{name})" for title, name in plots),
+            *images(out_dir, plots),
         ],
     )
 
@@ -91,7 +91,7 @@ def _table(drifts: Sequence[Drift], draws: int) -> Table:
     )
 
 
-def _plot(out_dir: Path, weighting: str, drifts: Sequence[Drift]) -> tuple[str, str]:
+def _plot(weighting: str, drifts: Sequence[Drift]) -> Plot:
     lines = []
     for kind, each in enumerate(drifts):
         spreads = np.array([np.percentile(bits, PERCENTILES) for bits in each.bits[weighting]])
@@ -100,6 +100,4 @@ def _plot(out_dir: Path, weighting: str, drifts: Sequence[Drift]) -> tuple[str, 
             name = "median" if percentile == 50 else f"{percentile} %"
             lines.append(Line(f"{each.characters:,}, {name}", points, percentile != 50, kind))
     title = f"Hamming distance to the clean book, {weighting}-simhash128"
-    plot = Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45))
-    plot.save(out_dir / f"identifiers_noise_{weighting}.svg")
-    return title, f"identifiers_noise_{weighting}.svg"
+    return Plot(title, "character error rate, %", "bits of 128", lines, y_range=(0, 45))

@@ -24,24 +24,13 @@ class Method(Protocol[Signature]):
     """A way to tell copies of a book from other books."""
 
     @property
-    def name(self) -> str:
-        """As the tables call it."""
-
+    def name(self) -> str: ...
     @property
-    def least(self) -> float | None:
-        """The score from which books are called copies; None: none is in use, so it has to be fitted."""
-
-    def sign(self, book: CorpusBook, /) -> Signature | None:
-        """The signature of a book; None where the method has none for it."""
-
-    def size(self, signature: Signature, /) -> int:
-        """Bytes that are kept of a book."""
-
-    def scores(self, these: Sequence[Signature], others: Sequence[Signature], /) -> Scores:
-        """How alike each of these is to each of the others."""
-
-    def rule(self, least: float, /) -> str:
-        """In words, when books are called copies."""
+    def least(self) -> float | None: ...  # the score of copies; None: none is in use, so it has to be fitted
+    def sign(self, book: CorpusBook, /) -> Signature | None: ...
+    def size(self, signature: Signature, /) -> int: ...  # bytes that are kept of a book
+    def scores(self, these: Sequence[Signature], others: Sequence[Signature], /) -> Scores: ...
+    def rule(self, least: float, /) -> str: ...  # in words, when books are called copies
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,6 @@ from research.identifiers.institutional_books import institutional_books
 from research.identifiers.method import Method
 from research.identifiers.methods_in_use import (
     EqualBands,
-    agreeing_metadata,
-    equal_title_and_author,
     text_code_within,
 )
 from research.identifiers.own_methods import (
@@ -26,7 +24,6 @@ from research.identifiers.own_methods import (
     fingerprint_within,
     long_identifier,
     minhash_values,
-    sample_alone,
     vector_of_words,
     verified,
 )
@@ -64,8 +61,6 @@ NOTES = (
     f"Made copies: {COPIES} books of different works, the longest of each, of 80,000 characters or more "
     f"(seed {SEED}). Errors fall on the copy alone, and are made as Vladimir et al. (2015) describe; how "
     "often each kind of error comes is our choice.",
-    "Titles and authors are those of the collections that the books come from. Some are abbreviated, or "
-    "made of names of files, so a catalogue may do better. They get no OCR errors.",
     "Thresholds are those that a method's authors or users take. Where there are none, the one of the "
     "best F1 of copies on half of the works, halfway to the next pair, judges the pairs whose first book "
     "is of the other half. So no pair is judged by a threshold that it helped to fit; both are shown.",
@@ -78,10 +73,6 @@ NOTES = (
 )
 
 
-METADATA_ALONE = ("title and author equal", "title and author alike")
-"""Methods that look at title and author, and not at the text."""
-
-
 def compared_methods() -> list[Method[Any]]:
     """The methods in the order of the tables: Bookprint's, those in use, those of publications."""
     return [
@@ -89,10 +80,7 @@ def compared_methods() -> list[Method[Any]]:
         fingerprint_alone("fingerprint alone"),
         long_identifier("identifier `bp2:`"),
         minhash_values("MinHash alone", 128),
-        sample_alone("letter sample alone"),
         vector_of_words("vector of words"),
-        equal_title_and_author("title and author equal"),
-        agreeing_metadata("title and author alike"),
         institutional_books("Institutional Books"),
         text_code_within("ISCC Text-Code, 128 bits", 128),
         text_code_within("ISCC Text-Code, 256 bits", 256),
@@ -139,12 +127,8 @@ def measure(
     for method, made in zip(methods, signed, strict=True):
         scores = pair_scores(method, made.books)
         least = least_scores(method, scores, pairs)
-        again: list[Cell] = [
-            found_again(method, made.originals, copies, least, halves)
-            if method.name not in METADATA_ALONE
-            else None
-            for copies in (made.originals, *made.copies)
-        ]
+        every = (made.originals, *made.copies)
+        again = [found_again(method, made.originals, copies, least, halves) for copies in every]
         counts = pairs.counts(accepted(scores, least, pairs))
         rows.append([method.name, *counts, *again, *_costs(method, made), _rule(method, least)])
         print(f"  {rows[-1]}", flush=True)

@@ -1,4 +1,4 @@
-"""What libraries and developers take today: the catalogue's own fields, ISCC Text-Codes, datasketch."""
+"""What libraries and developers take today: ISCC Text-Codes, datasketch."""
 
 import re
 from collections.abc import Sequence
@@ -9,11 +9,8 @@ import numpy as np
 from datasketch import MinHash, MinHashLSH
 from numpy.typing import NDArray
 
-from app.catalog.agreement import agreement
-from app.core.model import Metadata
-from app.core.text.names import folded
 from bench.harness.corpus import CorpusBook
-from research.identifiers.method import BitDistance, EqualKeys, PairRule, Scores
+from research.identifiers.method import BitDistance, Scores
 
 ISCC_SIMILARITY = 0.75
 """The share of equal bits from which iscc-search 0.3.3 calls codes alike."""
@@ -69,32 +66,3 @@ def text_code_within(name: str, bits: int) -> BitDistance:
         return bytes(body)[: bits // 8]
 
     return BitDistance(name, bits, sign, most)
-
-
-def equal_title_and_author(name: str) -> EqualKeys:
-    """Title and author without case, accents and punctuation, and otherwise letter by letter."""
-    return EqualKeys(name, _title_and_author)
-
-
-def agreeing_metadata(name: str) -> PairRule[Metadata]:
-    """Title and author as Bookprint's search for conflicts compares them."""
-    return PairRule(name, _metadata, _metadata_bytes, _agree, "words of one title in the other, same person")
-
-
-def _title_and_author(book: CorpusBook) -> bytes | None:
-    title, author = folded(book.title), folded(book.author)
-    return f"{title}\n{author}".encode() if title and author else None
-
-
-def _metadata(book: CorpusBook) -> Metadata | None:
-    if _title_and_author(book) is None:
-        return None
-    return Metadata(title=book.title, authors=(book.author,))
-
-
-def _metadata_bytes(metadata: Metadata) -> int:
-    return sum(len(part.encode()) for part in (metadata.title or "", *metadata.authors))
-
-
-def _agree(one: Metadata, other: Metadata) -> bool:
-    return {"title", "authors"} <= set(agreement(one, other).agrees)

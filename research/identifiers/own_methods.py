@@ -1,13 +1,12 @@
 """Bookprint's own ways to tell copies: each signature alone, the identifier, and the rule of lookups."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.core.matching.identifier_comparison import compare
-from app.core.matching.verification import VERIFICATION, evidence, evidence_of_each, is_near_duplicate
+from app.core.matching.verification import VERIFICATION, evidence, is_near_duplicate
 from app.core.model import Entry
 from app.core.recipe import (
     DEFAULT_FINGERPRINT,
@@ -30,31 +29,9 @@ from app.core.text.normal_form import NormalText, normalise
 from app.core.vectors import SIGNS, book_vector
 from app.services.signing import read_vector_weights
 from bench.harness.corpus import CorpusBook
-from research.identifiers.method import BitDistance, EqualValues, PairRule, Scores
+from research.identifiers.method import BitDistance, EqualValues, PairRule
 
 _LONG_IDENTIFIER_BYTES = 38  # 300 bits
-
-
-@dataclass(frozen=True, slots=True)
-class SampledShare:
-    """The share of the smaller book that the other has, by their samples alone."""
-
-    name: str
-    least: float
-
-    def sign(self, book: CorpusBook) -> Entry | None:
-        sample = gram_sample(normal_form(book), sample_recipe(DEFAULT_SAMPLE))
-        return None if sample is None else Entry(0, None, None, sample)
-
-    def size(self, signature: Entry) -> int:
-        return _entry_bytes(signature)
-
-    def scores(self, these: Sequence[Entry], others: Sequence[Entry]) -> Scores:
-        shares = [[pair.sampled for pair in evidence_of_each(each, others)] for each in these]
-        return np.array(shares, dtype=np.float64)
-
-    def rule(self, least: float) -> str:
-        return f"≥ {least:.0%} of the smaller book shared"
 
 
 def fingerprint_within(name: str, recipe: str, most: int) -> BitDistance:
@@ -121,11 +98,6 @@ def vector_of_words(name: str) -> BitDistance:
         return None if vector is None else vector.tobytes()
 
     return BitDistance(name, SIGNS, sign, None)
-
-
-def sample_alone(name: str) -> SampledShare:
-    """The sample in use, at the share that suffices at any distance."""
-    return SampledShare(name, VERIFICATION.steps[-1].share)
 
 
 def normal_form(book: CorpusBook) -> NormalText:

@@ -50,7 +50,6 @@ class SetPlan:
 
 
 SHORT = SetPlan("short texts", 9_000)
-LONGER = SetPlan("short texts of 17,000 characters", 9_000, characters=17_000)
 FULL = SetPlan("full-length books", 250, "whole books")
 HARD = SetPlan("hard set", CHUNKS_PER_WORK, "hard set")
 SMALL = SetPlan("smoke", 40, characters=12_000, works=12)

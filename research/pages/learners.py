@@ -36,11 +36,8 @@ Names = NDArray[np.str_]
 class Learner(Protocol):
     """A classifier that learns from signals."""
 
-    def fit(self, signals: Table, kinds: Names) -> Any:
-        """Learn from pairs and their kinds."""
-
-    def predict(self, signals: Table) -> Names:
-        """The kind of each pair."""
+    def fit(self, signals: Table, kinds: Names) -> Any: ...
+    def predict(self, signals: Table) -> Names: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

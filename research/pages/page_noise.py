@@ -16,7 +16,7 @@ from research.pages.page_grams import (
     minhash_values,
     normal_pages,
 )
-from research.pages.page_recipes import BOOKPRINT, PAPER, PagePairs, minhash_of, page_pairs
+from research.pages.page_recipes import BOOKPRINT, PagePairs, page_pairs
 from research.pages.page_samples import LANGUAGES, SEED, PrintedBook, counted, printed_books
 from research.plot import Line, Panels, images
 
@@ -25,8 +25,6 @@ TOLD = (0.01, 0.02, 0.05, 0.10, 0.20)
 """Rates in the tables."""
 WORDS = tuple(Feature("words", size) for size in range(1, 8))
 CHARACTERS = tuple(Feature("characters", size) for size in range(4, 9))
-COMPARED = (PAPER, minhash_of(Feature("characters", 6), PAGE_VALUES), BOOKPRINT)
-"""Signatures whose half pages and strangers are shown."""
 WORKS, PAGES = 6, 24
 
 
@@ -36,7 +34,7 @@ class Likeness:
 
     estimated: Mapping[Feature, float]  # of equal pages by 34 values, mean
     exact: Mapping[Feature, float]  # their Jaccard similarity, mean
-    pairs: Mapping[str, PagePairs]  # by signature
+    signed: float  # of equal pages by the page signature of Bookprint, mean
 
 
 Curves = Mapping[str, Mapping[float, Likeness]]
@@ -51,7 +49,7 @@ def run(out_dir: Path) -> Section:
 def measure(
     out_dir: Path, books: Sequence[CorpusBook], rates: Sequence[float], works: int, pages: int
 ) -> Section:
-    """Three tables, and two figures in `out_dir`."""
+    """Two tables, and two figures in `out_dir`."""
     printed = {language: printed_books(books, language, works, pages) for language in LANGUAGES}
     printed = {language: found for language, found in printed.items() if found}
     curves = {
@@ -63,7 +61,6 @@ def measure(
         tables=[
             _table(curves, WORDS, "Equal pages, runs of words"),
             _table(curves, CHARACTERS, "Equal pages, runs of characters"),
-            _kinship_table(curves),
         ],
         notes=[
             f"Up to {WORKS} works in each language, drawn with seed {SEED}, up to {PAGES} pages of 330 words "
@@ -84,7 +81,7 @@ def likeness(books: Sequence[PrintedBook], rate: float) -> Likeness:
     """The mean similarities over all pages of some books."""
     estimated: dict[Feature, list[float]] = {feature: [] for feature in (*WORDS, *CHARACTERS)}
     exact: dict[Feature, list[float]] = {feature: [] for feature in estimated}
-    pairs: dict[str, list[PagePairs]] = {recipe.name: [] for recipe in COMPARED}
+    signed: list[PagePairs] = []
     for book in books:
         clean, noisy = normal_pages(book.pages), normal_pages(book.read(rate, 1))
         halves = normal_pages(book.read_halves(rate, 1))
@@ -93,12 +90,11 @@ def likeness(books: Sequence[PrintedBook], rate: float) -> Likeness:
             equal = minhash_values(left, PAGE_VALUES) == minhash_values(right, PAGE_VALUES)
             estimated[feature] += equal.mean(axis=1).tolist()
             exact[feature] += [jaccard_of(*pair) for pair in zip(left, right, strict=True)]
-        for recipe in COMPARED:
-            pairs[recipe.name].append(page_pairs(recipe, clean, noisy, halves))
+        signed.append(page_pairs(BOOKPRINT, clean, noisy, halves))
     return Likeness(
         {feature: float(np.mean(values)) for feature, values in estimated.items()},
         {feature: float(np.mean(values)) for feature, values in exact.items()},
-        {name: PagePairs.joined(parts) for name, parts in pairs.items()},
+        float(PagePairs.joined(signed).equal.mean()),
     )
 
 
@@ -112,31 +108,12 @@ def _table(curves: Curves, sizes: Sequence[Feature], caption: str) -> Table:
     for language, by_rate in curves.items():
         for rate, at in told(by_rate):
             cells = [f"{at.estimated[size]:.2f} / {at.exact[size]:.2f}" for size in sizes]
-            ours = f"{at.pairs[BOOKPRINT.name].equal.mean():.2f}"
-            rows.append([language, 100 * rate, *cells, ours])
+            rows.append([language, 100 * rate, *cells, f"{at.signed:.2f}"])
     return Table(
         ["language", "CER, %", *(str(size) for size in sizes), "page signature"],
         rows,
         f"{caption}: similarity as estimated / exact, mean",
     )
-
-
-def _kinship_table(curves: Curves) -> Table:
-    rows: list[list[Cell]] = []
-    for language, by_rate in curves.items():
-        for rate, at in told(by_rate):
-            cells = [_cell(at.pairs[recipe.name]) for recipe in COMPARED]
-            rows.append([language, 100 * rate, *cells])
-    return Table(
-        ["language", "CER, %", *(recipe.name for recipe in COMPARED)],
-        rows,
-        "Equal pages / pages that share half / strangers, mean (what 1 % of strangers exceed)",
-    )
-
-
-def _cell(pairs: PagePairs) -> str:
-    means = " / ".join(f"{values.mean():.2f}" for values in (pairs.equal, pairs.half, pairs.strangers))
-    return f"{means} ({np.percentile(pairs.strangers, 99):.2f})"
 
 
 def _plots(out_dir: Path, curves: Curves) -> list[str]:
@@ -155,5 +132,5 @@ def _lines(by_rate: Mapping[float, Likeness], sizes: Sequence[Feature]) -> list[
         estimated = [(100 * rate, at.estimated[size]) for rate, at in by_rate.items()]
         exact = [(100 * rate, at.exact[size]) for rate, at in by_rate.items()]
         drawn += [Line(str(size), estimated, kind=kind), Line(f"{size}, exact", exact, True, kind)]
-    ours = [(100 * rate, float(at.pairs[BOOKPRINT.name].equal.mean())) for rate, at in by_rate.items()]
+    ours = [(100 * rate, at.signed) for rate, at in by_rate.items()]
     return [*drawn, Line(f"page signature ({BOOKPRINT.name})", ours, kind=len(sizes))]

@@ -62,9 +62,6 @@ def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pag
     recalled: list[list[Cell]] = [
         [language, recipe.name, *map(_recalls, at)] for (language, recipe), at in by_language.items()
     ]
-    means: list[list[Cell]] = [
-        [language, recipe.name, *map(_means, at)] for (language, recipe), at in by_language.items()
-    ]
     caption = f"recall of the equal page / of one that shares half, at {FALSE:.1%} of the strangers"
     return Section(
         title="Spasojević and Poncin (2011): pages told from strangers by their signatures",
@@ -72,11 +69,6 @@ def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pag
         tables=[
             Table(["signature", "bytes", *headers], rows, f"English pages: {caption}"),
             Table(["language", "signature", *headers], recalled, f"By language: {caption}"),
-            Table(
-                ["language", "signature", *headers],
-                means,
-                "By language: mean similarity of equal pages / of such as share half / of strangers",
-            ),
         ],
         notes=[
             f"Up to {WORKS} works of a language, drawn with seed {SEED}, up to {PAGES} pages of 330 words "
@@ -117,7 +109,3 @@ def threshold(pairs: PagePairs, false: float) -> float:
 
 def _recalls(pairs: PagePairs) -> str:
     return " / ".join(f"{share:.2f}" for share in recalls(pairs, FALSE))
-
-
-def _means(pairs: PagePairs) -> str:
-    return " / ".join(f"{values.mean():.2f}" for values in (pairs.equal, pairs.half, pairs.strangers))

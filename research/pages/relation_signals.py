@@ -13,7 +13,6 @@ from research.pages.measured_pairs import BY_HAND, KnownPair, made
 from research.pages.single_signals import SINGLE, Sweep, better_sweep, fitted_line
 from research.plot import Line, Plot, images
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PRECISE = (0.90, 0.95)
 """Precisions at which recall is told; that of Spasojević and Poncin (2011) falls above the first."""
 PLOTTED = 150
@@ -42,11 +41,7 @@ def measure(out_dir: Path, pairs: Sequence[KnownPair]) -> Section:
     return Section(
         title="Spasojević and Poncin (2011): signals of relations one by one",
         command="python -m research relation_signals",
-        tables=[
-            _gains(sweeps, confusions, f"The best F1 of one signal: {len(pairs):,} pairs"),
-            *(_singles(kind, sweeps[kind], confusions) for kind in SHARES),
-            _distributions(values, kinds),
-        ],
+        tables=[_singles(kind, sweeps[kind], confusions) for kind in SHARES],
         notes=[
             "Spasojević and Poncin (2011), figures 3 and 4, on the made pairs of `bench relations` "
             f"(seed {SEED}, CER 0.5 to 5 %) in place of their training set. Their signals are computed from "
@@ -68,18 +63,6 @@ def _f1(confusion: Confusion, kind: str) -> float:
 
 def _percent(share: float) -> float:
     return round(100 * share, 1)
-
-
-def _gains(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion], caption: str) -> Table:
-    rows: list[list[Cell]] = []
-    for kind in SHARES:
-        row: list[Cell] = [kind]
-        for chosen in ([signal.name for signal in SINGLE if signal.published], list(sweeps[kind])):
-            name = max(chosen, key=lambda each: sweeps[kind][each].best.f1)
-            row += [name, _percent(sweeps[kind][name].best.f1)]
-        rows.append([*row, *(_percent(_f1(confusion, kind)) for confusion in confusions.values())])
-    headers = ["class", "best signal of Spasojević and Poncin (2011)", "F1", "best signal", "F1"]
-    return Table([*headers, *(f"{name}: F1" for name in confusions)], rows, caption)
 
 
 def _singles(kind: str, sweeps: Sweeps, confusions: Mapping[str, Confusion]) -> Table:
@@ -105,20 +88,6 @@ def _singles(kind: str, sweeps: Sweeps, confusions: Mapping[str, Confusion]) -> 
         [*headers, *(f"recall at precision ≥ {100 * precision:.0f}" for precision in PRECISE)],
         rows,
         f"{kind} by one signal, at the threshold of its best F1",
-    )
-
-
-def _distributions(values: Mapping[str, NDArray[np.float64]], kinds: NDArray[np.str_]) -> Table:
-    rows: list[list[Cell]] = []
-    for name in (signal.name for signal in SINGLE if signal.published):
-        for kind in SHARES:
-            quantiles = np.quantile(values[name][kinds == kind], QUANTILES)
-            rows.append([name, kind, *(round(float(each), 3) for each in quantiles)])
-    return Table(
-        ["signal", "class", *(f"{100 * each:.0f} %" for each in QUANTILES)],
-        rows,
-        "Quantiles of the signals of Spasojević and Poncin (2011); slope in doublings, offset and "
-        "Δpage_count in parts of a book",
     )
 
 

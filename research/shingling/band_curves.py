@@ -20,7 +20,7 @@ from app.core.signatures.minhash import minhash
 from app.core.text.content import content_from_text
 from app.synthesis.noise import corrupt
 from bench.harness.confusion import wilson
-from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.corpus import CorpusBook, Pair, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
 from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot
@@ -32,8 +32,6 @@ RATES = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
 CHARACTERS = 60_000
 WORKS = 200
 EDGES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-
-_RELATED = ("same_work", "contains", "overlaps")
 
 Values = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]
@@ -54,7 +52,7 @@ def run(out_dir: Path) -> Section:
 
 def measure(out_dir: Path, works: int) -> Section:
     """The tables, and the plot in `out_dir`."""
-    made, real = noisy_copies(works), real_pairs()
+    made = noisy_copies(works)
     bins = [*pairwise(EDGES)]
     lines = []
     for kind, (bands, rows) in enumerate(SHAPES):
@@ -77,7 +75,6 @@ def measure(out_dir: Path, works: int) -> Section:
         command="python -m research band_curves",
         tables=[
             _table(made, bins, f"Copies with made OCR errors of {works} books of {CHARACTERS:,} characters"),
-            _table(real, bins, "Pairs of the corpus that share text"),
             strangers(canonical_books(at_least=CHARACTERS), corpus_pairs(corpus_folder())),
         ],
         notes=[
@@ -86,8 +83,8 @@ def measure(out_dir: Path, works: int) -> Section:
             "line. Measured: the share found, with its 95 % interval (Wilson). Similarities are counted, not "
             "estimated. "
             f"Copies have {', '.join(f'{rate:.1%}' for rate in RATES)} wrong characters (seed {SEED}). At a "
-            "given similarity the formula holds for any sets, so the first two tables cannot show whether "
-            "natural language misleads it; the third shows what it does to strangers.",
+            "given similarity the formula holds for any sets, so the first table cannot show whether "
+            "natural language misleads it; the second shows what it does to strangers.",
             f"![LSH bands of 128 MinHash values](results/{name})",
         ],
     )
@@ -107,19 +104,6 @@ def noisy_copies(works: int) -> ComparedPairs:
             similarity.append(overlap_of(hashes, noisy).jaccard)
             equal.append(values == _values(noisy))
     return ComparedPairs(np.array(similarity), np.array(equal))
-
-
-def real_pairs() -> ComparedPairs:
-    """The pairs of the corpus that are labelled as sharing text."""
-    folder = corpus_folder()
-    pairs = [pair for pair in corpus_pairs(folder) if pair.relation in _RELATED]
-    wanted = {name for pair in pairs for name in (pair.a, pair.b)}
-    hashes = {book.id: distinct_shingles(book.content) for book in corpus_books(folder) if book.id in wanted}
-    values = {name: _values(each) for name, each in hashes.items()}
-    return ComparedPairs(
-        np.array([overlap_of(hashes[pair.a], hashes[pair.b]).jaccard for pair in pairs]),
-        np.array([values[pair.a] == values[pair.b] for pair in pairs]),
-    )
 
 
 def strangers(books: Sequence[CorpusBook], labelled: Sequence[Pair]) -> Table:

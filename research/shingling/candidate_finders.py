@@ -153,23 +153,10 @@ def _by_sample(of: str, least: int) -> Finder:
     return Finder(f"{of}, ≥ {least} shared", of == _OF_LETTERS, lambda book: book.samples[of].size, proposes)
 
 
-def _either(of: str, least: int) -> Finder:
-    values, samples = _by_values(least), _by_sample(of, least)
-
-    def proposes(query: SignedBook, shelf: Shelf) -> NDArray[np.bool_]:
-        return values.proposes(query, shelf) | samples.proposes(query, shelf)
-
-    def records(book: SignedBook) -> int:
-        return values.records(book) + samples.records(book)
-
-    return Finder(f"values or {of}, ≥ {least}", samples.in_simulation, records, proposes)
-
-
 FINDERS = (
     *(_by_values(least) for least in (1, 2, 3)),
     *(_by_bands(rows) for rows in (2, 3, 4)),
     *(_by_sample(of, least) for of in _SAMPLES for least in (2, 3, 4)),
-    *(_either("word samples of 128", least) for least in (2, 3)),
 )
 
 

@@ -6,7 +6,7 @@ Carpenter (2011) names n-grams of stemmed words or without stop words, and the s
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures.exact_overlap import overlap_of
 from app.core.signatures.minhash import minhash
 from app.core.text.names import folded_words
-from app.synthesis.noise import corrupt
 from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
@@ -28,9 +26,6 @@ from research.identifiers.paper_sets import SEED
 SIZES = (32, 64, 128, 256, 512)
 """MinHash values of a signature."""
 USED = 128
-RATES = (0.01, 0.05, 0.1)
-NOISY_BOOKS = 40
-NOISY_CHARACTERS = 100_000
 STOP_WORDS = 150
 """Of each language: those that most of its books use, in the order of their frequency."""
 STEM = 5
@@ -119,10 +114,10 @@ def run(out_dir: Path) -> Section:
     """Some minutes."""
     folder = corpus_folder()
     books = [book for book in corpus_books(folder) if book.language not in UNSPACED]
-    return measure(books, labels(books, corpus_pairs(folder)), NOISY_BOOKS)
+    return measure(books, labels(books, corpus_pairs(folder)))
 
 
-def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_], noisy_books: int) -> Section:
+def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_]) -> Section:
     """Both tables; `kinds` are the labels of all pairs in the order of `itertools.combinations`."""
     words = [folded_words(book.text) for book in books]
     stop_words = frequent_words(books, words)
@@ -134,22 +129,20 @@ def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_], noisy_books: i
             kind.hashes(each, stop_words[book.language]) for book, each in zip(books, words, strict=True)
         ]
         values, _ = signatures(hashes, USED)
-        noisy = noisy_similarity(books, kind, stop_words, noisy_books)
         features = round(float(np.mean([np.unique(each).size for each in hashes])))
-        by_kind.append([kind.name, features, *_scores(cross_fitted(values, kinds, works)), *noisy])
+        by_kind.append([kind.name, features, *_scores(cross_fitted(values, kinds, works))])
         if kind is KINDS[0]:
             for size in SIZES:
                 values, seconds = signatures(hashes, size)
                 score = cross_fitted(values, kinds, works)
                 by_size.append([size, 4 * size, round(1000 * seconds, 2), *_scores(score)])
     counts = ["copies found", "false pairs", "F1"]
-    rates = [f"similarity left at CER {rate:.0%}" for rate in RATES]
     return Section(
         title="Carpenter (2011): kinds of shingles, and sizes of signatures",
         command="python -m research shingle_choices",
         tables=[
             Table(
-                ["shingles", "different ones a book", *counts, *rates],
+                ["shingles", "different ones a book", *counts],
                 by_kind,
                 f"{len(books)} books of the corpus, {USED} MinHash values",
             ),
@@ -166,9 +159,7 @@ def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_], noisy_books: i
             "ways round, so pairs across the halves are left out. Bookprint itself judges by more than these "
             "values. Milliseconds: processor time of the values alone, the shingles given.",
             f"Stop words are the {STOP_WORDS} words that most books of a language use. Books in Chinese and "
-            "Japanese are left out, which have no words in this sense. Similarity left: the mean Jaccard "
-            f"similarity, counted, of {noisy_books} books ({NOISY_CHARACTERS:,} characters, seed {SEED}) and "
-            "copies with made OCR errors.",
+            "Japanese are left out, which have no words in this sense.",
         ],
     )
 
@@ -227,24 +218,6 @@ def told(equal: NDArray[np.intp], kinds: NDArray[np.str_], least: int) -> Score:
     """Pairs with at least so many equal values taken for copies."""
     taken, wanted = equal >= least, np.isin(kinds, _WANTED)
     return Score(int((taken & wanted).sum()), int((taken & ~wanted).sum()), int((~taken & wanted).sum()))
-
-
-def noisy_similarity(
-    books: Sequence[CorpusBook], kind: ShingleKind, stop_words: StopWords, count: int
-) -> Iterator[float]:
-    """The mean similarity of books and their copies at each error rate."""
-    rng = np.random.default_rng(SEED)
-    chosen = [books[place] for place in rng.permutation(len(books))[:count].tolist()]
-    for rate in RATES:
-        similarity = []
-        for book in chosen:
-            text = book.text[:NOISY_CHARACTERS]
-            this, other = (
-                np.unique(kind.hashes(folded_words(each), stop_words[book.language]))
-                for each in (text, corrupt(text, rate, rng))
-            )
-            similarity.append(overlap_of(this, other).jaccard)
-        yield round(float(np.mean(similarity)), 3)
 
 
 def _scores(score: Score) -> list[Cell]:

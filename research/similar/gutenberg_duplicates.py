@@ -70,17 +70,11 @@ def run(out_dir: Path) -> Section:
         for one, whole in (pair, pair[::-1])
         for part in parts_of(books[one], count)
     ]
-    shown = [each for each in found if each.kind in KINDS[:2] or each.answer != "no"]
     return Section(
         title="Reeve (2017): his pairs by the finder of duplicates",
         command="python -m research gutenberg_duplicates",
         tables=(
             Table(["pairs", "how many", *_FOUND], counts(found, KINDS), f"All pairs of {len(books)} works"),
-            Table(
-                ["rows", "works", "pair", "bits", "hashes shared", "near-duplicate", "relation"],
-                [_row(each) for kind in KINDS for each in shown if each.kind == kind],
-                "Duplicates, Factbooks, and other near-duplicates",
-            ),
             Table(
                 ["part", "how many", *_FOUND],
                 counts(parts, [f"1/{count} of one file" for count in PARTS]),
@@ -135,14 +129,6 @@ def counts(found: Sequence[Found], kinds: Sequence[str]) -> list[list[Cell]]:
         near, joined = answers["yes"] + answers["partial"], sum(each.link is not None for each in related)
         rows.append([kind, len(of_kind), near, answers["partial"], told, joined])
     return rows
-
-
-def _row(found: Found) -> list[Cell]:
-    rows = ", ".join(book.work.removeprefix("row ") for book in found.books)
-    titles = " / ".join(book.title[:30] for book in found.books)
-    seen, relation = found.evidence, found.relation
-    told = "" if relation is None else f"{relation.classification.kind}: {relation.classification.because}"
-    return [rows, titles, found.kind, seen.distance, seen.shared, found.answer, told]
 
 
 def parts_of(book: CorpusBook, count: int) -> list[CorpusBook]:

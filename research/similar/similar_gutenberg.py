@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from app.core.vectors import book_vector
-from app.services.signing import read_vector_weights
 from bench.harness.report import Cell, Section, Table
 from research.plot import Line, Plot, save_map
 from research.similar.measures import principal_components, ranked
-from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations, unit_signs
+from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations
 from research.similar.works import (
     Book,
     GutenbergPair,
@@ -93,8 +91,7 @@ def run(out_dir: Path) -> Section:
                 ],
                 f"{len(books)} works, {len(pairs.kind):,} pairs, 4 duplicates and 36 of a series",
             ),
-            _first_pairs(methods[OURS], pairs, rows, books),
-            _maps(methods, rows, books, corpus, out_dir),
+            _maps(methods, rows, books, out_dir),
             _fiction(methods, rows, books),
         ),
         notes=(
@@ -160,25 +157,6 @@ def _counted(kinds: Sequence[str]) -> Sequence[Cell]:
     return (f"{duplicates} of 4", f"{series} of 36", len(kinds) - duplicates - series)
 
 
-def _first_pairs(rows: Rows, pairs: ListedPairs, numbers: Sequence[int], books: Sequence[Book]) -> Table:
-    similarities = estimated_cosine(_similarities(rows, pairs))
-    order = np.argsort(-similarities, kind="stable")[:40]
-    return Table(
-        ("rows", "work", "work", "cosine", "what"),
-        [
-            (
-                f"{numbers[pairs.a[place]]}, {numbers[pairs.b[place]]}",
-                books[pairs.a[place]].title[:40],
-                books[pairs.b[place]].title[:40],
-                round(float(similarities[place]), 3),
-                pairs.kind[place] or "neither",
-            )
-            for place in order
-        ],
-        "The first 40 pairs by the vectors in use",
-    )
-
-
 def _cut_offs(rows: Rows, pairs: ListedPairs) -> Plot:
     cosine = estimated_cosine(_similarities(rows, pairs))
     cut_offs = np.arange(0.05, 0.9, 0.01)
@@ -206,7 +184,6 @@ def _maps(
     methods: Mapping[str, Rows],
     numbers: Sequence[int],
     books: Sequence[Book],
-    corpus: Sequence[Book],
     out_dir: Path,
 ) -> Table:
     """Write the pictures, and tell how much of the variance each shows."""
@@ -222,19 +199,9 @@ def _maps(
             [f"{numbers[place]} {books[place].title[:24]}" for place in shown],
             out_dir / f"{file}.svg",
         )
-    weights = read_vector_weights()
-    english = [book for book in corpus if book.language == "en"]
-    vectors = [vector for book in english if (vector := book_vector(book.text, weights)) is not None]
-    own = principal_components(unit_signs(np.stack(vectors)))
     return Table(
         ("picture", "points", "variance explained: first axis", "second axis"),
-        [
-            (name, points, *(round(share, 3) for share in explained))
-            for name, points, explained in (
-                *pictures,
-                ("English books of the corpus by themselves", len(vectors), own.explained),
-            )
-        ],
+        [(name, points, *(round(share, 3) for share in explained)) for name, points, explained in pictures],
         "Maps",
     )
 

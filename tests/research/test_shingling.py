@@ -59,7 +59,7 @@ def test_threshold_of_one_half_judges_the_other() -> None:
 
 def test_every_kind_and_size_has_a_row() -> None:
     books = [book(work, copy) for work in range(6) for copy in range(2)]
-    by_kind, by_size = measure(books, labels_of([book.work for book in books]), 2).tables
+    by_kind, by_size = measure(books, labels_of([book.work for book in books])).tables
 
     assert [row[0] for row in by_kind.rows] == [kind.name for kind in KINDS]
     assert [row[1] for row in by_size.rows] == [128, 256, 512, 1024, 2048]

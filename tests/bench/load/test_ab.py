@@ -23,5 +23,5 @@ def test_both_sides_are_measured_in_turn(tmp_path: Path) -> None:
     assert all(each.hits > 0 and each.failed == 0 for each in lookups)
     made = section(sides, options, figures, same_signatures=True)
     text = Section.from_json(json.loads(json.dumps(made.to_json()))).to_markdown()
-    assert this_checkout().commit in text
+    assert sides[0].checkout.commit in text
     assert made.machine in text
