@@ -24,7 +24,6 @@ class PairSet:
     """Every pair of books once, i < j: what it is and how far apart."""
 
     label: NDArray[np.str_]  # a relation, "unrelated", "same author", "other language" or "" (of one work)
-    language: NDArray[np.str_]  # of the first book
     distance: NDArray[np.int64]  # bits; 129 where a book has no fingerprint
     accepted: NDArray[np.bool_]  # by the verification rule
 
@@ -34,8 +33,7 @@ def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
     sketches = [sketch(book.content) for book in books]
     compared = [_compare(this, other) for this, other in combinations(sketches, 2)]
     distance, accepted = zip(*compared, strict=True)
-    language = [this.language for this, _ in combinations(books, 2)]
-    return PairSet(labels(books, pairs), np.array(language), np.array(distance), np.array(accepted))
+    return PairSet(labels(books, pairs), np.array(distance), np.array(accepted))
 
 
 def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
@@ -62,35 +60,6 @@ def _unlabelled(this: CorpusBook, other: CorpusBook, authors: Mapping[str, set[s
 def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:
     pair = evidence(this, other)
     return 129 if pair.distance is None else pair.distance, is_near_duplicate(pair)
-
-
-def recall_table(pairs: PairSet) -> Table:
-    """Recall of same_work pairs below the nearest unrelated pair, by language and over all."""
-    rows = []
-    copies, unrelated = pairs.label == "same_work", pairs.label == "unrelated"
-    languages = sorted(set(pairs.language[copies]))
-    for name in (*languages, "all"):
-        here = (pairs.language == name) | (name == "all")
-        near = unrelated | (pairs.label == "other language") if name == "all" else unrelated
-        true, false = pairs.distance[copies & here], pairs.distance[near & here]
-        nearest = int(false.min()) if false.size else 129
-        limits = [float((true <= d).mean()) for d in DISTANCES]
-        rows.append(
-            [
-                name,
-                true.size,
-                false.size,
-                nearest if false.size else None,
-                float((true < nearest).mean()),
-                *limits,
-            ]
-        )
-    headers = ["language", "same_work", "unrelated", "nearest unrelated, bits", "recall below it"]
-    return Table(
-        headers=[*headers, *(f"d ≤ {d}" for d in DISTANCES)],
-        rows=rows,
-        caption="Fingerprint alone, real pairs: recall of same_work at no false neighbour, and at fixed d",
-    )
 
 
 def relation_table(pairs: PairSet) -> Table:

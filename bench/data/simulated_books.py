@@ -29,7 +29,7 @@ _NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # of the books carry the notice, and
 _MOST_BOOKS = 60  # of one work
 _WORDS = np.array([1_000, 3_000, 10_000, 30_000, 100_000, 200_000])
 _BITS_LOST = np.array([25, 24, 20, 16, 14, 9])
-"""Median bits that 5 % errors move a fingerprint of so many words (`python -m bench fingerprints`)."""
+"""Median bits that 5 % errors move a fingerprint of so many words (decision 2)."""
 _MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
 _LENGTHS = np.array([[28.0], [10.0]])
 """Characters of a shingle, spaces included, and those of a gram that errors change: folding hides many."""

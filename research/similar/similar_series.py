@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bench.harness.corpus import Pair, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
-from research.plot import Line, Plot
 from research.similar.measures import (
     Interval,
     Pairs,
@@ -21,7 +20,7 @@ from research.similar.measures import (
     neighbour_recall,
     ranked,
 )
-from research.similar.methods import AVERAGES, OURS, Rows, estimated_cosine, representations
+from research.similar.methods import AVERAGES, Rows, representations
 from research.similar.works import UNCLEAR_LICENCE, Book, corpus_works
 
 SPLIT = 2017
@@ -39,7 +38,6 @@ def run(out_dir: Path) -> Section:
     similarities = {name: pairs.similarities(each) for name, each in rows.items()}
     draws = drawn_works(books, DRAWS)
     precisions, scores = _bootstrapped(similarities, pairs, draws)
-    _cut_offs(similarities, pairs).save(out_dir / "similar_series_cut_offs.svg")
     free = sum(book.free for book in books)
     return Section(
         title="Series: books alike by their words",
@@ -210,28 +208,3 @@ def _near(rows: Rows, halves: NDArray[np.int64], book: int, other: int) -> bool:
     cosines = np.where(halves == halves[book], rows @ rows[book], -2.0)
     cosines[book] = -2.0
     return bool((cosines > cosines[other]).sum() < 10)
-
-
-def _cut_offs(similarities: Mapping[str, NDArray[np.float64]], pairs: Pairs) -> Plot:
-    """Precision and recall of the vectors in use by cut-off."""
-    values = estimated_cosine(similarities[OURS])
-    cut_offs = np.arange(0.05, 0.8, 0.01)
-    found = [values >= cut_off for cut_off in cut_offs]
-    right = [float((each & pairs.series).sum()) for each in found]
-    precision = [hit / each.sum() if each.any() else 1.0 for hit, each in zip(right, found, strict=True)]
-    recall = [hit / pairs.series.sum() for hit in right]
-    author = [float((each & pairs.same_author).sum() / max(each.sum(), 1)) for each in found]
-    return Plot(
-        "Series pairs by cut-off",
-        "cosine",
-        "share",
-        [
-            Line(name, list(zip(cut_offs.tolist(), shares, strict=True)))
-            for name, shares in (
-                ("precision", precision),
-                ("recall", recall),
-                ("pairs of one author", author),
-            )
-        ],
-        y_range=(0, 1.02),
-    )

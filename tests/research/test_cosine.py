@@ -30,12 +30,6 @@ def columns(*texts: str) -> np.ndarray:
     return np.ascontiguousarray(unit(gram_counts(texts)).T)
 
 
-def test_counts_are_of_overlapping_grams_with_spaces() -> None:
-    counts = gram_counts(["Ababa b", "ab"])
-    assert {gram: int(counts[0, numbers(gram)[0]]) for gram in ("aba", "bab")} == {"aba": 2, "bab": 1}
-    assert counts.sum(axis=1).tolist() == [5, 0]
-
-
 def test_signature_is_the_cosine_with_each_part() -> None:
     reference = Reference("two", np.array(numbers("abc", "abd")))
     text = columns("abc abd abc")  # nine 3-grams: abc and " ab" twice, five others once

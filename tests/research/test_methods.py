@@ -9,16 +9,14 @@ import pytest
 
 from bench.harness.corpus import CorpusBook
 from research.identifiers.institutional_books import Volume, says_same, simhash
-from research.identifiers.method import BitDistance, EqualKeys, Method
+from research.identifiers.method import BitDistance, Method
 from research.identifiers.methods import compared_methods
 from research.identifiers.pair_figures import (
-    UNSIGNED,
     Pairs,
     accepted,
     least_scores,
     pair_scores,
 )
-from research.identifiers.published_methods import middle_terms_md5
 from tests.research.made_books import a_book, a_text
 
 METHODS = [method for method in compared_methods() if method.name != "multi-reference cosine"]
@@ -50,14 +48,6 @@ def test_a_copy_is_told_from_another_book(method: Method[Any]) -> None:
     assert method.rule(least)
 
 
-def test_books_without_a_signature_are_never_copies() -> None:
-    method = EqualKeys("keys", lambda book: book.text.encode() or None)
-    scores = pair_scores(method, [b"a", None, b"a", None])
-    assert scores.tolist() == [UNSIGNED, 1, UNSIGNED, UNSIGNED, UNSIGNED, UNSIGNED]
-    pairs = Pairs(np.array(["same_work"] * 6), np.zeros(4, np.intp))
-    assert accepted(scores, (1.0, 1.0), pairs).tolist() == [False, True, False, False, False, False]
-
-
 def test_thresholds_are_fitted_on_the_other_half() -> None:
     # In half 0 copies differ in 1 bit and others in 4; in half 1 copies differ in 3 bits and others in 7.
     books = bit_books([0b0, 0b1, 0b1111, 0b0, 0b111, 0b111_1111])
@@ -74,16 +64,6 @@ def test_thresholds_are_fitted_on_the_other_half() -> None:
     assert judged[places.index((0, 1))]
     assert not judged[places.index((3, 4))]
     assert judged[places.index((1, 2))]  # 3 bits apart, judged by what was fitted on half 1
-
-
-def test_middle_terms_leave_out_the_most_frequent_and_the_rarest() -> None:
-    words = [f"{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
-    text = " ".join(word for number, word in enumerate(words) for _ in range(100 - number))
-    frequent = text + f" {words[0]}" * 7
-    renamed = text.replace(words[99], "zzz")
-    assert middle_terms_md5(a_book(text)) == middle_terms_md5(a_book(frequent))
-    assert middle_terms_md5(a_book(text)) == middle_terms_md5(a_book(renamed))
-    assert middle_terms_md5(a_book(text)) != middle_terms_md5(a_book(text.replace(words[50], "zzz")))
 
 
 # Made with the package `simhash` 2.1.2 from the shingles of the pipeline's own function.

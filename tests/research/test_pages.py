@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from app.core.text.normal_form import NormalText
@@ -16,10 +15,6 @@ from research.pages.page_grams import (
     PAGE_VALUES,
     WORDS_5,
     Feature,
-    equal_shares,
-    features,
-    jaccard_of,
-    minhash_values,
     normal_pages,
     occurrences,
 )
@@ -49,17 +44,6 @@ def test_features_stay_within_their_page() -> None:
     assert second.tolist() == first[1:2].tolist()
     assert last.tolist() == first[:1].tolist()
     assert len(set(first.tolist())) == 3
-
-
-def test_similarity_is_that_of_sets_and_minhash_estimates_it() -> None:
-    text = normal_pages(["a b c d a b", "b c d e", "x y"])
-    left, right, other = features(text, Feature("words", 2))  # ab bc cd da; bc cd de
-    assert jaccard_of(left, right) == pytest.approx(2 / 5)
-    assert jaccard_of(left, other) == 0
-    numbers = np.arange(4_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    values = minhash_values([numbers[:3_000], numbers[1_000:]], 1_000)
-    assert values.shape == (2, 1_000)
-    assert equal_shares(values[:1], values[1:])[0, 0] == pytest.approx(0.5, abs=0.06)
 
 
 @pytest.mark.parametrize(

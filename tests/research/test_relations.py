@@ -10,7 +10,7 @@ from app.core.model import Metadata
 from app.core.relations.classification import Kind
 from app.core.relations.relation import compare
 from app.core.relations.signals import LinearFit, Sides, Signals
-from research.pages import learners, relation_signals
+from research.pages import relation_signals
 from research.pages.filters_v1 import filters_v1
 from research.pages.learners import (
     LEARNERS,
@@ -18,11 +18,10 @@ from research.pages.learners import (
     Winnow,
     published_signals,
     read,
-    taught,
 )
 from research.pages.measured_pairs import KnownPair, MeasuredPair
 from research.pages.relation_classifiers import macro_f1, require_separate
-from research.pages.single_signals import SINGLE, fitted_line, sweep
+from research.pages.single_signals import SINGLE, sweep
 from tests.core.printed_pages import Pages, book, candidate, read as read_again, set_anew
 
 SIGNALS = Signals(
@@ -77,27 +76,6 @@ def test_every_learner_finds_a_threshold(name: str) -> None:
     assert np.mean(found == learnt.kinds) > 0.9
 
 
-def test_settings_are_judged_on_works_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[set[float], set[float]]] = []
-
-    class Noting:
-        def fit(self, signals: learners.Table, kinds: learners.Names) -> None:
-            self._learnt = set(signals[:, 1].tolist())
-
-        def predict(self, signals: learners.Table) -> learners.Names:
-            seen.append((self._learnt, set(signals[:, 1].tolist())))
-            return np.full(len(signals), "A")
-
-    monkeypatch.setattr(learners, "LEARNERS", {"noting": [Noting]})
-    learnt = lesson()
-    taught("noting", published_signals, learnt)
-    work_of = {each.signals.page_similarity: each.works[0] for each in learnt.pairs}
-    assert len(seen) == learners.FOLDS
-    for learnt_from, left_out in seen:
-        assert not {work_of[each] for each in learnt_from} & {work_of[each] for each in left_out}
-    assert set().union(*(left_out for _, left_out in seen)) == set(work_of)
-
-
 def test_works_learnt_from_and_tested_may_not_meet() -> None:
     require_separate([pair("a"), pair("b")], [pair("c")])
     with pytest.raises(ValueError, match="Learnt from and tested: b"):
@@ -128,18 +106,6 @@ def test_every_threshold_passes_all_pairs_from_it_on() -> None:
     # At .8 two A and one B pass; both weigh the same. The U before them counts for nothing.
     assert swept.precision == pytest.approx([0, 1, 2 / 3, 3 / 4, 3 / 5])
     assert swept.worth == pytest.approx([0, 1, 3, 4, 5])
-
-
-def test_line_is_fitted_over_the_book_with_fewer_pages() -> None:
-    signals = replace(
-        SIGNALS,
-        text_pages=Sides(200, 100),
-        fit=LinearFit(0.5, -10, 3),
-        reverse_fit=LinearFit(2.0, 20, -6),
-    )
-    line = fitted_line(signals)
-    assert (line.steepness, line.offset, line.behind) == (1, 0.1, -0.03)
-    assert fitted_line(signals.swapped()) == line
 
 
 def test_no_signal_depends_on_the_order_of_the_books() -> None:

@@ -55,12 +55,3 @@ def test_strangers_within_23_bits_are_as_rare_as_real_ones(model: LibraryModel) 
     near = at.cumsum() / at.sum()
     assert 4e-7 < near[23] < 3e-6
     assert 1.5e-4 < near[30] < 4.5e-4  # counted: 2.6e-4, of somewhat shorter books
-
-
-def test_volumes_of_a_journal_lie_as_near_as_real_ones(model: LibraryModel) -> None:
-    drawn = [model.draw(np.random.default_rng(seed), 20_000) for seed in range(6)]
-    at = sum((pairs_at(works.fingerprints[works.in_journal]) for works in drawn), np.zeros(129, np.int64))
-    mean, spread = moments(at)
-    assert mean == pytest.approx(38.1, abs=1.5)
-    assert spread == pytest.approx(7.1, abs=0.8)
-    assert 0.005 < at[:24].sum() / at.sum() < 0.02  # counted: .0107

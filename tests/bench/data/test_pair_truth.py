@@ -24,14 +24,6 @@ def truth_of(left: list[Leaf], right: list[Leaf]) -> Truth:
     return truth(left, right, LETTERS)
 
 
-@pytest.mark.parametrize(
-    ("extra", "kind"), [(19, SAME), (20, SAME), (21, SUBSET), (40, SUBSET)], ids=lambda each: str(each)
-)
-def test_extra_matter_at_an_end_makes_a_subset_beyond_a_fifth(extra: int, kind: Kind) -> None:
-    body = pages(0, 100 - extra)
-    assert truth_of(body, body + pages(0, extra, source=1)).kind == kind
-
-
 @pytest.mark.parametrize(("extra", "kind"), [(19, DIFFERENT), (21, OVERLAPPING)])
 def test_reflowed_text_may_have_a_fifth_of_other_matter(extra: int, kind: Kind) -> None:
     body = pages(0, 100 - extra, size=70)
@@ -62,12 +54,6 @@ def test_direction_is_that_of_the_left_book(direction: Direction) -> None:
     fact = truth_of(*(books if direction == "contains" else books[::-1]))
     assert (fact.kind, fact.direction) == (SUBSET, direction)
     assert sorted(fact.longest_run) == [0.4, 1.0]
-
-
-def test_page_breaks_half_a_page_later_are_other_page_breaks() -> None:
-    shifted = [Leaf((Piece(0, start, start + PAGE),)) for start in range(PAGE // 2, 99 * PAGE, PAGE)]
-    fact = truth_of(pages(0, 100), shifted)
-    assert (fact.kind, fact.page_map) == (DIFFERENT, ())
 
 
 def test_pages_half_of_whose_text_was_revised_do_not_match() -> None:

@@ -83,19 +83,3 @@ def test_requests_that_are_not_answered_are_told(
     assert seen.statuses == {0: len(seen.losses)}
     assert len({loss.port for loss in seen.losses}) > 40
     assert seen.latencies == []
-
-
-def test_a_connection_that_is_announced_to_close_is_not_used_again(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answer(service: _Service) -> None:
-        service.send_response(200)
-        service.send_header("Content-Length", "0")
-        service.send_header("Connection", "close")
-        service.end_headers()
-        time.sleep(0.05)  # until it is closed in fact
-
-    monkeypatch.setattr(_Service, "do_GET", answer)
-    [seen] = drive(address, [Stream("lookups", [get("/")], connections=4)], seconds=1, warm_up=0)
-    assert seen.losses == []
-    assert seen.statuses == {200: len(seen.latencies)}

@@ -1,8 +1,6 @@
 """Texts of the two collections whose markup is their own, and of files that readers know."""
 
-import pytest
-
-from bench.public.book_texts import NoBook, book_text
+from bench.public.book_texts import book_text
 
 AOZORA = """題名
 著者
@@ -43,12 +41,3 @@ def test_openiti_joins_lines_and_breaks_pages() -> None:
     first, second = book_text(OPENITI.encode(), "OpenITI/0300AH", "a").split("\f")
     assert first.split() == ["باب", "أول", "السطر", "وآخره"]
     assert second.split() == ["صفحة", "أخرى", "نهاية"]
-
-
-def test_other_files_are_read_by_bookprint() -> None:
-    tei = "<TEI><text><body><pb/><p>One</p><pb/><p>Two</p></body></text></TEI>"
-    assert book_text(tei.encode(), "someone/books", "a.xml") == "One\fTwo"
-    with pytest.raises(NoBook, match="holds no text"):
-        book_text(b" ", "someone/books", "a.txt")
-    with pytest.raises(NoBook):
-        book_text("題名\n".encode("cp932"), "aozorahack/x", "a.txt")

@@ -101,15 +101,6 @@ def test_a_folder_is_read_as_the_epub_in_it(tmp_path: Path, mirror: Path) -> Non
     assert text.split() == ["Chapter", "one", "Chapter", "two"]
 
 
-@pytest.mark.parametrize("place", ["someone+books", "someone+books/repo", "someone/books.git"])
-def test_repositories_may_lie_in_other_places(
-    place: str, tmp_path: Path, mirror: Path, books: list[PublicBook]
-) -> None:
-    (tmp_path / "other" / place).parent.mkdir(parents=True)
-    (mirror / OWNER_NAME / ".git").rename(tmp_path / "other" / place)  # bare
-    assert fetch.main([str(tmp_path / "out"), "--mirror", str(tmp_path / "other")], books) == 0
-
-
 def test_repositories_come_from_a_server_by_commit(
     tmp_path: Path, mirror: Path, books: list[PublicBook], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,5 @@
 """The figures of `bench real_relations`, and some of the labelled pairs themselves."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from app.core.relations.classification import Classification, Direction, Kind
@@ -10,8 +7,7 @@ from app.core.relations.relation import relate
 from bench.data.labelled_pairs import BookSpan, ComparedCorpus, LabelledPair, book_span, labelled_pairs
 from bench.data.real_pairs import HARD_NEGATIVES
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
-from bench.harness.report import Section, Table
-from bench.quality.real_relations import WHOLE_BOOKS, Judged, made_figures, scores
+from bench.quality.real_relations import WHOLE_BOOKS, Judged, scores
 
 
 def _judged(
@@ -46,18 +42,6 @@ def test_precision_and_recall_of_a_class() -> None:
     assert paper == [98.2, 88.4, 96.3, 97.4, "99", "98"]
     assert table.caption.startswith("shares-v1, both books with pages: 5 of 7 pairs right")
     assert table.caption.endswith("direction right in 1 of 2 subsets found")
-
-
-def test_figures_of_made_pairs_come_from_their_benchmark(tmp_path: Path) -> None:
-    kept = tmp_path / "relations.json"
-    assert made_figures(kept) == {}
-    rows = Table(["", "A"], [["UNRELATED", 7]], "shares-v1, CER 0.5 to 5 %: rows are the truth")
-    made = Table(
-        ["class", "pairs", "precision", "recall"], [["A", 3, "P", "R"]], "shares-v1, CER 0.5 to 5 %: 3 pairs"
-    )
-    section = Section("t", "c", [rows, made], machine="m")
-    kept.write_text(json.dumps(section.to_json()), encoding="utf-8")
-    assert made_figures(kept) == {"A": ["P", "R"]}
 
 
 @pytest.fixture(scope="module")
