@@ -35,16 +35,9 @@ _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_titl
 
 _FIRST_MILLISECOND = 1_700_000_000_000
 
-_BOOK_COLUMNS = {
-    "id": "uuid",
-    "entry_id": "int8",
-    "content_key": "bytea",
-    "title": "text",
-    "title_words": "text[]",
-    "word_count": "int4",
-    "character_count": "int8",
-    "indexed_at": "timestamptz",
-}
+_BOOK_COLUMNS = {"id": "uuid", "entry_id": "int8", "content_key": "bytea", "title": "text"}
+_BOOK_COLUMNS |= {"title_words": "text[]", "word_count": "int4", "character_count": "int8"}
+_BOOK_COLUMNS |= {"indexed_at": "timestamptz"}
 _SIGNATURE_COLUMNS = {"entry_id": "int8", "recipe": "text", "data": "bytea", "shingle_count": "int4"}
 
 

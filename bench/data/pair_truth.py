@@ -69,33 +69,23 @@ def truth(left: Sequence[Leaf], right: Sequence[Leaf], letters: Mapping[int, NDA
     shared = _shared(left, right, letters)
     matches = _matches(shared, *sizes)
     common = sum(shared.values())
-    text = tuple(common / max(1, int(size.sum())) for size in sizes)
     ordinals = [np.cumsum(size >= TEXT_PAGE) - 1 for size in sizes]
-    counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
     run = _longest_run([(int(ordinals[0][i]), int(ordinals[1][j])) for i, j in matches])
-    matched = tuple(len(matches) / count for count in counts)
-    longest_run = tuple(len(run) / count for count in counts)
-    broken = _broken(shared) > OTHER_BREAKS * common
+    counts = [max(1, int((size >= TEXT_PAGE).sum())) for size in sizes]
+    matched = len(matches) / counts[0], len(matches) / counts[1]
+    spans = len(run) / counts[0], len(run) / counts[1]
+    text = common / max(1, int(sizes[0].sum())), common / max(1, int(sizes[1].sum()))
     direction: Direction | None = None
     kind: Kind
     if min(matched) >= MOST:
         kind = "SAME_PAGINATION"
-    elif longest_run[1] >= PART and longest_run[0] < MOST:
-        kind, direction = "CONTIGUOUS_SUBSET", "contains"
-    elif longest_run[0] >= PART and longest_run[1] < MOST:
-        kind, direction = "CONTIGUOUS_SUBSET", "contained_in"
-    elif min(text) >= MOST and broken:
+    elif max(spans) >= PART and min(spans) < MOST:
+        kind, direction = "CONTIGUOUS_SUBSET", "contains" if spans[1] >= PART else "contained_in"
+    elif min(text) >= MOST and _broken(shared) > OTHER_BREAKS * common:
         kind = "DIFFERENT_PAGINATION"
     else:
         kind = "OVERLAPPING_TEXT" if max(text) >= RELATED else "UNRELATED"
-    return Truth(
-        kind=kind,
-        direction=direction,
-        pages_matched=(matched[0], matched[1]),
-        text_shared=(text[0], text[1]),
-        longest_run=(longest_run[0], longest_run[1]),
-        page_map=tuple(matches),
-    )
+    return Truth(kind, direction, matched, text, spans, tuple(matches))
 
 
 def borderline(truth: Truth) -> bool:
@@ -107,15 +97,9 @@ def borderline(truth: Truth) -> bool:
 
 def _sizes(book: Sequence[Leaf], letters: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.intp]:
     """Letters on each page; none on a page scanned again."""
-    return np.array(
-        [
-            0
-            if leaf.rescan
-            else sum(int(np.count_nonzero(letters[of][start:end])) for of, start, end in leaf.pieces)
-            for leaf in book
-        ],
-        dtype=np.intp,
-    )
+    pieces = [() if leaf.rescan else leaf.pieces for leaf in book]
+    counts = [sum(np.count_nonzero(letters[of][start:end]) for of, start, end in each) for each in pieces]
+    return np.array(counts, dtype=np.intp)
 
 
 def _shared(

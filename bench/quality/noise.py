@@ -8,8 +8,8 @@ import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import numpy as np
@@ -90,8 +90,7 @@ def unseen_works(public: Path | None) -> list[CorpusBook]:
     return unseen(books, corpus_books(corpus_folder()))
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """Two books with errors, and what relates them."""
 
     left: Pages
