@@ -17,22 +17,18 @@ from numpy.typing import NDArray
 
 from app.core.errors import Unavailable
 from app.core.index.fingerprints import BANDS
-from app.core.index.packing import (
+from app.core.index.records import (
+    POSTING_BYTES,
+    POSTING_CAP,
+    SAMPLE_BUCKET_BITS,
     EntryColumns,
     PackedBuckets,
     band_buckets,
     differences,
     flat_segments,
-    packed_buckets,
-)
-from app.core.index.records import (
-    BAND_RECORD,
-    FLAT_RECORD,
-    POSTING_BYTES,
-    POSTING_CAP,
-    SAMPLE_BUCKET_BITS,
     in_lists,
     pack_postings,
+    packed_buckets,
     record_ids,
     sample_posting,
 )
@@ -65,12 +61,11 @@ class BucketList:
 
     keys: list[str]
     packed: PackedBuckets
-    width: int  # bytes of a record
     cap: int | None = None  # a bucket takes no more records
 
     @property
     def largest(self) -> int:
-        return sys.maxsize if self.cap is None else self.cap * self.width
+        return sys.maxsize if self.cap is None else self.cap * self.packed.width
 
 
 class ExpectedIndex:
@@ -102,12 +97,12 @@ class ExpectedIndex:
         """All lists of buckets, the flat index last."""
         for band in range(BANDS):
             packed = band_buckets(self._columns, band)
-            yield BucketList(bucket_keys(DEFAULT_FINGERPRINT, packed.addresses), packed, BAND_RECORD.itemsize)
+            yield BucketList(bucket_keys(DEFAULT_FINGERPRINT, packed.addresses), packed)
         async for part in self.samples():
             yield part
         packed = flat_segments(self._columns)
         keys = [f"{FLAT_INDEX}{segment}" for segment in packed.addresses.tolist()]
-        yield BucketList(keys, packed, FLAT_RECORD.itemsize)
+        yield BucketList(keys, packed)
 
     @property
     def segments(self) -> list[int]:
@@ -132,7 +127,7 @@ class ExpectedIndex:
                 file.close()
                 packed = await asyncio.to_thread(packed_buckets, posted["address"], posted["record"])
                 keys = bucket_keys(DEFAULT_SAMPLE, packed.addresses)
-                yield BucketList(keys, packed, POSTING_BYTES, POSTING_CAP)
+                yield BucketList(keys, packed, POSTING_CAP)
 
 
 @contextmanager
@@ -174,15 +169,16 @@ async def compare(
     known: set[str] = set()
     done = 0
     async for part in expected.lists():
+        width = part.packed.width
         known.update(part.keys)
         for start in range(0, len(part.keys), _READ_AT_ONCE):
             keys = part.keys[start : start + _READ_AT_ONCE]
             data = part.packed.data(start, start + _READ_AT_ONCE)
             for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
-                report.records += len(target) // part.width
+                report.records += len(target) // width
                 if target != actual:
-                    _count(key, target, actual or b"", part.width, pending, report)
-                report.full += part.cap is not None and len(actual or b"") >= part.cap * part.width
+                    _count(key, target, actual or b"", width, pending, report)
+                report.full += part.cap is not None and len(actual or b"") >= part.cap * width
         done += 1
         progress(expected.size * done // expected.list_count, expected.size)
     for prefix, width in index.widths().items():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.errors import Unavailable, UnknownBook
-from app.core.index.packing import EntryColumns
+from app.core.index.records import EntryColumns
 from app.core.model import BookSummary, Entry
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, IDENTIFIER, folded_name
 from app.core.relations.related import RelationSummary

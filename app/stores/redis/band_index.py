@@ -12,13 +12,13 @@ import numpy as np
 
 from app.core.errors import BookprintError
 from app.core.index.fingerprints import BANDS, probes
-from app.core.index.packing import PackedBuckets
 from app.core.index.records import (
     BAND_RECORD,
     FLAT_RECORD,
     LIST_BITS,
     NO_POSTING,
     POSTING_BYTES,
+    PackedBuckets,
     in_lists,
     pack_bands,
     pack_postings,

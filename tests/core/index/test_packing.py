@@ -5,22 +5,20 @@ import pytest
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import band_keys
-from app.core.index.packing import (
-    EntryColumns,
-    PackedBuckets,
-    band_buckets,
-    differences,
-    flat_segments,
-    packed_buckets,
-)
 from app.core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
+    EntryColumns,
+    PackedBuckets,
     SharedHashes,
+    band_buckets,
+    differences,
     entries_sharing,
+    flat_segments,
     in_lists,
     pack_bands,
     pack_postings,
+    packed_buckets,
     record_ids,
     sample_posting,
 )

@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from app.core.index.block_index import BlockIndex, CappedHash, HashLists, SignatureBlock
 from app.core.index.fingerprints import NO_DISTANCE
-from app.core.index.packing import EntryColumns
-from app.core.index.records import NO_SAMPLE
-from app.core.matching.candidate_join import JoinedCandidates, candidates_of_each
+from app.core.index.records import NO_SAMPLE, EntryColumns
 from app.corpus.tables import schema
 from workers.batch import storage
+from workers.batch.block_join import BlockIndex, CappedHash, JoinedCandidates, candidates_of_each
+from workers.batch.blocks import HashLists, SignatureBlock
 from workers.batch.corpus import Corpus
 from workers.batch.stages.postings import FOLDER, block_count
 

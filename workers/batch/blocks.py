@@ -1,9 +1,4 @@
-"""Signatures of a block of books as arrays, and the index of them: collections are joined block by block.
-
-The index answers as the band index does. A hash that very many books share lists the first of them only, as
-a full posting bucket does; here that counts for each hash of its own. The tuples are those that compiled
-kernels take.
-"""
+"""Signatures of a block of books as arrays. The tuples are those that compiled kernels take."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.core.index.fingerprints import words
-from app.core.index.packing import EntryColumns
-from app.core.index.records import POSTING_CAP
+from app.core.index.records import EntryColumns
 
 
 class HashLists(NamedTuple):
@@ -94,55 +88,3 @@ class FoundPairs(NamedTuple):
         return FoundPairs(
             self.queries[places], self.others[places], self.distances[places], self.shared[places]
         )
-
-
-@dataclass(frozen=True, slots=True)
-class CappedHash:
-    """A hash that more books of a block share than its posting list takes."""
-
-    value: int  # its low 32 bits
-    books: int  # that have it
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockIndex:
-    """The index of a block."""
-
-    columns: EntryColumns
-    sample: PostingLists
-    capped: tuple[CappedHash, ...]
-
-    @classmethod
-    def of(cls, block: SignatureBlock, cap: int = POSTING_CAP) -> "BlockIndex":
-        """The index of a block; of the books that share a hash the first `cap` are listed."""
-        sample, capped = _capped(_posted(block.sample), cap)
-        return cls(block.columns, sample, tuple(capped))
-
-
-def _posted(entered: HashLists) -> PostingLists:
-    from app.core.index import kernels
-
-    bits = max(1, entered.values.size.bit_length())
-    starts = np.zeros((1 << bits) + 2, dtype=np.uint32)
-    records = np.empty(entered.values.size, dtype=np.uint64)
-    posted = PostingLists(starts, records, 64 - bits)
-    kernels.post(entered, posted)
-    return posted._replace(starts=starts[:-1])
-
-
-def _capped(lists: PostingLists, cap: int) -> tuple[PostingLists, list[CappedHash]]:
-    """The list with at most `cap` books for a hash, and the hashes that had more."""
-    starts, records, _ = lists
-    dropped, capped = [], []
-    for bucket in np.flatnonzero(np.diff(starts) > cap).tolist():
-        start, end = starts[bucket : bucket + 2].tolist()
-        halves = records[start:end] >> np.uint64(32)
-        values, counts = np.unique(halves, return_counts=True)
-        for value, books in zip(values[counts > cap].tolist(), counts[counts > cap].tolist(), strict=True):
-            capped.append(CappedHash(value, books))
-            dropped.append(start + np.flatnonzero(halves == value)[cap:])
-    if not capped:
-        return lists, capped
-    places = np.sort(np.concatenate(dropped))
-    kept = (starts - np.searchsorted(places, starts)).astype(np.uint32)
-    return lists._replace(starts=kept, records=np.delete(records, places)), capped

@@ -4,6 +4,9 @@ A lookup finds a book's candidates in the band index; here all books of a block 
 rule and in the same order. Pairs with a single hash in common are counted and dropped where they are met,
 because each book meets a thousand others in a million by chance. Spasojević and Poncin (2011,
 algorithm 1) group the books by shingle for this, and count the pairs of each group.
+
+The index of a block answers as the band index does. A hash that very many books share lists the first of them
+only, as a full posting bucket does; here that counts for each hash of its own.
 """
 
 from collections.abc import Iterator
@@ -12,19 +15,72 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.block_index import (
-    AskedBlock,
-    BlockIndex,
-    Fingerprints,
-    FoundPairs,
-    IndexedBlock,
-    SignatureBlock,
-)
-from app.core.index.packing import EntryColumns
+from app.core.index.records import POSTING_CAP, EntryColumns
 from app.core.matching.search import ranks
 from app.core.matching.verification import VERIFICATION, Candidates, compared, verified
+from workers.batch.blocks import (
+    AskedBlock,
+    Fingerprints,
+    FoundPairs,
+    HashLists,
+    IndexedBlock,
+    PostingLists,
+    SignatureBlock,
+)
 
 _PAIRS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CappedHash:
+    """A hash that more books of a block share than its posting list takes."""
+
+    value: int  # its low 32 bits
+    books: int  # that have it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockIndex:
+    """The index of a block."""
+
+    columns: EntryColumns
+    sample: PostingLists
+    capped: tuple[CappedHash, ...]
+
+    @classmethod
+    def of(cls, block: SignatureBlock, cap: int = POSTING_CAP) -> "BlockIndex":
+        """The index of a block; of the books that share a hash the first `cap` are listed."""
+        sample, capped = _capped(_posted(block.sample), cap)
+        return cls(block.columns, sample, tuple(capped))
+
+
+def _posted(entered: HashLists) -> PostingLists:
+    from workers.batch import block_kernels
+
+    bits = max(1, entered.values.size.bit_length())
+    starts = np.zeros((1 << bits) + 2, dtype=np.uint32)
+    records = np.empty(entered.values.size, dtype=np.uint64)
+    posted = PostingLists(starts, records, 64 - bits)
+    block_kernels.post(entered, posted)
+    return posted._replace(starts=starts[:-1])
+
+
+def _capped(lists: PostingLists, cap: int) -> tuple[PostingLists, list[CappedHash]]:
+    """The list with at most `cap` books for a hash, and the hashes that had more."""
+    starts, records, _ = lists
+    dropped, capped = [], []
+    for bucket in np.flatnonzero(np.diff(starts) > cap).tolist():
+        start, end = starts[bucket : bucket + 2].tolist()
+        halves = records[start:end] >> np.uint64(32)
+        values, counts = np.unique(halves, return_counts=True)
+        for value, books in zip(values[counts > cap].tolist(), counts[counts > cap].tolist(), strict=True):
+            capped.append(CappedHash(value, books))
+            dropped.append(start + np.flatnonzero(halves == value)[cap:])
+    if not capped:
+        return lists, capped
+    places = np.sort(np.concatenate(dropped))
+    kept = (starts - np.searchsorted(places, starts)).astype(np.uint32)
+    return lists._replace(starts=kept, records=np.delete(records, places)), capped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +101,14 @@ def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -
 
     The blocks may be one and the same; no book is a candidate of itself.
     """
-    from app.core.index import kernels
+    from workers.batch import block_kernels
 
     asked = AskedBlock(queries.columns.entry_ids, Fingerprints.of(queries.columns), queries.sample)
     indexed = IndexedBlock(others.columns.entry_ids, Fingerprints.of(others.columns), others.sample)
     room = FoundPairs.room(_PAIRS_AT_ONCE + others.columns.entry_ids.size)
     query = 0
     while query < queries.columns.entry_ids.size:
-        query, count = kernels.find_pairs(
+        query, count = block_kernels.find_pairs(
             asked, indexed, query, VERIFICATION.distance_unsampled, VERIFICATION.min_shared, room
         )
         yield _nearest(queries.columns, others.columns, room.at(slice(count)), most)

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from app.core.index.block_index import BlockIndex, HashLists, SignatureBlock
-from app.core.index.packing import EntryColumns
-from app.core.index.records import NO_SAMPLE
-from app.core.matching.candidate_join import candidates_of_each
+from app.core.index.records import NO_SAMPLE, EntryColumns
 from app.core.matching.search import LAST_DISTANCE
 from app.core.matching.verification import evidence_of_each, is_compared, is_near_duplicate
 from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from workers.batch.block_join import BlockIndex, candidates_of_each
+from workers.batch.blocks import HashLists, SignatureBlock
 
 Found = tuple[int, int, int | None, int, bool]
 
