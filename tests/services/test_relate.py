@@ -52,20 +52,6 @@ async def rows(services: Services) -> list[tuple[Any, ...]]:
     return [tuple(row.values())[:-1] for row in stored]
 
 
-async def test_relations_stored_with_the_former_names_of_signals_are_read(services: Services) -> None:
-    book = await post(services, PAGES)
-    await post(services, SCAN)
-    await run_jobs(services)
-    [before] = (await relations(services, book)).values()
-
-    former = "replace(signals::text, '\"span', '\"stretch')::jsonb"
-    await services.database.rows(SQL(f"UPDATE relations SET signals = {former} RETURNING signals"))
-    [after] = (await relations(services, book)).values()
-    assert before.evidence is not None
-    assert after.evidence is not None
-    assert after.evidence.signals == before.evidence.signals
-
-
 async def test_a_scan_another_edition_and_a_part_have_kinds_of_their_own(services: Services) -> None:
     book = await post(services, PAGES)
     scan = await post(services, SCAN)
@@ -132,14 +118,6 @@ async def test_the_same_job_again_and_two_at_once_leave_one_row(services: Servic
 
     assert len(once) == 3
     assert await rows(services) == once
-
-
-async def test_the_same_book_again_makes_no_job(services: Services) -> None:
-    await post(services, PAGES)
-    await run_jobs(services)
-    await post(services, PAGES)
-
-    assert await waiting(services) == []
 
 
 async def test_a_changed_content_drops_relations_and_finds_others(services: Services) -> None:

@@ -108,7 +108,6 @@ _READ_HITS_OF_COLLECTION = SQL(
 )
 _READ_MEMBERS = SQL(f"SELECT {_MEMBERS}")
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
-_READ_CURRENT_IDS = SQL(f"SELECT entry_id FROM books {_WITH_IDS} ORDER BY entry_id")
 _COUNT = SQL("SELECT count(*) FROM books")
 _COUNT_ROUGHLY = SQL("""
     SELECT CASE WHEN reltuples > 100000 THEN reltuples ELSE (SELECT count(*) FROM books) END AS count
@@ -230,11 +229,6 @@ class EntryStore:
         """The entries that are current, in no order."""
         rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids))
         return [to_summary(row) for row in rows]
-
-    async def read_current_ids(self, entry_ids: Sequence[int]) -> NDArray[np.uint64]:
-        """The ids of those entries that are current, ascending."""
-        rows = await self._database.rows(_READ_CURRENT_IDS, entry_ids=list(entry_ids))
-        return np.array([row["entry_id"] for row in rows], dtype=np.uint64)
 
     async def count(self) -> int:
         [row] = await self._database.rows(_COUNT)

@@ -42,17 +42,6 @@ def test_every_fingerprint_within_a_distance_stands_in_a_probed_bucket(
     assert any(key in probed for key in enumerate(band_keys(other)))
 
 
-@pytest.mark.parametrize(("flips", "buckets"), [(0, 8), (1, 136), (2, 1096), (3, 5576)])
-def test_probed_buckets_are_distinct(flips: int, buckets: int) -> None:
-    keys = pairs(probes(bytes(range(16)), flips))
-    assert len(keys) == len(set(keys)) == buckets
-    assert all(0 <= bucket < 1 << BAND_BITS for _, bucket in keys)
-
-
-def test_flips_grow_by_one_for_every_eight_bits() -> None:
-    assert [flips_needed(d) for d in (0, 7, 8, 15, 16, 23, 24, 128)] == [0, 0, 1, 1, 2, 2, 3, 16]
-
-
 def test_fingerprint_of_another_length_has_no_bands() -> None:
     with pytest.raises(InvalidInput):
         band_keys(bytes(8))
@@ -65,12 +54,6 @@ def test_distance_to_each_row_is_found() -> None:
     assert measured.tolist() == [hamming(rows[17].tobytes(), row.tobytes()) for row in rows]
     assert distances(bytes(16), words(np.empty((0, 16), dtype=np.uint8))).size == 0
     assert distances(bytes(16), words(np.full((1, 16), 255, dtype=np.uint8))).tolist() == [128]
-
-
-def test_rows_taken_from_a_wider_array_are_read_rightly() -> None:
-    records = np.random.default_rng(2).integers(0, 256, (50, 24)).astype(np.uint8)
-    measured = distances(bytes(16), words(records[:, :16]))
-    assert measured.tolist() == [hamming(bytes(16), row[:16].tobytes()) for row in records]
 
 
 @given(query=BITS, rows=st.lists(BITS, max_size=20), data=st.data())

@@ -12,7 +12,6 @@ from app.core.index.records import (
     PackedBuckets,
     SharedHashes,
     band_buckets,
-    differences,
     entries_sharing,
     flat_segments,
     in_lists,
@@ -116,24 +115,6 @@ def test_entries_are_counted_however_many_they_are(span: int, size: int) -> None
     assert counted(shared) == dict(zip(expected.tolist(), times.tolist(), strict=True))
     assert shared.at_least(2).tolist() == expected[times > 1].tolist()
     assert counts == counted(shared) | dict.fromkeys(absent.tolist(), 0)
-
-
-def test_no_bucket_shares_nothing() -> None:
-    shared = entries_sharing([None, None], np.array([1, 2], dtype=np.uint32))
-    assert shared.entry_ids.size == shared.counts.size == 0
-    assert shared.counts_of(np.array([1], dtype=np.uint64)).tolist() == [0]
-
-
-def test_differences_count_repeats() -> None:
-    assert differences(b"aabbcc", b"ccbbaa", 2) == ([], [])
-    assert differences(b"aa", b"aaaa", 2) == ([], [b"aa"])
-    assert differences(b"", b"zzyy", 2) == ([], [b"yy", b"zz"])
-    assert differences(b"aabb", b"", 2) == ([b"aa", b"bb"], [])
-
-
-def test_nothing_fills_no_bucket() -> None:
-    made = columns(0)
-    assert by_address(band_buckets(made, 0)) == by_address(flat_segments(made)) == {}
 
 
 @pytest.mark.parametrize("entry_id", [2**32, 2**40])

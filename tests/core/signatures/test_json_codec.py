@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import InvalidInput, UnknownRecipe
+from app.core.errors import InvalidInput
 from app.core.model import Fingerprint, Metadata, MinHashBits
 from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
 from app.core.signatures.digests import digests
@@ -118,19 +118,6 @@ def test_what_does_not_fit_is_refused_by_name(path: str, value: Any) -> None:
     assert refusal.value.field.startswith("signatures")
     if path != "character_count" and (path, value) != ("pages.unit", "window"):
         assert refusal.value.field in (f"signatures.{path}", "signatures.word_count")
-
-
-def test_a_sample_without_the_minhash_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="A sample tells nothing") as refusal:
-        decode(_with("minhash", None))
-    assert refusal.value.field == "signatures.sample"
-
-
-@pytest.mark.parametrize("part", ["fingerprint", "minhash", "pages"])
-def test_unknown_recipe_is_refused_by_name(part: str) -> None:
-    with pytest.raises(UnknownRecipe) as refusal:
-        decode(_with(f"{part}.recipe", "no-such-recipe-v9"))
-    assert refusal.value.field == f"signatures.{part}.recipe"
 
 
 def test_no_signature_at_all_is_refused() -> None:

@@ -17,7 +17,6 @@ from app.readers.unread import Unread, UnreadLine
 from app.services.bulk.ingest import Prepare
 from app.services.bulk.storing import Outcome, PreparedBook
 from app.services.signing import Extras
-from tests.api.library import prose
 
 
 def line(**fields: object) -> UnreadLine:
@@ -43,12 +42,6 @@ def test_metadata_that_http_refuses_is_refused(fields: dict[str, object], reason
     refused = read_book(line(text="a book", **fields), silence)
     assert isinstance(refused, Refusal)
     assert refused.reason.startswith(f"{reason}: ")
-
-
-def test_an_identifier_gets_the_form_that_http_gives_it() -> None:
-    book = read_book(line(text="a book", identifiers=["ISBN:123"]), silence)
-    assert isinstance(book, Submission)
-    assert book.metadata.identifiers == ("isbn:123",)
 
 
 def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
@@ -94,29 +87,12 @@ def test_a_book_that_is_known_is_not_signed() -> None:
     assert Prepare(Extras(text=True))(line(text="a book"), lambda question: there) is there
 
 
-@pytest.mark.parametrize("with_iscc", [True, False])
-def test_prepared_book_has_an_iscc_where_it_is_asked_for(with_iscc: bool) -> None:
-    pytest.importorskip("iscc_lib")
-    prepare = Prepare(Extras(iscc=with_iscc))
-    book = prepare(line(text="a book of words " * 50), lambda question: None)
-    assert isinstance(book, PreparedBook)
-    assert (book.content.iscc is not None) == with_iscc
-
-
 @pytest.mark.parametrize("with_digests", [True, False])
 def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
     prepare = Prepare(Extras(digests=with_digests))
     book = prepare(line(text="a book of words"), lambda question: None)
     assert isinstance(book, PreparedBook)
     assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
-
-
-@pytest.mark.parametrize("vector", [True, False])
-def test_prepared_book_has_a_vector_where_it_is_asked_for(vector: bool) -> None:
-    prepare = Prepare(Extras(vector=vector))
-    book = prepare(line(text=prose(1)), lambda question: None)
-    assert isinstance(book, PreparedBook)
-    assert (book.content.vector is not None) == vector
 
 
 @pytest.mark.parametrize("text", ["a book of words", "to be or so"])

@@ -2,17 +2,15 @@
 
 import asyncio
 from dataclasses import replace
-from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from app.core.errors import Conflict, InvalidInput, StaleVersion, Unavailable, UnknownBook
+from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
 from app.core.model import Entry, Metadata
 from app.services.books import new_book_id
 from app.stores.postgres.books import BookFilter, BookStore
-from app.stores.postgres.connections import SQL, Database, ReconcileLock, open_database
-from app.stores.postgres.contents import compress, decompress
+from app.stores.postgres.connections import SQL, Database, ReconcileLock
 from app.stores.postgres.entries import EntryStore
 from tests.factories import ACTOR, a_sketch, new_content
 
@@ -90,9 +88,8 @@ async def test_new_content_gets_a_new_entry_and_reports_the_old_one(
     assert second.book.metadata.title == "Kept"
     assert second.replaced is not None
     assert second.replaced.entry_id == first.book.entry_id
-    assert (await entries.read_current_ids([first.book.entry_id, second.book.entry_id])).tolist() == [
-        second.book.entry_id
-    ]
+    current = await entries.read_summaries([first.book.entry_id, second.book.entry_id])
+    assert [book.entry.entry_id for book in current] == [second.book.entry_id]
 
 
 async def test_replacing_with_the_same_content_changes_nothing(catalogue: BookStore) -> None:
@@ -250,36 +247,3 @@ async def test_one_process_at_a_time_reconciles(database: Database) -> None:
         assert (first, second) == (True, False)
     async with ReconcileLock(database) as third:
         assert third
-
-
-async def test_an_unknown_book_is_named(catalogue: BookStore) -> None:
-    book_id = uuid4()
-    with pytest.raises(UnknownBook, match=str(book_id)):
-        await catalogue.read(book_id)
-
-
-async def test_a_catalogue_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stores.postgres.connections._TRANSACTION_WAIT", 0.5)
-    async with open_database("postgresql://nobody@/nothing?host=/nonexistent", 1) as database:
-        catalogue = BookStore(database)
-        with pytest.raises(Unavailable):
-            await catalogue.read(uuid4())
-        with pytest.raises(Unavailable):
-            await catalogue.delete(uuid4(), None, actor=ACTOR)
-
-
-async def test_reads_survive_the_loss_of_every_connection(catalogue: BookStore, database: Database) -> None:
-    book = (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book
-    await asyncio.gather(*(catalogue.read(book.id) for _ in range(4)))
-    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-    others = "datname = current_database() AND pid <> pg_backend_pid()"
-    async with database.transaction() as connection:
-        await connection.execute(f"{end} WHERE {others}")
-    assert await catalogue.read(book.id) == book
-
-
-def test_texts_come_back_as_they_were() -> None:
-    text = "Ein Käfig ging einen Vogel suchen.\f" * 100
-    assert decompress(compress(text), "zstd") == text
-    with pytest.raises(ValueError, match="unknown codec"):
-        decompress(b"", "lz4")

@@ -42,13 +42,6 @@ async def test_questions_and_answers_larger_than_any_buffer_go_through(database:
     assert [row["n"] for row in rows] == list(range(1, 300_001))
 
 
-async def test_a_query_that_fails_leaves_the_next_ones_alone(database: Database) -> None:
-    for _ in range(3):
-        with pytest.raises(asyncpg.DivisionByZeroError):
-            await database.rows(DIVIDE, number=0)
-        assert await divides(database)
-
-
 async def test_one_who_gives_up_does_not_leave_an_answer_to_the_next(database: Database) -> None:
     for _ in range(3):
         with pytest.raises(TimeoutError):

@@ -15,7 +15,7 @@ from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
 from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import RedisClient, redis_of
+from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import IndexState
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
@@ -291,21 +291,6 @@ async def test_a_small_part_that_two_books_share_is_proposed_by_their_samples(in
 
 
 @on_cluster_too
-@pytest.mark.parametrize(("count", "proposed"), [(1, [1]), (2, [1, 2])])
-async def test_two_shared_hashes_propose_what_lies_far_apart(
-    index: BandIndex, count: int, proposed: list[int]
-) -> None:
-    rng = np.random.default_rng(4)
-    first, second = an_entry(rng, 1), an_entry(rng, 2)
-    hashes = np.sort(np.concatenate([first.sample.hashes[:count], second.sample.hashes[count:]]))
-    await index.insert([first, replace(second, sample=replace(second.sample, hashes=hashes))])
-    found = await related(index, first)
-    assert found.entry_ids.tolist() == proposed
-    assert found.candidates.shared.tolist()[1:] == [2] * (count - 1)
-    assert found.near.tolist()[1:] == [False] * (count - 1)
-
-
-@on_cluster_too
 async def test_another_process_sees_what_is_added_and_removed_at_once(
     index: BandIndex, other: BandIndex
 ) -> None:
@@ -382,19 +367,6 @@ async def test_an_insert_asks_for_the_epochs_of_its_own_partitions(index: BandIn
         await redis.set(key, marks[key])
 
 
-@on_cluster_too
-async def test_an_epoch_of_another_server_life_does_not_count(
-    index: BandIndex, redis_client: RedisClient, redis: Operator
-) -> None:
-    for key in await index.epochs.require():
-        await redis.set(key, f"{'0' * 40}:older")
-    # Where a node comes back with older data, the flat index, on another one, promises too much.
-    expected = IndexState.LOST if redis_client.is_cluster else IndexState.RESTARTED
-    assert await index.epochs.state() is expected
-    with pytest.raises(IndexRebuilding):
-        await near_duplicates(index, an_entry(np.random.default_rng(0), 1))
-
-
 async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(
     index: BandIndex, redis: Operator
 ) -> None:
@@ -429,9 +401,3 @@ async def test_a_server_that_is_out_of_memory_is_unavailable(index: BandIndex, r
             await index.insert([an_entry(np.random.default_rng(8), 1)])
     finally:
         await redis.config_set("maxmemory", "0")
-
-
-async def test_a_server_that_does_not_answer_is_unavailable() -> None:
-    index = BandIndex(RedisClient(redis_of("unix:///nonexistent/valkey.sock")))
-    with pytest.raises(Unavailable):
-        await index.epochs.state()

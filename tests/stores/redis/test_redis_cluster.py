@@ -13,7 +13,7 @@ from app.core.errors import IndexRebuilding, Unavailable
 from app.core.model import Entry
 from app.services.lookups import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import RedisClient, open_client, redis_of
+from app.stores.redis.client import RedisClient, open_client
 from app.stores.redis.epoch import IndexState
 from tests.factories import an_entry
 from tests.redis_cluster import Cluster, wait_for
@@ -65,13 +65,6 @@ async def test_every_node_has_epochs_of_its_own(index: BandIndex, cluster: Clust
     assert len(await index.epochs.require()) > 3
     for master in cluster.masters:
         assert any(master.client.scan_iter(match="*:epoch"))
-
-
-async def test_hung_up_connections_are_replaced(redis_client: RedisClient, cluster: Cluster) -> None:
-    await asyncio.gather(*(redis_client.read(KEYS) for _ in range(5)))
-    for master in cluster.masters:
-        master.client.client_kill_filter(_type="normal", skipme=True)
-    assert await redis_client.read(KEYS) == [None] * len(KEYS)
 
 
 async def test_connections_that_close_under_many_commands_are_replaced_or_told(
@@ -139,13 +132,6 @@ async def test_nothing_is_answered_from_a_flushed_node(index: BandIndex, cluster
         with suppress(IndexRebuilding):
             assert await entry_ids_near(index, entries[0]) == list(range(1, 9))
         await build(index, entries)
-
-
-async def test_a_flush_of_one_node_while_rebuilding_is_noticed(index: BandIndex, cluster: Cluster) -> None:
-    await index.epochs.begin("a token")
-    cluster.masters[2].client.flushall()
-    assert not await index.epochs.finish("a token")
-    assert await index.epochs.state() is IndexState.LOST
 
 
 @pytest.mark.slow
@@ -258,8 +244,3 @@ async def test_a_node_that_is_taken_for_a_server_by_itself_is_an_error(cluster: 
         async with open_client(f"redis://127.0.0.1:{master.port}") as client:
             with pytest.raises(Unavailable, match=r"redis\+cluster://"):
                 await client.read(KEYS)
-
-
-def test_a_cluster_has_one_database() -> None:
-    with pytest.raises(ValueError, match="number 0"):
-        redis_of("redis+cluster://here/2")
