@@ -28,7 +28,7 @@ from app.api import (
     similar,
     webhooks,
 )
-from app.api.http.admission import Admission, Bounds
+from app.api.http.admission import Admission, Capacity
 from app.api.http.deps import KernelState
 from app.api.http.metrics import Metrics, RequestMetrics
 from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHeaders, UnhandledErrors
@@ -42,7 +42,7 @@ from app.readers.processes import IsolatedReader, ReadingLimits
 from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
-from app.settings import Settings, Share
+from app.settings import Settings
 from app.web import (
     add,
     admin,
@@ -84,7 +84,7 @@ to do.
 """
 
 
-def create_app(settings: Settings | None = None, bounds: Bounds | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None, capacity: Capacity | None = None) -> FastAPI:
     """The application with its routes; it connects to Postgres and Redis when it is started.
 
     Without settings they come from the environment, which then forgets the secrets: the processes that read
@@ -96,7 +96,7 @@ def create_app(settings: Settings | None = None, bounds: Bounds | None = None) -
         forget_secrets()
     metrics = Metrics()
     app = _without_routes(settings, metrics)
-    _set_state(app.state, settings, metrics, bounds or Bounds.of_one(Share.given().processes, settings))
+    _set_state(app.state, settings, metrics, capacity or Capacity.of_one(settings))
     for router in (*ROUTERS, *PAGES):
         app.router.routes += router.routes
     add_docs(app)
@@ -157,14 +157,14 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     ]
 
 
-def _set_state(state: State, settings: Settings, metrics: Metrics, bounds: Bounds) -> None:
+def _set_state(state: State, settings: Settings, metrics: Metrics, capacity: Capacity) -> None:
     """What requests find in `app.state`, beside the services that the lifespan adds."""
     state.metrics, state.kernels = metrics, KernelState()
     # Only `serve` resolves `auto`, because it knows the address. Otherwise keys are required.
     state.asks_for_keys = settings.auth != "off"
     state.public_url = settings.public_url
     state.max_body_bytes, state.max_file_bytes = settings.max_body_bytes, settings.max_file_bytes
-    state.admission = Admission(bounds, metrics.count_refused)
+    state.admission = Admission(capacity, metrics.count_refused)
 
 
 async def _is_ready(services: Services, kernels: KernelState) -> bool:

@@ -32,7 +32,7 @@ _MOST_WORKERS = 8
 """Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
 
 SHARE = "BOOKPRINT_SHARE"
-"""The variable by which `serve` tells its processes what `Share` says."""
+"""The variable by which `serve` tells its processes what `ProcessShare` says."""
 
 REMOVED = {
     "BOOKPRINT_OPINIONS": "One decision counts.",
@@ -58,14 +58,14 @@ REMOVED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ProcessShare:
     """The part that one process has of what the service may use."""
 
     processes: int = 1  # of the API, which share its bounds
     connections: int = 6  # to PostgreSQL for single statements, and as many for transactions
 
     @classmethod
-    def given(cls) -> "Share":
+    def given(cls) -> "ProcessShare":
         """The share that `serve` gives this process."""
         return cls(*map(int, os.environ.get(SHARE, "").split()))
 

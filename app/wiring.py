@@ -39,7 +39,7 @@ from app.services.reconciliation import Reconciliation
 from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
-from app.settings import Settings, Share
+from app.settings import ProcessShare, Settings
 from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
@@ -135,7 +135,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
     async with (
         open_client(settings.redis_url) as client,
         aclosing(TimeWindows(settings.redis_url)) as windows,
-        open_database(settings.database_url, Share.given().connections) as database,
+        open_database(settings.database_url, ProcessShare.given().connections) as database,
     ):
         yield Stores(
             database,
@@ -208,7 +208,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
         keys=keys,
         sessions=Sessions(SessionStore(database), keys),
-        limits=Limits(stores.windows, settings.attempts_per_minute, processes=Share.given().processes),
+        limits=Limits(stores.windows, settings.attempts_per_minute, processes=ProcessShare.given().processes),
         audit=Audit(AuditStore(database), settings.audit_days),
         library=WholeLibrary(LibraryQueries(database), entries, names, changes),
         history=BookHistory(AuditStore(database), decisions),

@@ -28,7 +28,7 @@ from app.embedded.supervisor import Supervisor
 from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
-from app.settings import SHARE, Settings, Share
+from app.settings import SHARE, ProcessShare, Settings
 from bookprint_client import Client
 
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
@@ -312,7 +312,7 @@ def _share_out_connections(most: int, processes: int, workers: int) -> dict[str,
     One process more counts than there are of the API: while one is replaced there are two.
     """
     pools = 2 * (processes + 1 + workers + 1)
-    wanted = Share().connections
+    wanted = ProcessShare().connections
     others = _OF_A_QUEUE * _QUEUES * workers + _FOR_COMMANDS
     each = min(wanted, (most - others) // pools)
     if each < _LEAST_CONNECTIONS:

@@ -11,7 +11,7 @@ from httpx import ASGITransport, AsyncClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import main
-from app.api.http.admission import Bounds
+from app.api.http.admission import Capacity
 from app.main import create_app
 from app.settings import Settings
 from app.stores.postgres.connections import Database
@@ -22,9 +22,9 @@ main.gc = SimpleNamespace(collect=lambda: 0, freeze=lambda: None)  # type: ignor
 
 
 @asynccontextmanager
-async def started(settings: Settings, bounds: Bounds | None = None) -> AsyncIterator[FastAPI]:
+async def started(settings: Settings, capacity: Capacity | None = None) -> AsyncIterator[FastAPI]:
     """The application with an empty catalogue and a whole, empty index."""
-    app = create_app(settings, bounds)
+    app = create_app(settings, capacity)
     async with app.router.lifespan_context(app):
         await app.state.services.upkeep.catch_up()
         yield app

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
-from app.api.http.admission import Bounds
+from app.api.http.admission import Capacity
 from app.settings import Settings
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
@@ -48,7 +48,7 @@ async def test_the_answers_of_a_made_library_are_as_recorded(
     # A post waits for the index, however busy the machine is.
     monkeypatch.setattr("app.services.books.INDEX_SECONDS", 600.0)
     # Nothing is refused on a busy machine.
-    async with started(settings, Bounds(longest_wait=600)) as app, asking(app) as client:
+    async with started(settings, Capacity(longest_wait=600)) as app, asking(app) as client:
         posted = {book["external_id"]: await _posted(client, book) for book in books}
         ids = {name: book["id"] for name, book in posted.items()}
         await _related(client, settings, ids.values())

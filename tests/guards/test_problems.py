@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from app.api.http.admission import Bounds
+from app.api.http.admission import Capacity
 from app.api.http.problems import REMEDIES
 from app.core.errors import BookprintError
 from app.services.books import Backlog
@@ -210,7 +210,7 @@ KEYS = {"BOOKPRINT_ADMIN_KEY": ADMIN_KEY, "BOOKPRINT_ATTEMPTS_PER_MINUTE": 1}
 @asynccontextmanager
 async def _asking(**variables: Any) -> AsyncIterator[AsyncClient]:
     """A client of the application with these variables, and with a route that raises what its path names."""
-    async with started(Settings(**variables), Bounds(longest_wait=600)) as app:
+    async with started(Settings(**variables), Capacity(longest_wait=600)) as app:
         app.router.routes.insert(0, Route("/raised/{kind}", _raise))
         transport = ASGITransport(app, raise_app_exceptions=False)
         async with AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.http.problems import RequestRefusal
-from app.settings import Settings
+from app.settings import ProcessShare, Settings
 
 READS_AT_ONCE = 4
 """Requests that read, worked on at the same time by each API process."""
@@ -59,7 +59,7 @@ class Overloaded(RequestRefusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Capacity:
     """The requests that one API process works on at once, and the bytes that their bodies may take."""
 
     reads: int = READS_AT_ONCE
@@ -69,11 +69,12 @@ class Bounds:
     spooled_bytes: int = 1 << 32  # of the disk
 
     @classmethod
-    def of_one(cls, processes: int, settings: Settings) -> "Bounds":
+    def of_one(cls, settings: Settings) -> "Capacity":
         """The share of one of the API's processes in what the machine can do.
 
         None gets less than one request may need.
         """
+        processes = ProcessShare.given().processes
         body, file = settings.max_body_bytes, settings.max_file_bytes
         return cls(
             writes=max(1, min(os.cpu_count() or 1, _MOST_WRITES) // processes),
@@ -213,13 +214,13 @@ class Permit:
 class Admission:
     """The permits of this process, and the room that the bodies of all its requests may take."""
 
-    def __init__(self, bounds: Bounds, note_refusal: Callable[[], None]) -> None:
-        self._reads = Permits(bounds.reads, bounds.longest_wait, note_refusal)
-        self._writes = Permits(bounds.writes, bounds.longest_wait, note_refusal)
-        self._watching = Permits(1, bounds.longest_wait, note_refusal)
-        self.memory = Room(bounds.held_bytes, "The bodies of requests take all the memory that they may.")
+    def __init__(self, capacity: Capacity, note_refusal: Callable[[], None]) -> None:
+        self._reads = Permits(capacity.reads, capacity.longest_wait, note_refusal)
+        self._writes = Permits(capacity.writes, capacity.longest_wait, note_refusal)
+        self._watching = Permits(1, capacity.longest_wait, note_refusal)
+        self.memory = Room(capacity.held_bytes, "The bodies of requests take all the memory that they may.")
         self.disk = Room(
-            bounds.spooled_bytes, "The files of requests take all the room on the disk that they may."
+            capacity.spooled_bytes, "The files of requests take all the room on the disk that they may."
         )
 
     def permit_for(self, scope: Scope) -> Permit:

@@ -3,8 +3,8 @@ the answer, chosen by the header Accept (RFC 9110, 12.5.1)."""
 
 import asyncio
 import re
-from collections.abc import Sequence
-from typing import Annotated, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 import structlog
@@ -60,19 +60,16 @@ class KernelState:
 
 
 # Dependencies are coroutines, because FastAPI would send plain functions through a thread.
-async def services(request: Request) -> Services:
-    """The services of this process."""
-    return cast(Services, request.app.state.services)
+def _of_process(name: str) -> Any:
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(found)
 
 
-async def metrics(request: Request) -> Metrics:
-    """The counters of this process."""
-    return cast(Metrics, request.app.state.metrics)
-
-
-async def kernels(request: Request) -> KernelState:
-    """Whether the kernels of this process are compiled."""
-    return cast(KernelState, request.app.state.kernels)
+ServicesDep = Annotated[Services, _of_process("services")]
+MetricsDep = Annotated[Metrics, _of_process("metrics")]
+KernelsDep = Annotated[KernelState, _of_process("kernels")]
 
 
 async def actor(request: Request) -> Actor:
@@ -109,10 +106,7 @@ async def permit(request: Request) -> Permit:
 
 
 PermitDep = Annotated[Permit, Depends(permit)]
-KernelsDep = Annotated[KernelState, Depends(kernels)]
-ServicesDep = Annotated[Services, Depends(services)]
 ActorDep = Annotated[Actor, Depends(actor)]
-MetricsDep = Annotated[Metrics, Depends(metrics)]
 BookId = Annotated[
     UUID, BeforeValidator(book_id_of), Path(description="Id of the book.", examples=[examples.BOOK_ID])
 ]
@@ -166,28 +160,13 @@ class NotAcceptable(RequestRefusal):
         self.remedy = f"Ask for one of {', '.join(offered)}."
 
 
-def chosen(request: Request) -> str:
-    """The type of a book that the client likes best; raises NotAcceptable."""
-    return _chosen(request, OFFERED)
-
-
-def chosen_text(request: Request) -> str:
-    """The type of a text that the client likes best; raises NotAcceptable."""
-    return _chosen(request, OFFERED_TEXTS)
-
-
-def chosen_evidence(request: Request) -> str:
-    """The type of a relation that the client likes best; raises NotAcceptable."""
-    return _chosen(request, OFFERED_EVIDENCE)
-
-
 def best(accept: str, offered: Sequence[str]) -> str:
     """The offered type with the highest quality, the first of equal ones; raises NotAcceptable.
 
     >>> best("text/html, application/marc;q=0.5, */*;q=0.1", OFFERED)
     'application/marc'
     """
-    ranges = [accepted_range(part) for part in accept.split(",") if part.strip()]
+    ranges = [_accepted_range(part) for part in accept.split(",") if part.strip()]
     qualities = {kind: _quality(kind, ranges) for kind in offered}
     kind = max(offered, key=lambda each: qualities[each])
     if not qualities[kind]:
@@ -195,13 +174,21 @@ def best(accept: str, offered: Sequence[str]) -> str:
     return kind
 
 
-def _chosen(request: Request, offered: Sequence[str]) -> str:
-    accept = ",".join(request.headers.getlist("accept")).strip()
-    return best(accept, offered) if accept else offered[0]
+def _choosing(offered: Sequence[str]) -> Callable[[Request], Awaitable[str]]:
+    """A dependency: the type of the answer that the client likes best; raises NotAcceptable."""
+
+    async def choose(request: Request) -> str:
+        accept = ",".join(request.headers.getlist("accept")).strip()
+        return best(accept, offered) if accept else offered[0]
+
+    return choose
 
 
-def accepted_range(part: str) -> tuple[str, float]:
-    """A range of types or of languages and its quality, 0 to 1; 0 for a quality that is no number."""
+chosen, chosen_text, chosen_evidence = map(_choosing, (OFFERED, OFFERED_TEXTS, OFFERED_EVIDENCE))
+
+
+def _accepted_range(part: str) -> tuple[str, float]:
+    """A range of types and its quality, 0 to 1; 0 for a quality that is not a number."""
     kind, *parameters = (text.strip().lower() for text in part.split(";"))
     for parameter in parameters:
         name, _, value = parameter.partition("=")

@@ -16,7 +16,7 @@ from app.api.http.admission import declared_size
 from app.api.http.problems import RequestRefusal
 from app.core.errors import Unavailable
 from app.services.access.keys import Caller, Keys, NoValidKey
-from app.services.access.limits import Limits, Refusal
+from app.services.access.limits import Limits, OverLimit
 
 _LOOK_AGAIN = 1.0
 """Seconds after which a request that waits for room looks again."""
@@ -30,7 +30,7 @@ class LimitReached(RequestRefusal):
     title = "A limit is reached"
     field = "Authorization"
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: OverLimit) -> None:
         limit, wait = refusal.limit, max(1, ceil(refusal.wait))
         used = f"This key may use {limit.most:,} {limit.name} in {limit.seconds} seconds."
         if limit.name == "attempts":

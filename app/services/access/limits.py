@@ -47,7 +47,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class OverLimit:
     """A limit that a request would go beyond, and the seconds after which it fits."""
 
     limit: Limit
@@ -80,7 +80,7 @@ class Limits:
 
     async def take(
         self, caller: Caller, *, requests: int = 0, lookups: int = 0, size: int = 0
-    ) -> Refusal | None:
+    ) -> OverLimit | None:
         """Count requests, lookups and bytes, in this order; nothing is counted from the first refusal on.
 
         Redis is asked only for limits that the caller has.
@@ -98,14 +98,14 @@ class Limits:
                 return refusal
         return None
 
-    async def take_attempt(self, address: str) -> Refusal | None:
+    async def take_attempt(self, address: str) -> OverLimit | None:
         """Count a request without a valid key for its address."""
         if self._attempts_per_minute is None:
             return None
         limit = Limit("attempts", self._attempts_per_minute, self._seconds)
         return await self._take(address_group(address), limit, 1)
 
-    async def _take(self, holder: str, limit: Limit, amount: int) -> Refusal | None:
+    async def _take(self, holder: str, limit: Limit, amount: int) -> OverLimit | None:
         now = time.monotonic()
         if self._away_until is None or now >= self._away_until:
             if self._away_until is not None:
@@ -139,7 +139,7 @@ class _Counts:
         self._moving = MovingWindowRateLimiter(storage)
         self._sliding = SlidingWindowCounterRateLimiter(storage)
 
-    async def take(self, holder: str, limit: Limit, amount: int) -> Refusal | None:
+    async def take(self, holder: str, limit: Limit, amount: int) -> OverLimit | None:
         """Count the units of a holder if they fit."""
         item = RateLimitItemPerSecond(limit.most, limit.seconds, limit.name)
         if limit.name == "bytes":
@@ -148,13 +148,13 @@ class _Counts:
             _, _, count, expiry = await self._storage.get_sliding_window(item.key_for(holder), limit.seconds)
             # A count is kept for one window longer than it is the present one, with a weight that falls to 0.
             rest = max(0.0, expiry - limit.seconds)
-            return Refusal(limit, rest if count <= limit.most - amount else rest + limit.seconds)
+            return OverLimit(limit, rest if count <= limit.most - amount else rest + limit.seconds)
         if await self._moving.hit(item, holder, cost=amount):
             return None
         if amount > 1:  # when several will fit, only the newest that counts could tell
-            return Refusal(limit, float(limit.seconds))
+            return OverLimit(limit, float(limit.seconds))
         end, _ = await self._moving.get_window_stats(item, holder)
-        return Refusal(limit, max(0.0, end - time.time()))
+        return OverLimit(limit, max(0.0, end - time.time()))
 
 
 def address_group(address: str) -> str:

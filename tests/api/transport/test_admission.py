@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from app.api.http.admission import Bounds, Overloaded, Permits
+from app.api.http.admission import Capacity, Overloaded, Permits
 from app.core.model import StoredBook, Submission
 from app.settings import Settings
 from app.stores.postgres.audit import Actor
@@ -24,7 +24,7 @@ from tests.api.transport.skipped_time import in_skipped_time
 TEXT = {"text": "a book of which there is one copy " * 20}
 
 
-ONE = Bounds(reads=1, writes=1, longest_wait=0.2)
+ONE = Capacity(reads=1, writes=1, longest_wait=0.2)
 
 
 def permits_of(count: int, longest_wait: float) -> Permits:

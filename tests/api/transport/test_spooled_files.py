@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.api.http import bodies
-from app.api.http.admission import Bounds
+from app.api.http.admission import Capacity
 from app.readers.package import EXPANSION, FREE_EXPANSION
 from app.settings import Settings
 from tests.api.conftest import started
@@ -65,7 +65,7 @@ def spools() -> Spools:
 
 @pytest.fixture
 async def bounded(settings: Settings) -> AsyncIterator[FastAPI]:
-    async with started(settings, Bounds(writes=4, spooled_bytes=MOST)) as app:
+    async with started(settings, Capacity(writes=4, spooled_bytes=MOST)) as app:
         yield app
 
 
