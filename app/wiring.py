@@ -12,7 +12,6 @@ from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.access.sessions import Sessions
 from app.services.books import Backlog, Books, Ingest
-from app.services.bulk.storing import Bulk
 from app.services.changes import Changes
 from app.services.checks import Checks
 from app.services.clusters import Clusters, MasterCopies
@@ -77,7 +76,6 @@ class Services:
 
     books: Books
     ingest: Ingest
-    bulk: Bulk
     loading: "Callable[[Load], Loading]"
     lookup: Lookup
     similar_books: SimilarBooks
@@ -164,7 +162,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     lookup = Lookup(entries, index, books)
     upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
     read_books = Books(books, entries)
-    bulk = Bulk(BulkStore(database), entries, index, extras)
+    sets = BulkStore(database)
     names = NameQueries(database)
     keys = Keys(
         KeyStore(database),
@@ -179,12 +177,11 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         # It knows readers, whose libraries no other process of a service loads.
         from app.services.bulk.loading import Loading
 
-        return Loading(BulkStore(database), entries, bulk, upkeep, load)
+        return Loading(sets, entries, upkeep, load)
 
     return Services(
         books=read_books,
-        ingest=Ingest(books, entries, index, backlog, extras),
-        bulk=bulk,
+        ingest=Ingest(books, sets, entries, index, backlog, extras),
         loading=loading,
         lookup=lookup,
         similar_books=SimilarBooks(vectors),

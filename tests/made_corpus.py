@@ -20,8 +20,8 @@ from app.corpus.books import CorpusBooks
 from app.corpus.folder import CorpusFolder
 from app.corpus.pairs import CorpusPairs
 from app.corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
+from app.services.books import IngestRun
 from app.services.bulk.loading import Load
-from app.services.bulk.storing import IngestRun
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
 from tests.factories import ACTOR

@@ -32,7 +32,7 @@ from bookprint_client import Client
 if TYPE_CHECKING:
     from app.readers.files import BookFiles
     from app.readers.unread import Unread
-    from app.services.bulk.storing import IngestRun, Outcome
+    from app.services.books import IngestRun, Outcome
     from app.wiring import Services
 
 _POSTED_IN_PART = (
@@ -98,8 +98,8 @@ def ingest(
     keep_kernels(settings.data_dir if servers is not None else None)
     from app.readers.files import texts_in, unread_books
     from app.readers.processes import cores
+    from app.services.books import IngestRun
     from app.services.bulk.joining import joined
-    from app.services.bulk.storing import IngestRun
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -205,7 +205,7 @@ def _store(
 
     async def store(services: "Services") -> None:
         await ingest_in_bulk(
-            services.bulk,
+            services.ingest,
             services.upkeep,
             books,
             run=run,
@@ -244,8 +244,8 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
     from app.corpus.books import CorpusBooks
     from app.corpus.folder import CorpusFolder
     from app.corpus.pairs import CorpusPairs
+    from app.services.books import IngestRun
     from app.services.bulk.loading import Load
-    from app.services.bulk.storing import IngestRun
 
     tables = CorpusFolder(folder)
     load = Load(

@@ -13,7 +13,7 @@ from app.core.model import PAGE_BREAK, Submission
 from app.core.signatures.identifier import of_signatures, written
 from app.core.signatures.json_codec import encode
 from app.readers.unread import Unread
-from app.services.bulk.storing import IngestRun, Outcome
+from app.services.books import IngestRun, Outcome
 from bookprint_client import Client, Interrupted, NoService, Refused, calls
 
 _NOT_ALLOWED = {401, 403}

@@ -56,12 +56,13 @@ def sign(
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
     from app.core.errors import Refusal
+    from app.core.model import NewBook
     from app.core.recipe import fingerprint_recipe
     from app.core.signatures.json_codec import encode
     from app.corpus import sketches
     from app.readers.files import unread_books
     from app.readers.processes import ReadingProcesses, cores
-    from app.readers.reading import Sign, SignedBook, results_of
+    from app.readers.reading import Sign, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0
@@ -71,15 +72,16 @@ def sign(
         reporter = stack.enter_context(Reporter("Signing", "books"))
         refusals = stack.enter_context(Refusals(report, reporter))
         table = None if out is None else stack.enter_context(sketches.written(out))
-        reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (SignedBook, Refusal)))
+        reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (NewBook, Refusal)))
         for book, result in results_of(reading, unread_books(listing, columns)):
             if isinstance(result, Refusal):
                 refusals.add(book.path, book.part, result)
             elif table is not None:
-                table.add(book.place, result.metadata, result.sketch, result.page_labels, pages=pages)
+                content = result.content
+                table.add(book.place, result.metadata, content.sketch, content.page_labels, pages=pages)
                 signed += 1
             else:
-                document = encode(result.sketch, pages=pages)
+                document = encode(result.content.sketch, pages=pages)
                 print_json(document)
                 signed += 1
             reporter.advance(signed + refusals.count, book.position / max(listing.size, 1))

@@ -231,6 +231,15 @@ class NewContent:
     page_labels: PageLabels = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewBook:
+    """A book ready to be stored."""
+
+    metadata: Metadata
+    content: NewContent
+    record: CatalogRecord | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class StoredBook:
     """The outcome of storing content."""

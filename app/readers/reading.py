@@ -6,23 +6,15 @@ from typing import TypeVar
 
 from app.core.book_rules import checked
 from app.core.errors import BrokenFile, FileTooLarge, InvalidInput, NoText, Refusal, SeveralBooks
-from app.core.model import Metadata, PageLabels, Sketch, Submission
+from app.core.model import NewBook, NewContent, Submission
 from app.core.signatures.digests import digests
-from app.core.signatures.sketch import sketch
+from app.core.signatures.sketch import signature_key, sketch
+from app.core.text.content import content_key
 from app.readers.files import books_within, has_several_books
 from app.readers.processes import Ask, ReadingProcesses
 from app.readers.unread import Unread
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SignedBook:
-    """A book's signatures, to be written to a file."""
-
-    metadata: Metadata
-    sketch: Sketch
-    page_labels: PageLabels
 
 
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
@@ -56,13 +48,22 @@ def submission_in(collection: str | None, book: Unread) -> Submission:
     return replace(submission, metadata=replace(submission.metadata, collection=collection))
 
 
+def key_of(submission: Submission) -> bytes:
+    """The key of the content of a book; raises InvalidInput where it has none."""
+    if submission.content is not None:
+        return content_key(submission.content)
+    if submission.sketch is None:
+        raise InvalidInput("A book needs one of text, pages or signatures.", "text")
+    return signature_key(submission.sketch)
+
+
 @dataclass(frozen=True, slots=True)
 class Sign:
     """Reads a book and computes its signatures, digests too, with the fingerprint of a recipe."""
 
     recipe: str
 
-    def __call__(self, book: Unread, ask: Ask) -> SignedBook | Refusal:
+    def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal:
         """The signatures; those that came instead of a text stay as they are."""
         try:
             submission = checked(book.read())
@@ -74,7 +75,9 @@ class Sign:
                     raise NoText("It is an identifier alone, which cannot be signed. Ingest it as it is.")
             else:
                 computed = replace(sketch(content, self.recipe), digests=digests(content.text))
-            return SignedBook(submission.metadata, computed, submission.page_labels)
+            labels = submission.page_labels
+            signed = NewContent(key_of(submission), computed, None, page_labels=labels)
+            return NewBook(submission.metadata, signed)
         except Exception as exc:
             return refusal_of(exc)
 

@@ -8,21 +8,22 @@ indexes it.
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import structlog
 
 from app.catalog.identifiers import all_normalised, normalised, with_normal_identifiers
-from app.core.errors import InvalidInput, Unavailable
+from app.core.errors import Conflict, InvalidInput, Refusal, Unavailable
 from app.core.model import (
     Book,
     CatalogRecord,
     Content,
     Entry,
+    NewBook,
     NewContent,
     PageLabels,
     Sketch,
@@ -34,6 +35,7 @@ from app.readers.processes import IsolatedReader
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.books import BookFilter as BookFilter, BookStore
+from app.stores.postgres.bulk import BulkStore, ExistingBook, Stored
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.jobs import JobStore
 from app.stores.redis.band_index import BandIndex
@@ -82,23 +84,78 @@ log = structlog.get_logger()
 INDEX_SECONDS = 2.0
 """Seconds that a post waits for Redis before it is acknowledged as pending."""
 
+SET_SECONDS = 30.0
+"""Seconds for which a set of books is written to the band index again before it is left pending."""
+
+_SECONDS_BETWEEN_TRIES = 0.5
+
+
+OutcomeKind = Literal["created", "already there", "pending", "failed"]
+
+KINDS: tuple[OutcomeKind, ...] = ("created", "already there", "pending", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one book."""
+
+    kind: OutcomeKind
+    refusal: Refusal | None = None  # why it failed
+
+
+@dataclass(slots=True)
+class IngestRun:
+    """A run through many books: how many had which outcome, and whether to end early."""
+
+    counts: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    interrupted: bool = False
+
+    @property
+    def total(self) -> int:
+        """Books that have an outcome."""
+        return sum(self.counts.values())
+
+    def interrupt(self) -> None:
+        """Read no further books; those that were read are still stored."""
+        self.interrupted = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBatch:
+    """Books that are stored, of which the new ones are yet to be written to the band index."""
+
+    stored: Sequence[Stored]
+    entries: Mapping[int, NewContent]  # of the new ones
+
+
+def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcome:
+    """What became of a book that the catalogue has taken in or refused."""
+    if isinstance(stored, Conflict):
+        return Outcome("failed", Refusal.of(stored))
+    if isinstance(stored, UUID | ExistingBook):
+        return Outcome("already there")
+    return Outcome("created" if indexed else "pending")
+
 
 class Ingest:
-    """The way of a book into the catalogue and the band index."""
+    """The way of books into the catalogue and the band index."""
 
     def __init__(
         self,
         catalogue: BookStore,
+        sets: BulkStore,
         entries: EntryStore,
         index: BandIndex,
         backlog: Backlog,
         extras: Extras,
     ) -> None:
+        """`extras` are those that books are to be prepared with."""
+        self.extras = extras
         self._catalogue = catalogue
+        self._sets = sets
         self._entries = entries
         self._index = index
         self._backlog = backlog
-        self._extras = extras
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
         """Store a book; the same book again is found instead of stored twice.
@@ -157,7 +214,7 @@ class Ingest:
     async def _prepare(self, content: Content | None, signatures: Sketch | None) -> NewContent:
         if content is not None:
             # In one thread, though it takes longer so: lookups should find a core free.
-            return await asyncio.to_thread(computed, content, self._extras)
+            return await asyncio.to_thread(computed, content, self.extras)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
         if signatures.pages is None:  # Hashing so little costs less than a change of threads.
@@ -167,15 +224,50 @@ class Ingest:
     async def _indexed(self, stored: StoredBook, content: NewContent) -> StoredBook:
         if not stored.created:
             return stored
-        entry_id = stored.book.entry_id
+        entry = content.sketch.to_entry(stored.book.entry_id)
+        return stored.as_indexed() if await self._write_to_index([entry]) else stored
+
+    async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
+        """What would become of a book with this content key and external id; None where it is new."""
+        [found] = await self._sets.list_existing([(key, external_id)])
+        return None if found is None else outcome_of(found)
+
+    async def store(self, books: Sequence[NewBook], *, actor: Actor) -> StoredBatch:
+        """Store a set of books, as one post after the other would; from now on every lookup finds them."""
+        normal = (replace(book, metadata=with_normal_identifiers(book.metadata)) for book in books)
+        new = dict(zip(new_book_ids(len(books)), normal, strict=True))
+        stored = await self._sets.insert(new, actor=actor)
+        pairs = zip(stored, books, strict=True)
+        entries = {entry_id: book.content for entry_id, book in pairs if isinstance(entry_id, int)}
+        return StoredBatch(stored, entries)
+
+    async def index(self, batch: StoredBatch) -> list[Outcome]:
+        """Write a set that was stored to the band index; an outcome for each book."""
+        entries = [content.sketch.to_entry(entry_id) for entry_id, content in batch.entries.items()]
+        indexed = not entries or await self._write_to_index(entries, SET_SECONDS)
+        return [outcome_of(each, indexed=indexed) for each in batch.stored]
+
+    async def _write_to_index(self, entries: Sequence[Entry], insists_for: float | None = None) -> bool:
+        """Write new entries to the band index; False where they are left pending.
+
+        It tries again for so many seconds; None: it tries once.
+        """
+        entry_ids = [entry.entry_id for entry in entries]
         try:
-            async with asyncio.timeout(INDEX_SECONDS):
-                await self._index.insert([content.sketch.to_entry(entry_id)])
-                await self._entries.update_indexed([entry_id])
+            async with asyncio.timeout(insists_for or INDEX_SECONDS):
+                while True:
+                    try:
+                        await self._index.insert(entries)
+                        break
+                    except Unavailable:  # nothing is lost by writing the same again
+                        if insists_for is None:
+                            raise
+                        await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
+                await self._entries.update_indexed(entry_ids)
         except (Unavailable, TimeoutError) as exc:
-            log.warning("book is pending", book_id=str(stored.book.id), reason=str(exc) or "timeout")
-            return stored
-        return stored.as_indexed()
+            log.warning("books are pending", entry_ids=entry_ids[:10], reason=str(exc) or "timeout")
+            return False
+        return True
 
     async def _forget(self, entry: Entry) -> None:
         # A record that cannot be removed now stays: lookups skip it, the next reconciliation removes it.

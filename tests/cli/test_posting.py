@@ -13,7 +13,7 @@ from app.cli.posting import ReadBook, post_all
 from app.core.model import Metadata, Submission
 from app.core.text.content import content_from_text
 from app.readers.unread import Unread
-from app.services.bulk.storing import IngestRun, Outcome
+from app.services.books import IngestRun, Outcome
 from bookprint_client import Client, NoService
 from tests.cli.command_line import in_a_process
 from tests.forks import Fork

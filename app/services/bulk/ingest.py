@@ -10,14 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.core.errors import InvalidInput, Refusal, Unavailable
-from app.core.model import Submission
-from app.core.signatures.sketch import signature_key
-from app.core.text.content import content_key
+from app.core.errors import Refusal, Unavailable
+from app.core.model import NewBook
 from app.readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
-from app.readers.reading import refusal_of, results_of, submission_in
+from app.readers.reading import key_of, refusal_of, results_of, submission_in
 from app.readers.unread import Unread
-from app.services.bulk.storing import Bulk, IngestRun, Outcome, PreparedBook, StoredBatch
+from app.services.books import Ingest, IngestRun, Outcome, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
@@ -42,11 +40,11 @@ class Prepare:
     extras: Extras
     collection: str | None = None  # to put the book in, whatever is said with it
 
-    def __call__(self, book: Unread, ask: Ask) -> PreparedBook | Refusal | Outcome:
+    def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal | Outcome:
         """The book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
             submission = submission_in(self.collection, book)
-            key = _key(submission)
+            key = key_of(submission)
             known: Outcome | None = ask(Known(key, submission.metadata.external_id))
             if known is not None:
                 return known
@@ -56,17 +54,9 @@ class Prepare:
                 assert submission.sketch is not None  # else it has no key
                 content = signed(submission.sketch)
             content = replace(content, page_labels=submission.page_labels)
-            return PreparedBook(submission.metadata, content, submission.record)
+            return NewBook(submission.metadata, content, submission.record)
         except Exception as exc:
             return refusal_of(exc)
-
-
-def _key(submission: Submission) -> bytes:
-    if submission.content is not None:
-        return content_key(submission.content)
-    if submission.sketch is None:
-        raise InvalidInput("A book needs one of text, pages or signatures.", "text")
-    return signature_key(submission.sketch)
 
 
 _BOOKS_AT_ONCE = 64
@@ -80,7 +70,7 @@ _SECONDS_BETWEEN_TRIES = 0.5
 
 T = TypeVar("T")
 
-Result = PreparedBook | Refusal | Outcome
+Result = NewBook | Refusal | Outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +86,7 @@ Tell = Callable[[Unread, Outcome], None]
 
 
 async def ingest_in_bulk(
-    bulk: Bulk,
+    ingest: Ingest,
     upkeep: IndexUpkeep,
     books: Iterable[Unread],
     *,
@@ -118,14 +108,14 @@ async def ingest_in_bulk(
     loop = asyncio.get_running_loop()
 
     def answer(question: Known) -> Outcome | None:
-        known = _patiently(lambda: bulk.known(question.key, question.external_id))
+        known = _patiently(lambda: ingest.known(question.key, question.external_id))
         return asyncio.run_coroutine_threadsafe(known, loop).result()
 
-    prepare = Prepare(bulk.extras, collection)
-    kinds = (PreparedBook, Refusal, Outcome, Known)
+    prepare = Prepare(ingest.extras, collection)
+    kinds = (NewBook, Refusal, Outcome, Known)
     reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
     try:
-        await _in_stages(bulk, reading, books, run, tell, actor)
+        await _in_stages(ingest, reading, books, run, tell, actor)
     finally:
         await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
     if run.counts["pending"] and await upkeep.catch_up() is not None:
@@ -134,7 +124,7 @@ async def ingest_in_bulk(
 
 
 async def _in_stages(
-    bulk: Bulk,
+    ingest: Ingest,
     reading: ReadingProcesses[Result],
     books: Iterable[Unread],
     run: IngestRun,
@@ -150,9 +140,9 @@ async def _in_stages(
         if not batch and storing is None and indexing is None:
             return
         stored = None if storing is None else await storing
-        storing = asyncio.create_task(_stored(bulk, batch, actor)) if batch else None
+        storing = asyncio.create_task(_stored(ingest, batch, actor)) if batch else None
         indexed = [] if indexing is None else await indexing
-        indexing = None if stored is None else asyncio.create_task(_indexed(bulk, stored))
+        indexing = None if stored is None else asyncio.create_task(_indexed(ingest, stored))
         for book, outcome in indexed:
             run.counts[outcome.kind] += 1
             tell(book, outcome)
@@ -169,25 +159,25 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tup
     return batch
 
 
-async def _stored(bulk: Bulk, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
+async def _stored(ingest: Ingest, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
     """The batch when its new books are stored."""
-    prepared = [result for _, result in results if isinstance(result, PreparedBook)]
-    return _Batch(results, await _patiently(lambda: bulk.store(prepared, actor=actor)))
+    prepared = [result for _, result in results if isinstance(result, NewBook)]
+    return _Batch(results, await _patiently(lambda: ingest.store(prepared, actor=actor)))
 
 
-async def _indexed(bulk: Bulk, batch: _Batch) -> list[tuple[Unread, Outcome]]:
+async def _indexed(ingest: Ingest, batch: _Batch) -> list[tuple[Unread, Outcome]]:
     """What became of each book of a batch, when the index holds the new ones."""
-    outcomes = iter(await _patiently(lambda: bulk.index(batch.stored)))
+    outcomes = iter(await _patiently(lambda: ingest.index(batch.stored)))
     told: list[tuple[Unread, Outcome]] = []
     for book, result in batch.results:
-        if isinstance(result, PreparedBook):
+        if isinstance(result, NewBook):
             result = next(outcomes)
         told.append((book, Outcome("failed", result) if isinstance(result, Refusal) else result))
     return told
 
 
 def _size(result: object) -> int:
-    if not isinstance(result, PreparedBook):
+    if not isinstance(result, NewBook):
         return 0
     pages = result.content.sketch.pages
     return len(result.content.compressed_text or b"") + (0 if pages is None else pages.values.nbytes)

@@ -18,16 +18,15 @@ from app.catalog.identifiers import with_normal_identifiers
 from app.core.book_rules import checked, checked_labels
 from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal
 from app.core.metadata import checked_metadata
-from app.core.model import NewContent, Submission
+from app.core.model import NewBook, NewContent, Submission
 from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from app.corpus.pairs import CorpusPair, CorpusPairs
-from app.services.books import new_book_ids
-from app.services.bulk.storing import Bulk, IngestRun, outcome_of
+from app.services.books import IngestRun, new_book_ids, outcome_of
 from app.services.index.contents import Progress
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import require_recipes
 from app.stores.postgres.audit import Actor
-from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations, NewBook
+from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.relations import BookVersion
 
@@ -68,12 +67,9 @@ class _Batch:
 class Loading:
     """The way of a whole corpus into the catalogue and the band index."""
 
-    def __init__(
-        self, catalogue: BulkStore, entries: EntryStore, bulk: Bulk, upkeep: IndexUpkeep, load: Load
-    ) -> None:
+    def __init__(self, catalogue: BulkStore, entries: EntryStore, upkeep: IndexUpkeep, load: Load) -> None:
         self._catalogue = catalogue
         self._entries = entries
-        self._bulk = bulk
         self._upkeep = upkeep
         self._load = load
         self._complete = False  # the catalogue holds no other books than the beginning of the corpus
@@ -153,10 +149,10 @@ class Loading:
             passed_over={numbered[book.number]: book.passed_over for book, _ in batch.books},
             complete=self._complete,
         )
-        new = [
-            NewBook(book_id, with_normal_identifiers(book.submission.metadata), content)
+        new = {
+            book_id: NewBook(with_normal_identifiers(book.submission.metadata), content)
             for (book, content), book_id in zip(batch.books, ids, strict=True)
-        ]
+        }
         stored = await self._catalogue.insert(new, actor=self._load.actor, found=found)
         self._refuse(batch.refused)
         for (book, _), book_id, entry_id in zip(batch.books, ids, stored, strict=True):

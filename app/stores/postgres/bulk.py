@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from app.core.errors import Conflict, OtherContent
-from app.core.model import CatalogRecord, Metadata, NewContent
+from app.core.model import NewBook
 from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
@@ -117,16 +117,6 @@ _READ_EXISTING = SQL(f"""
 """)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewBook:
-    """A book to be stored, and the id that it gets if it is new."""
-
-    id: UUID
-    metadata: Metadata
-    content: NewContent
-    record: CatalogRecord | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class ExistingBook:
     """A book that is there, and what its relations depend on beside its content."""
@@ -149,28 +139,24 @@ class BulkStore:
         self._database = database
 
     async def insert(
-        self, books: Sequence[NewBook], *, actor: Actor, found: FoundRelations | None = None
+        self, books: Mapping[UUID, NewBook], *, actor: Actor, found: FoundRelations | None = None
     ) -> list[Stored]:
         """Store those of the books that are new, in one transaction; an outcome for each.
 
-        Their relations are stored with them where they were `found` already, else jobs find them.
+        They are named by the ids that they get, and the first of equal ones is stored. Their relations
+        are stored with them where they were `found` already, else jobs find them.
         """
         outcomes: dict[UUID, Stored] = {}
-        left = list(books)
+        left = dict(books)
         while left:
             async with self._database.transaction() as connection:
-                inserted = await _insert(connection, left, actor, found)
-                others = [book for book in left if book.id not in inserted]
-                existing = await _read_existing(connection, others) if others else {}
-            outcomes |= inserted | existing
+                outcomes |= await _insert(connection, left, actor, found)
+                left = {book_id: book for book_id, book in left.items() if book_id not in outcomes}
+                if left:
+                    outcomes |= await _read_existing(connection, left)
             # A book that stood in the way may have been deleted since.
-            left = [book for book in others if book.id not in existing]
-        return [outcomes[book.id] for book in books]
-
-    async def read_existing(self, key: bytes, external_id: str | None) -> UUID | Conflict | None:
-        """What would become of a book with this content key and external id; None where it is new."""
-        [existing] = await self.list_existing([(key, external_id)])
-        return existing.id if isinstance(existing, ExistingBook) else existing
+            left = {book_id: book for book_id, book in left.items() if book_id not in outcomes}
+        return [outcomes[book_id] for book_id in books]
 
     async def list_existing(
         self, wanted: Sequence[tuple[bytes, str | None]]
@@ -186,56 +172,65 @@ class BulkStore:
 
 
 async def _insert(
-    connection: Connection, books: Sequence[NewBook], actor: Actor, found: FoundRelations | None
+    connection: Connection, books: Mapping[UUID, NewBook], actor: Actor, found: FoundRelations | None
 ) -> dict[UUID, int]:
     """The entries of those of the books that are new, with all that belongs to them."""
-    drawn = [row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books))]
-    by_entry = dict(zip(sorted(drawn), books, strict=True))
+    drawn = sorted(row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books)))
+    by_entry = dict(zip(drawn, books.items(), strict=True))
     await rows(connection, _CREATE_NEW_BOOKS)
     await connection.copy_records_to_table(
         "new_books",
-        records=[_book_row(entry_id, book) for entry_id, book in by_entry.items()],
+        records=[_book_row(entry_id, *book) for entry_id, book in by_entry.items()],
         columns=_BOOK_COLUMNS,
     )
-    entries = sorted(row["entry_id"] for row in await rows(connection, _INSERT))
+    inserted = {
+        by_entry[entry_id][0]: entry_id
+        for entry_id in sorted(row["entry_id"] for row in await rows(connection, _INSERT))
+    }
+    new = [(book_id, entry_id, books[book_id]) for book_id, entry_id in inserted.items()]
     await connection.copy_records_to_table(
         "signatures",
-        records=[row for entry_id in entries for row in _signature_rows(entry_id, by_entry[entry_id])],
+        records=[
+            (entry_id, *(row[name] for name in SIGNATURE_COLUMNS[1:]))
+            for _, entry_id, book in new
+            for row in content_signature_values(book.content)
+        ],
         columns=SIGNATURE_COLUMNS,
     )
-    texts = [(entry_id, by_entry[entry_id].content.compressed_text) for entry_id in entries]
     await connection.copy_records_to_table(
         "texts",
-        records=[(entry_id, CODEC, text) for entry_id, text in texts if text is not None],
+        records=[
+            (entry_id, CODEC, text)
+            for _, entry_id, book in new
+            if (text := book.content.compressed_text) is not None
+        ],
         columns=("entry_id", "codec", "data"),
     )
     await connection.copy_records_to_table(
         "marc_records",
         records=[
-            (by_entry[entry_id].id, record.format, record.data, list(record.changed))
-            for entry_id in entries
-            if (record := by_entry[entry_id].record) is not None
+            (book_id, record.format, record.data, list(record.changed))
+            for book_id, _, book in new
+            if (record := book.record) is not None
         ],
         columns=columns(marc_records),
     )
-    if entries:
-        created = dict(_told(by_entry[entry_id]) for entry_id in entries)
-        await insert_created(connection, created)
-        await insert_created_books(connection, created, actor)
-    inserted = {by_entry[entry_id].id: entry_id for entry_id in entries}
+    if new:
+        await insert_created(connection, {book_id: _told(book) for book_id, _, book in new})
+        await insert_created_books(connection, inserted, actor)
     if found is not None:
         await insert_found(connection, inserted, found)
-    elif entries:
-        await insert_relate_jobs(connection, entries)
+    elif new:
+        await insert_relate_jobs(connection, list(inserted.values()))
     return inserted
 
 
-async def _read_existing(connection: Connection, books: Sequence[NewBook]) -> dict[UUID, Stored]:
-    wanted = [(book.content.key, book.metadata.external_id) for book in books]
+async def _read_existing(connection: Connection, books: Mapping[UUID, NewBook]) -> dict[UUID, Stored]:
+    wanted = [(book.content.key, book.metadata.external_id) for book in books.values()]
     existing = zip(books, await _list_existing(connection, wanted), strict=True)
     return {
-        book.id: outcome.id if isinstance(outcome, ExistingBook) else outcome
-        for book, outcome in existing
+        book_id: outcome.id if isinstance(outcome, ExistingBook) else outcome
+        for book_id, outcome in existing
         if outcome is not None
     }
 
@@ -266,18 +261,12 @@ async def _list_existing(
     return outcomes
 
 
-def _book_row(entry_id: int, book: NewBook) -> tuple[object, ...]:
+def _book_row(entry_id: int, book_id: UUID, book: NewBook) -> tuple[object, ...]:
     values = metadata_values(book.metadata) | content_values(book.content)
-    values |= {"id": book.id, "entry_id": entry_id}
+    values |= {"id": book_id, "entry_id": entry_id}
     return tuple(values[column] for column in _BOOK_COLUMNS)
 
 
-def _told(book: NewBook) -> tuple[UUID, tuple[str | None, str | None, str | None]]:
+def _told(book: NewBook) -> tuple[str | None, str | None, str | None]:
     sketch, metadata = book.content.sketch, book.metadata
-    identifier = identifier_of(sketch.fingerprint, sketch.word_count)
-    return book.id, (metadata.external_id, metadata.collection, identifier)
-
-
-def _signature_rows(entry_id: int, book: NewBook) -> list[tuple[object, ...]]:
-    numbered = ({"entry_id": entry_id} | row for row in content_signature_values(book.content))
-    return [tuple(row[column] for column in SIGNATURE_COLUMNS) for row in numbered]
+    return metadata.external_id, metadata.collection, identifier_of(sketch.fingerprint, sketch.word_count)

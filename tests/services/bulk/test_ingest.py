@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from app.readers.unread import Unread, UnreadLine
-from app.services.books import BookFilter
+from app.services.books import BookFilter, IngestRun, Outcome
 from app.services.bulk.ingest import ingest_in_bulk
-from app.services.bulk.storing import IngestRun, Outcome
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
@@ -38,7 +37,7 @@ async def take_in(
 ) -> list[tuple[Unread, Outcome]]:
     told: list[tuple[Unread, Outcome]] = []
     await ingest_in_bulk(
-        services.bulk,
+        services.ingest,
         services.upkeep,
         books,
         run=run,

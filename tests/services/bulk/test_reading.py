@@ -7,15 +7,15 @@ import pytest
 
 from app.cli.posting import book_body
 from app.core.errors import Refusal
-from app.core.model import Submission
+from app.core.model import NewBook, Submission
 from app.core.recipe import DEFAULT_FINGERPRINT
 from app.core.signatures.digests import digests
 from app.corpus import sketches
 from app.readers.files import find, unread_books
-from app.readers.reading import Sign, SignedBook, read_book
+from app.readers.reading import Sign, read_book
 from app.readers.unread import Unread, UnreadLine
+from app.services.books import Outcome
 from app.services.bulk.ingest import Prepare
-from app.services.bulk.storing import Outcome, PreparedBook
 from app.services.signing import Extras
 
 
@@ -51,14 +51,14 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     assert isinstance(posted, Submission)
     assert book_body(posted)["page_labels"] == list(expected)
     stored = Prepare(Extras(text=True))(book, lambda question: None)
-    assert isinstance(stored, PreparedBook)
+    assert isinstance(stored, NewBook)
     assert stored.content.page_labels == expected
     signed = Sign(DEFAULT_FINGERPRINT)(book, silence)
-    assert isinstance(signed, SignedBook)
+    assert isinstance(signed, NewBook)
     table = tmp_path / "signatures.parquet"
     with sketches.written(table) as writer:
-        writer.add("here", signed.metadata, signed.sketch, signed.page_labels, pages=False)
-        writer.add("there", signed.metadata, signed.sketch, pages=False)
+        writer.add("here", signed.metadata, signed.content.sketch, signed.content.page_labels, pages=False)
+        writer.add("there", signed.metadata, signed.content.sketch, pages=False)
     labelled, unlabelled = (read_book(each, silence) for each in unread_books(find([table]), {}))
     assert isinstance(labelled, Submission)
     assert isinstance(unlabelled, Submission)
@@ -91,35 +91,35 @@ def test_a_book_that_is_known_is_not_signed() -> None:
 def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
     prepare = Prepare(Extras(digests=with_digests))
     book = prepare(line(text="a book of words"), lambda question: None)
-    assert isinstance(book, PreparedBook)
+    assert isinstance(book, NewBook)
     assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
 
 
 @pytest.mark.parametrize("text", ["a book of words", "to be or so"])
 def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: str) -> None:
     signed = Sign(DEFAULT_FINGERPRINT)(line(text=text), silence)
-    assert isinstance(signed, SignedBook)
+    assert isinstance(signed, NewBook)
     table = tmp_path / "signatures.parquet"
     with sketches.written(table) as writer:
-        writer.add("here", signed.metadata, signed.sketch, pages=True)
+        writer.add("here", signed.metadata, signed.content.sketch, pages=True)
     [read] = (read_book(each, silence) for each in unread_books(find([table]), {}))
     assert isinstance(read, Submission)
     assert read.sketch is not None
-    assert read.sketch.digests == signed.sketch.digests == digests(text)
+    assert read.sketch.digests == signed.content.sketch.digests == digests(text)
 
 
 @pytest.mark.parametrize("keep_texts", [True, False])
 def test_a_new_book_is_prepared(keep_texts: bool) -> None:
     book = Prepare(Extras(text=keep_texts))(line(text="a book of words " * 50, id="x"), lambda question: None)
-    assert isinstance(book, PreparedBook)
+    assert isinstance(book, NewBook)
     assert (book.content.compressed_text is not None) == keep_texts
     assert book.content.sketch.word_count == 200
 
 
 def test_signatures_stay_as_they_are() -> None:
     signed = Sign(DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
-    assert isinstance(signed, SignedBook)
-    assert signed.sketch.word_count == 200
+    assert isinstance(signed, NewBook)
+    assert signed.content.sketch.word_count == 200
 
 
 def test_what_no_reader_may_raise_ends_nothing() -> None:

@@ -5,25 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.model import Metadata, Submission
+from app.core.model import Metadata, NewBook, Submission
 from app.core.text.content import content_from_pages, content_from_text
-from app.services.bulk.storing import Bulk, Outcome, PreparedBook
+from app.services.books import Ingest, Outcome
 from app.services.signing import Extras, computed
 from app.stores.postgres.connections import SQL
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
 
-def book(text: str, external_id: str | None = None) -> PreparedBook:
+def book(text: str, external_id: str | None = None) -> NewBook:
     content = content_from_text(f"{text}. " * 200)
-    return PreparedBook(
+    return NewBook(
         Metadata(title=text, external_id=external_id),
         computed(content, Extras(text=True)),
     )
 
 
-async def take_in(bulk: Bulk, books: list[PreparedBook]) -> list[Outcome]:
-    return await bulk.index(await bulk.store(books, actor=ACTOR))
+async def take_in(ingest: Ingest, books: list[NewBook]) -> list[Outcome]:
+    return await ingest.index(await ingest.store(books, actor=ACTOR))
 
 
 def kinds(outcomes: list[Outcome]) -> list[str]:
@@ -31,7 +31,7 @@ def kinds(outcomes: list[Outcome]) -> list[str]:
 
 
 async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServices) -> None:
-    outcomes = await take_in(services.bulk, [book("one"), book("two", "x"), book("three")])
+    outcomes = await take_in(services.ingest, [book("one"), book("two", "x"), book("three")])
     assert kinds(outcomes) == ["created"] * 3
     verdict = await services.upkeep.verify(lambda done, total: None)
     assert (verdict.clean, verdict.books) == (True, 3)
@@ -49,10 +49,10 @@ async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServic
         )
     signed = computed(pages, Extras(text=True))
     prepared = [
-        PreparedBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
-        PreparedBook(Metadata(external_id="taken in, unlabelled"), signed),
+        NewBook(Metadata(external_id="taken in"), replace(signed, page_labels=labels)),
+        NewBook(Metadata(external_id="taken in, unlabelled"), signed),
     ]
-    assert kinds(await take_in(services.bulk, prepared)) == ["created"] * 2
+    assert kinds(await take_in(services.ingest, prepared)) == ["created"] * 2
     rows = await services.database.rows(SQL("SELECT external_id, page_labels, content_key FROM books"))
     assert {row["external_id"]: row["page_labels"] for row in rows} == {
         "posted": ["i", None, "2"],
@@ -65,18 +65,18 @@ async def test_page_labels_are_stored_as_a_post_stores_them(services: OpenServic
 
 async def test_of_equal_books_the_first_is_stored(services: OpenServices) -> None:
     twins = [book("one"), book("one"), book("one", "x"), book("two", "x"), book("one", "x")]
-    outcomes = await take_in(services.bulk, twins)
+    outcomes = await take_in(services.ingest, twins)
     assert kinds(outcomes) == ["created", "already there", "created", "failed", "already there"]
     assert "has the external_id 'x' and other content" in str(outcomes[3].refusal)
-    assert kinds(await take_in(services.bulk, twins))[:2] == ["already there", "already there"]
-    assert await services.bulk.known(twins[0].content.key, None) == Outcome("already there")
-    assert await services.bulk.known(twins[0].content.key, "y") is None
+    assert kinds(await take_in(services.ingest, twins))[:2] == ["already there", "already there"]
+    assert await services.ingest.known(twins[0].content.key, None) == Outcome("already there")
+    assert await services.ingest.known(twins[0].content.key, "y") is None
 
 
 async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices) -> None:
     books = [book(f"book {n}", f"id {n}" if n % 2 else None) for n in range(60)]
     outcomes = await asyncio.gather(
-        *(take_in(services.bulk, part) for part in (books[:40], books[::-1], books[20:] + books[:20]))
+        *(take_in(services.ingest, part) for part in (books[:40], books[::-1], books[20:] + books[:20]))
     )
     created = [outcome for part in outcomes for outcome in part if outcome.kind == "created"]
     assert len(created) == 60
@@ -86,8 +86,8 @@ async def test_two_runs_on_the_same_books_share_them_out(services: OpenServices)
 async def test_a_lost_index_leaves_books_pending_and_found(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.services.bulk.storing.INDEX_SECONDS", 1.0)
+    monkeypatch.setattr("app.services.books.SET_SECONDS", 1.0)
     await services.index.epochs.end()
-    assert kinds(await take_in(services.bulk, [book("one")])) == ["pending"]
+    assert kinds(await take_in(services.ingest, [book("one")])) == ["pending"]
     await services.upkeep.catch_up()
     assert (await services.upkeep.verify(lambda done, total: None)).clean

@@ -14,8 +14,8 @@ from app.core.clusters.clustering import KINDS, By
 from app.core.matching.candidates import SelectionLimits
 from app.core.matching.search import LAST_DISTANCE, plan_candidates, proposed, related_entries
 from app.readers.files import find, unread_books
+from app.services.books import IngestRun
 from app.services.bulk.ingest import ingest_in_bulk
-from app.services.bulk.storing import IngestRun
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from tests.factories import ACTOR
@@ -71,9 +71,9 @@ async def _ingest(services: OpenServices, path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         # Ids of one millisecond are in no order, and of two books the one with the smaller id is the older.
         ids = _ascending_ids()
-        patch.setattr("app.services.bulk.storing.new_book_id", lambda: next(ids))
+        patch.setattr("app.services.books.new_book_ids", lambda count: [next(ids) for _ in range(count)])
         await ingest_in_bulk(
-            services.bulk,
+            services.ingest,
             services.upkeep,
             unread_books(files, {}),
             run=IngestRun(),

@@ -5,21 +5,19 @@ started again where need be, and refuses that one book. Refusals are few: the ta
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from app.core.errors import InvalidInput, Refusal
+from app.core.errors import Refusal
 from app.core.metadata import checked_metadata
-from app.core.model import Submission
-from app.core.signatures.sketch import signature_key, sketch
+from app.core.model import NewBook, NewContent, Submission
+from app.core.signatures.sketch import sketch
 from app.core.signatures.table_codec import cells_of
-from app.core.text.content import content_key
 from app.corpus.tables import schema
 from app.readers.processes import Ask, ReadingProcesses
-from app.readers.reading import SignedBook, refusal_of, results_of
+from app.readers.reading import key_of, refusal_of, results_of
 from app.readers.unread import Unread
 from workers.batch import storage
 from workers.batch.corpus import HEAVY_ROWS_PER_GROUP, Corpus
@@ -31,13 +29,6 @@ BOOKS_PER_SPLIT_BITS = 32
 _ROWS_AT_ONCE = 128
 
 _Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyedBook(SignedBook):
-    """A book's signatures with the key of its content."""
-
-    key: bytes
 
 
 def run(corpus: Corpus, source: CorpusInput) -> None:
@@ -58,14 +49,15 @@ def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.Record
     split = Split(**task)
     rows: list[_Row] = []
     refused: list[_Row] = []
-    with ReadingProcesses(processes, signed, (KeyedBook, Refusal)) as reading:
+    with ReadingProcesses(processes, signed, (NewBook, Refusal)) as reading:
         for number, (book, result) in enumerate(results_of(reading, split.books()), 1):
             if isinstance(result, Refusal):
                 refused.append({"place": book.place, "reason": result.reason, "problem": result.problem})
                 continue
             place = {"book": split.number << BOOKS_PER_SPLIT_BITS | number, "place": book.place}
-            cells = cells_of(result.metadata, result.sketch, result.page_labels)
-            rows.append(place | cells | {"content_key": result.key})
+            content = result.content
+            cells = cells_of(result.metadata, content.sketch, content.page_labels)
+            rows.append(place | cells | {"content_key": content.key})
             if len(rows) == _ROWS_AT_ONCE:
                 yield pa.RecordBatch.from_pylist(rows, schema=schema("sketches"))
                 rows = []
@@ -76,7 +68,7 @@ def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.Record
         storage.write(out, "refused", table, f"split-{split.number}")
 
 
-def signed(book: Unread, ask: Ask) -> KeyedBook | Refusal:
+def signed(book: Unread, ask: Ask) -> NewBook | Refusal:
     """What a reading process makes of a book."""
     try:
         return _signed(book.read())
@@ -84,12 +76,10 @@ def signed(book: Unread, ask: Ask) -> KeyedBook | Refusal:
         return refusal_of(exc)
 
 
-def _signed(submission: Submission) -> KeyedBook:
-    content = submission.content
-    if content is not None:
-        signatures, key = sketch(content), content_key(content)
-    elif submission.sketch is not None:
-        signatures, key = submission.sketch, signature_key(submission.sketch)
-    else:
-        raise InvalidInput("The book has neither text nor signatures.", "text")
-    return KeyedBook(checked_metadata(submission.metadata), signatures, submission.page_labels, key)
+def _signed(submission: Submission) -> NewBook:
+    key, content = key_of(submission), submission.content
+    signatures = submission.sketch if content is None else sketch(content)
+    assert signatures is not None  # else it has no key
+    labels = submission.page_labels
+    signed_content = NewContent(key, signatures, None, page_labels=labels)
+    return NewBook(checked_metadata(submission.metadata), signed_content)

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from app.core.errors import NoDecision
-from app.core.model import Metadata
+from app.core.model import Metadata, NewBook
 from app.services.access.audit import Audit
 from app.services.books import new_book_id
 from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
 from app.stores.postgres.books import BookStore
-from app.stores.postgres.bulk import BulkStore, NewBook
+from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
 from app.stores.postgres.pairs.decisions import DecisionStore, NewDecision
@@ -52,7 +52,7 @@ class AuditedStores:
         await self.books.insert(new_book_id(), Metadata(), new_content(a_sketch(RNG)), actor=WRITER)
 
     async def load(self) -> None:
-        books = [NewBook(new_book_id(), Metadata(), new_content(a_sketch(RNG)))]
+        books = {new_book_id(): NewBook(Metadata(), new_content(a_sketch(RNG)))}
         await self.bulk.insert(books, actor=WRITER)
 
     async def rename(self) -> None:
@@ -221,7 +221,7 @@ async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log:
     with pytest.raises(NoDecision):
         await library.withdraw()
     await library.books.insert(new_book_id(), Metadata(), same, actor=WRITER)
-    await library.bulk.insert([NewBook(new_book_id(), Metadata(), same)], actor=WRITER)
+    await library.bulk.insert({new_book_id(): NewBook(Metadata(), same)}, actor=WRITER)
     await library.books.update_content(library.younger, same, None, actor=WRITER)
     await library.books.update_metadata(library.older, {}, None, actor=WRITER)
     await library.webhooks.delete(uuid4(), actor=WRITER)
