@@ -17,6 +17,7 @@ from app.readers.unread import Unread, UnreadLine
 from app.services.books import Outcome
 from app.services.bulk.ingest import Prepare
 from app.services.signing import Extras
+from tests.api.library import prose
 
 
 def line(**fields: object) -> UnreadLine:
@@ -87,12 +88,18 @@ def test_a_book_that_is_known_is_not_signed() -> None:
     assert Prepare(Extras(text=True))(line(text="a book"), lambda question: there) is there
 
 
-@pytest.mark.parametrize("with_digests", [True, False])
-def test_prepared_book_has_digests_where_they_are_asked_for(with_digests: bool) -> None:
-    prepare = Prepare(Extras(digests=with_digests))
-    book = prepare(line(text="a book of words"), lambda question: None)
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_new_book_is_prepared_with_what_is_asked_for(wanted: bool) -> None:
+    pytest.importorskip("iscc_lib")
+    text = prose(1)
+    prepare = Prepare(Extras(text=wanted, iscc=wanted, digests=wanted, vector=wanted))
+    book = prepare(line(text=text), lambda question: None)
     assert isinstance(book, NewBook)
-    assert book.content.sketch.digests == (digests("a book of words") if with_digests else ())
+    content = book.content
+    extras = (content.compressed_text, content.iscc, content.vector)
+    assert [extra is not None for extra in extras] == [wanted] * 3
+    assert content.sketch.digests == (digests(text) if wanted else ())
+    assert content.sketch.word_count == len(text.split())
 
 
 @pytest.mark.parametrize("text", ["a book of words", "to be or so"])
@@ -106,20 +113,6 @@ def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: 
     assert isinstance(read, Submission)
     assert read.sketch is not None
     assert read.sketch.digests == signed.content.sketch.digests == digests(text)
-
-
-@pytest.mark.parametrize("keep_texts", [True, False])
-def test_a_new_book_is_prepared(keep_texts: bool) -> None:
-    book = Prepare(Extras(text=keep_texts))(line(text="a book of words " * 50, id="x"), lambda question: None)
-    assert isinstance(book, NewBook)
-    assert (book.content.compressed_text is not None) == keep_texts
-    assert book.content.sketch.word_count == 200
-
-
-def test_signatures_stay_as_they_are() -> None:
-    signed = Sign(DEFAULT_FINGERPRINT)(line(text="a book of words " * 50), silence)
-    assert isinstance(signed, NewBook)
-    assert signed.content.sketch.word_count == 200
 
 
 def test_what_no_reader_may_raise_ends_nothing() -> None:
