@@ -22,12 +22,12 @@ _NOT_ALLOWED = {401, 403}
 ReadBook = tuple[Unread, Submission | Refusal]
 """A book of a file, or the reason why it is none."""
 
-Tell = Callable[[Unread, Outcome], None]
+TellOutcome = Callable[[Unread, Outcome], None]
 """Takes a book, and what became of it."""
 
 
 def post_all(
-    service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: Tell
+    service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: TellOutcome
 ) -> NoService | None:
     """Post every book with `jobs` connections, as `run` then says; `report` gets one outcome at a time.
 
@@ -52,7 +52,9 @@ def post_all(
 class _Posting:
     """What the posting threads share."""
 
-    def __init__(self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: Tell) -> None:
+    def __init__(
+        self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: TellOutcome
+    ) -> None:
         self.stopped: NoService | None = None
         self.error: BaseException | None = None
         self._service = service
