@@ -43,14 +43,6 @@ class Stream:
     once: bool = False  # stop when every request was sent; else begin again
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A request whose connection was closed before it was answered."""
-
-    port: int  # of the driver's end
-    at: float  # by `time.perf_counter`
-
-
 @dataclass(slots=True)
 class Outcome:
     """The outcome of one stream; only requests due after the warm-up count."""
@@ -61,7 +53,6 @@ class Outcome:
     latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
     refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
     statuses: Counter[int] = field(default_factory=Counter)  # 0: the connection was closed
-    losses: list[Loss] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
     ids: list[str] = field(default_factory=list)  # of books that were created
     unanswered: int = 0
@@ -165,7 +156,6 @@ class _Connection:
             data = b""
         if not data:
             self.is_over = True
-            outcome.losses.append(Loss(self.socket.getsockname()[1], time.perf_counter()))
             outcome.statuses[0] += self.due >= outcome.counted_from
             return True
         received += data
