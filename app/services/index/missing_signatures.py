@@ -32,6 +32,10 @@ class MissingSignatures:
         """The number of books to sign, and of those whose text is not kept."""
         return await self._unsigned.count()
 
+    async def are_missing(self) -> bool:
+        """Whether there is a book to sign; sooner told than how many there are."""
+        return bool(await self._unsigned.list_texts(0, 1))
+
     async def compute(self, progress: Progress) -> int:
         """Sign every book whose text is kept; returns the number of books that got signatures.
 

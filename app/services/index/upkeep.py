@@ -143,11 +143,10 @@ class IndexUpkeep:
 
         Raises `Unavailable` while books are to be signed anew first, which `bookprint reindex` does.
         """
-        unsigned, _ = await self._outdated.count()
-        if unsigned:
+        if await self._outdated.are_missing():
             raise Unavailable(
-                f"{unsigned:,} books were signed by other recipes than this version uses, so lookups would "
-                "not find them. Run: bookprint reindex"
+                "Books were signed by other recipes than this version uses, so lookups would not find them. "
+                "Run: bookprint reindex"
             )
         await self._index.delete_all()
         entry_ids, indexed = await self._signatures.read_entry_ids()
