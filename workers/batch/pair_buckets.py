@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.clusters.components import connected_components
+from workers.batch.components import connected_components
 
 Numbers = NDArray[np.int64]
 

@@ -18,8 +18,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.clusters.page_order import Order, chain_of, order_between
-from app.core.clusters.scanned_book import ScannedBook
+from app.core.clusters.scanned_book import Order, ScannedBook, chain_of, order_between
 from app.core.model import PageSignatures, require_same_recipe
 from app.core.relations.alignment import LEAST_BINS
 from app.core.relations.background import estimate_background

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from app.core.clusters.best_copy import KNOWN, Copy, best_copy, complete_copies
-from app.core.clusters.components import connected_components
 from app.core.clusters.deduplication import (
     COPIES,
     BookPlaces,
@@ -29,6 +28,7 @@ from app.core.clusters.deduplication import (
     with_parts,
 )
 from workers.batch import storage
+from workers.batch.components import connected_components
 
 _COLUMNS: dict[str, pa.DataType] = {
     "place": pa.string(),

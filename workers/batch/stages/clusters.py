@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from app.core.clusters.best_copy import KNOWN, Copy, best_copy, complete_copies
 from app.core.clusters.clustering import KINDS, By
-from app.core.clusters.components import Components, connected_components
 from app.corpus.tables import arrow_type, schema
 from workers.batch import storage
+from workers.batch.components import Components, connected_components
 from workers.batch.corpus import Corpus
 
 _MEMBERS, _WEIGHED = "work/members", "work/weighed_members"

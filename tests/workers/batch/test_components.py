@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.core.clusters.clustering import Edge, Joining
-from app.core.clusters.components import connected_components
+from workers.batch.components import connected_components
 
 
 @pytest.mark.parametrize("edges", [0, 1, 40, 150, 400])
