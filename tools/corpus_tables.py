@@ -1,4 +1,4 @@
-"""The tables of a corpus as a document: `python -m tools.corpus_tables` writes docs/corpus-tables.md."""
+"""The tables of a corpus as a page: `python -m tools.corpus_tables` writes docs/reference/corpus-tables.md."""
 
 import sys
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from app.corpus.tables import TABLES
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = ROOT / "docs" / "corpus-tables.md"
+DOCUMENT = ROOT / "docs" / "reference" / "corpus-tables.md"
 
 _HEAD = """# The tables of a corpus
 
-What [`bookprint corpus run`](howto/corpus.md) writes: a folder of Parquet files for each table. Books have
+What [`bookprint corpus run`](../guides/corpus.md) writes: a folder of Parquet files for each table. Books have
 numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
 Rows stand in any order. The types are Arrow's. Made from `app/corpus/tables` by
 `python -m tools.corpus_tables`.

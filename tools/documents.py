@@ -1,7 +1,7 @@
 """Pages of docs/ that follow from the tree: `python -m tools.documents` writes them.
 
-docs/configuration.md comes from `app.settings`, docs/decisions/README.md from the headings of the decisions,
-and docs/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
+docs/reference/api.md and commands.md come from the program, docs/reference/configuration.md from `app.settings`, docs/why/decisions/README.md from the headings of
+the decisions, and docs/why/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
 `{{result | table | row | column | format}}`: the name of a result, the beginning of a table's caption or its
 number from 1, the first cell or cells of a row with ` + ` between, a heading, a format specification, and a
 number to multiply by.
@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from app.settings import Settings
+from tools.reference import api, commands
 
 ROOT = Path(__file__).parents[1]
 RESULTS = (ROOT / "bench" / "results", ROOT / "research" / "results")
@@ -48,9 +49,11 @@ def documents() -> dict[Path, str]:
     """The text of each page by its path."""
     docs = ROOT / "docs"
     return {
-        docs / "configuration.md": configuration(),
-        docs / "numbers.md": numbers(_TEMPLATE.read_text(encoding="utf-8")),
-        docs / "decisions" / "README.md": decisions(docs / "decisions"),
+        docs / "reference" / "api.md": api(),
+        docs / "reference" / "commands.md": commands(),
+        docs / "reference" / "configuration.md": configuration(),
+        docs / "why" / "numbers.md": numbers(_TEMPLATE.read_text(encoding="utf-8")),
+        docs / "why" / "decisions" / "README.md": decisions(docs / "why" / "decisions"),
     }
 
 

@@ -1,6 +1,6 @@
 """The licences of what an installation runs on.
 
-`python -m tools.licences` writes the table in docs/licences.md. They are read from the metadata of the
+`python -m tools.licences` writes the table in docs/reference/licences.md. They are read from the metadata of the
 installed distributions that requirements-run.lock and requirements-parquet.lock name.
 """
 
@@ -11,7 +11,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = ROOT / "docs" / "licences.md"
+DOCUMENT = ROOT / "docs" / "reference" / "licences.md"
 LOCKS = [ROOT / "requirements-run.lock", ROOT / "requirements-parquet.lock"]
 
 PERMISSIVE = {

@@ -292,7 +292,7 @@ async def read_book(
 ) -> BookAnswer | Response:
     """Answers the book as it is now.
 
-    As MARC and as JSON-LD it comes with its present relations as linking entries (docs/marc.md).
+    As MARC and as JSON-LD it comes with its present relations as linking entries (docs/reference/marc.md).
     """
     if media_type != deps.JSON:
         return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)

@@ -75,7 +75,7 @@ class UnsupportedFormat(UnusableFile):
     problem = "unsupported-format"
     status = 415
     title = "The format of the file is not read here"
-    remedy = "Send one of the formats that docs/formats.md lists."
+    remedy = "Send one of the formats that docs/reference/formats.md lists."
     tells_remedy = True
 
 

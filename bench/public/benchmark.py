@@ -1,7 +1,7 @@
 """`python -m bench benchmark OUT`: what methods find among the books that were fetched to OUT.
 
 Each method says of every two books of one language whether they are copies, or share text. The page
-docs/benchmark.md is written from that. It holds no times, so that it is the same to the digit when repeated.
+docs/why/benchmark.md is written from that. It holds no times, so that it is the same to the digit when repeated.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from research.identifiers.methods_in_use import EqualBands, text_code_within
 from research.identifiers.own_methods import long_identifier, verified
 from research.identifiers.pair_figures import pair_scores
 
-DOCUMENT = ROOT / "docs" / "benchmark.md"
+DOCUMENT = ROOT / "docs" / "why" / "benchmark.md"
 
 LOOKUP = "Bookprint, lookup"
 RELATION = "Bookprint, relation of what the lookup finds"

@@ -1,4 +1,4 @@
-"""The page docs/benchmark.md: which books and labels, and what each method found."""
+"""The page docs/why/benchmark.md: which books and labels, and what each method found."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -106,7 +106,7 @@ def page(
     ]
     parts = [
         "# Public benchmark",
-        "Made by `python -m bench benchmark OUT`; [how to repeat it](howto/benchmark.md). Real books of "
+        "Made by `python -m bench benchmark OUT`; [how to repeat it](../guides/benchmark.md). Real books of "
         f"public repositories, {len(books):,} of the {in_manifest:,} in the manifest. Every two of one "
         f"language are compared: {rows[0].columns.size:,} pairs.",
         results(rows),

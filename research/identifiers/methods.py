@@ -106,7 +106,7 @@ class Signed:
 
 
 def run(out_dir: Path) -> Section:
-    """Measure every method; some twelve minutes of one core. docs/methods.md shows the figures."""
+    """Measure every method; some twelve minutes of one core. docs/why/methods.md shows the figures."""
     books = list(corpus_books(corpus_folder()))
     pairs = Pairs(labels(books, corpus_pairs(corpus_folder())), halves_of(books))
     return Section(

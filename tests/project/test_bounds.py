@@ -1,4 +1,4 @@
-"""The bounds in docs/security.md against the code, and no parameter or field without a bound."""
+"""The bounds in docs/reference/bounds.md against the code, and no parameter or field without a bound."""
 
 import re
 import runpy
@@ -14,7 +14,7 @@ from app.main import create_app
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "reference" / "bounds.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\|[^|]+\| *([\d,.]+) *\|[^|]*\| *`([^`]+)` *\|$", DOCUMENT, re.MULTILINE)
 
 BOUNDED_BY_THE_HEAD = {

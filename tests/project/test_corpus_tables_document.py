@@ -1,4 +1,4 @@
-"""docs/corpus-tables.md tells the columns of every table of a corpus."""
+"""docs/reference/corpus-tables.md tells the columns of every table of a corpus."""
 
 from tools.corpus_tables import DOCUMENT, document
 

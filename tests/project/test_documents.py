@@ -14,6 +14,9 @@ from tools.documents import documents, numbers
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+BUDGET = {"README.md": 1_000, "start": 1_600, "guides": 13_000, "reference": 13_600, "why": 15_800}
+"""Words of the README and of each part; the index of the pages counts as the part `start`."""
+
 _ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "synthesis"]
 _MODULE = re.compile(
     rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'research', 'tests', 'workers'])})/[\w/.]*)`"
@@ -86,7 +89,25 @@ def test_index_has_every_page_once() -> None:
     listed = re.findall(r"^- \[.+?\]\((.+?)\)", index, re.MULTILINE)
     pages = [path.relative_to(ROOT / "docs") for path in [*DOCUMENTS[1:]]]
     wanted = [str(page) for page in pages if page.parent.name != "decisions" and str(page) != "README.md"]
-    assert sorted(listed) == sorted([*wanted, "decisions/README.md"])
+    inline = re.findall(r"^- \[.+?\]\(.+?\) and \[.+?\]\((.+?)\)", index, re.MULTILINE)
+    assert sorted([*listed, *inline]) == sorted([*wanted, "why/decisions/README.md"])
+
+
+def test_documentation_is_within_its_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    """A word is what stands between blanks and has a letter or digit, in prose, tables and examples alike."""
+    words: Counter[str] = Counter()
+    for document in DOCUMENTS:
+        part = document.relative_to(ROOT).parts[1:-1]
+        text = document.read_text(encoding="utf-8")
+        words[part[0] if part else "start" if document.parent.name == "docs" else "README.md"] += sum(
+            any(letter.isalnum() for letter in word) for word in text.split()
+        )
+    with capsys.disabled():
+        print()
+        for name, budget in BUDGET.items():
+            print(f"{name:10} {words[name]:7,} of {budget:7,} words")
+        print(f"{'in all':10} {words.total():7,} of {sum(BUDGET.values()):7,} words")
+    assert {part: count for part, count in words.items() if count > BUDGET[part]} == {}
 
 
 def test_every_command_named_exists() -> None:
@@ -107,7 +128,7 @@ def test_nothing_says_to_install_extras_of_a_package_that_is_on_no_index() -> No
 
 def test_glossary_has_each_word_once() -> None:
     words = re.findall(
-        r"^\| \*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| \*\*(.+?)\*\*", (ROOT / "docs/reference/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert [word for word, count in Counter(words).items() if count > 1] == []
 
@@ -147,7 +168,7 @@ def _benchmarks(text: str) -> list[tuple[list[str], str]]:
 def test_every_module_cites_its_source() -> None:
     uncited = [
         f"{module}: {author} {year}"
-        for author, year, module in _cited((ROOT / "docs/sources.md").read_text(encoding="utf-8"))
+        for author, year, module in _cited((ROOT / "docs/why/sources.md").read_text(encoding="utf-8"))
         if not {author, year} <= set(re.findall(r"\w+", _source(ROOT / "app" / f"{module}.py")))
     ]
     assert uncited == []

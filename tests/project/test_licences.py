@@ -26,7 +26,7 @@ def test_every_direct_dependency_is_given_a_reason() -> None:
         name.split(" ")[0] for row in re.findall(r"^\| (.+?) \|", reasons, re.M) for name in row.split(", ")
     }
     direct = {Requirement(line).name for line in project["dependencies"]}
-    assert direct - named == set(), "say in docs/licences.md what it is for"
+    assert direct - named == set(), "say in docs/reference/licences.md what it is for"
     assert named - direct == {"distribution", "---", "pyarrow"}, "not needed any more"
 
 

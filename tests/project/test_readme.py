@@ -18,7 +18,7 @@ def test_every_make_target_named_exists() -> None:
 
 
 def test_every_figure_in_bold_is_among_the_numbers() -> None:
-    numbers = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8")
+    numbers = (ROOT / "docs" / "why" / "numbers.md").read_text(encoding="utf-8")
     figures = re.findall(r"\*\*(.+?)\*\*", README)
     assert figures
     assert [figure for figure in figures if not re.search(rf"(?<![\w.]){re.escape(figure)}\b", numbers)] == []

@@ -54,7 +54,7 @@ async def read_relation(
 
     With `exact` the two texts are compared once more, shingle by shingle; both must be kept. As
     application/ld+json come W3C Web Annotations from page to page, and as text/csv a row for each run
-    (docs/howto/evidence.md).
+    (docs/guides/evidence.md).
     """
     if media_type != deps.JSON:
         evidence = await services.evidence.read(book_id, other_id)

@@ -1,6 +1,6 @@
 """What a MARC 21 record says of its book, as the catalogue's metadata.
 
-docs/marc.md shows all of it as a table.
+docs/reference/marc.md shows all of it as a table.
 """
 
 import re

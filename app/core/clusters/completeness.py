@@ -4,7 +4,7 @@ The scan is held against copies of its printing, page by page. A page that a cop
 be missing, or the copy alone has it: a plate, an advertisement, a leaf of another issue. Page numbers, other
 copies, sentences that run on and words that the book has elsewhere, too, tell which; each finding says what
 spoke for it. Books are held against each other in the order of their page numbers, so what was scanned from
-the back puts no page of another out of place. Measured in docs/decisions/0041-completeness.md.
+the back puts no page of another out of place. Measured in docs/why/decisions/0041-completeness.md.
 """
 
 from collections import Counter

@@ -3,7 +3,7 @@
 Unlike books differ in fewer bits the longer they are; the outlook of Vladimir et al. (2015) asks for the
 length. So not the distance decides, but the chance that a stranger lies as near: another book of the same
 language, as long as the shorter one. The distances of strangers are normally distributed. One fingerprint bit
-counts as two MinHash bits. Measured in docs/decisions/0021-bp2-and-composite.md.
+counts as two MinHash bits. Measured in docs/why/decisions/0021-bp2-and-composite.md.
 """
 
 from dataclasses import dataclass

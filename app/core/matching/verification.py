@@ -5,7 +5,7 @@ the more bits lie between them, the larger the share of the smaller book has to 
 different books of one language none lay within 15 bits, eight within 23; volumes of one journal come within
 16 bits of each other and share set phrases, 2 % of what is sampled. For a part of a larger work, whose
 fingerprint may lie anywhere, the share alone decides. The rule is ours, measured in
-docs/decisions/0038-letter-samples.md.
+docs/why/decisions/0038-letter-samples.md.
 """
 
 from collections.abc import Sequence

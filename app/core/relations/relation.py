@@ -116,7 +116,7 @@ def _link(classification: Classification, shared: Sides, words: Sides) -> float 
     """The larger share of either book that the other has, where that joins them in a cluster.
 
     Copies do, and parts and their wholes. Books that overlap must share `LEAST_LINK` and `LEAST_WORDS`: many
-    books that do not belong together share less. Measured in docs/decisions/0037-links.md.
+    books that do not belong together share less. Measured in docs/why/decisions/0037-links.md.
     """
     if classification.kind not in RELATED:
         return None

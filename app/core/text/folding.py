@@ -2,7 +2,7 @@
 
 Spaces, marks and the second of two equal symbols go, ligatures are taken apart, and letters that OCR and old
 spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
-docs/decisions/0038-letter-samples.md.
+docs/why/decisions/0038-letter-samples.md.
 
 Of Arabic letters those become one that have one shape but for dots, hamza and other small signs, in the
 middle of a word or in the one form that they have; and alef and lam, which are both an upright stroke.

@@ -90,7 +90,7 @@ def read(package: Package, read_file: FileReader) -> Extraction:
         if files:
             reason = NoText(f"The pages of {package.name} hold no text. Have them recognised (OCR) first.")
     raise reason or UnsupportedFormat(
-        f"{package.name} holds no file that a book is read from. See docs/formats.md."
+        f"{package.name} holds no file that a book is read from. See docs/reference/formats.md."
     )
 
 

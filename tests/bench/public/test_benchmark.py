@@ -90,7 +90,7 @@ def test_pairs_of_another_method_are_scored(
 
 
 def test_page_of_the_project_is_of_this_manifest() -> None:
-    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "why" / "benchmark.md").read_text(encoding="utf-8")
     count = f"{len(public_books()):,}"
     assert f"{count} of the {count} in the manifest" in page
     assert f"`{BOOKS.name}` `{digest(BOOKS)}`, `{PAIRS.name}` `{digest(PAIRS)}`" in page, "run the benchmark"
