@@ -1,4 +1,4 @@
-"""Write eight made-up books as text files, with a table that lists them: `python examples/made_books.py FOLDER`.
+"""Write eight made-up books as text files, and a table of them: `python examples/made_books.py FOLDER`.
 
 The text is invented, so the files are free to use. Three files are copies of one novel, of which one lacks a
 leaf; one is a part of it, and one has pieces of two novels. `found.txt` is not in the table: it is a scan to
@@ -32,6 +32,7 @@ def scanned(pages: tuple[str, ...], seed: int, error_rate: float) -> str:
 
 
 def main(folder: Path) -> None:
+    """Write the files into the folder, which is made if it is not there."""
     road, ferry, winter = novel(1), novel(2), novel(3)
     pages = paginate(road, PAGE)
     lacking = pages[:12] + pages[14:]

@@ -1,4 +1,4 @@
-"""The tables of a corpus as a page: `python -m tools.corpus_tables` writes docs/reference/corpus-tables.md."""
+"""The page docs/reference/corpus-tables.md: `python -m tools.corpus_tables` writes it."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ DOCUMENT = ROOT / "docs" / "reference" / "corpus-tables.md"
 
 _HEAD = """# The tables of a corpus
 
-What [`bookprint corpus run`](../guides/corpus.md) writes: a folder of Parquet files for each table. Books have
+[`bookprint corpus run`](../guides/corpus.md) writes a folder of Parquet files for each table. Books have
 numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
 Rows stand in any order. The types are Arrow's. Made from `app/corpus/tables` by
 `python -m tools.corpus_tables`.

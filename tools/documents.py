@@ -1,7 +1,7 @@
 """Pages of docs/ that follow from the tree: `python -m tools.documents` writes them.
 
-docs/reference/api.md and commands.md come from the program, docs/reference/configuration.md from `app.settings`, docs/why/decisions/README.md from the headings of
-the decisions, and docs/why/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
+The settings, the API and the command line come from the program, the list of decisions from their headings,
+and docs/why/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
 `{{result | table | row | column | format}}`: the name of a result, the beginning of a table's caption or its
 number from 1, the first cell or cells of a row with ` + ` between, a heading, a format specification, and a
 number to multiply by.

@@ -1,7 +1,7 @@
 """The licences of what an installation runs on.
 
-`python -m tools.licences` writes the table in docs/reference/licences.md. They are read from the metadata of the
-installed distributions that requirements-run.lock and requirements-parquet.lock name.
+`python -m tools.licences` writes the table in docs/reference/licences.md. They are read from the metadata of
+the installed distributions that requirements-run.lock and requirements-parquet.lock name.
 """
 
 import re

@@ -15,25 +15,27 @@ from app.settings import Settings
 
 _API = """# API
 
-REST with JSON over HTTP. `/docs` of a running service describes every operation with parameters, schemas and an example that can be
-tried; `/openapi.json` is the OpenAPI 3.1 document. `python -m tools.documents` makes this page from it.
+REST with JSON over HTTP. `/docs` of a running service describes every operation with parameters, schemas and
+an example; `/openapi.json` is the OpenAPI 3.1 document. `python -m tools.documents` makes this page from it.
 
-- **Keys.** Where keys are required, send `Authorization: Bearer KEY` or `X-API-Key: KEY`. The scope of each operation stands below
-  ([scopes](../guides/keys.md#scopes)).
-- **Books.** `POST /v1/books` takes JSON with exactly one of `text`, `pages` and `signatures`, or `identifier`; or a
-  [file](formats.md#send-a-file) as `multipart/form-data`. A new book answers 201, a known one 200 with `created: false`.
-- **Ids** are UUIDs of version 7. `external_id` is your own id of a book; `GET /v1/books?external_id=…` finds it.
-- **Paging.** A list has `items` and `next_cursor`. Send the cursor back as `cursor` until it is null; `limit` is at most 1,000.
+- **Keys.** Where keys are required, send `Authorization: Bearer KEY` or `X-API-Key: KEY`. Each operation
+  requires a [scope](../guides/keys.md#scopes).
+- **Books.** `POST /v1/books` takes JSON with one of `text`, `pages`, `signatures` and `identifier`, or a
+  [file](formats.md#send-a-file) as `multipart/form-data`. A new book answers 201, a known one 200 with
+  `created: false`.
+- **Ids** are UUIDs of version 7. `external_id` is your own id of a book: `GET /v1/books?external_id=…`.
+- **Paging.** A list has `items` and `next_cursor`. Send the cursor back as `cursor` until it is null. `limit`
+  is at most 1,000.
 - **Versions.** A book has an `ETag`. Send it as `If-Match` with a change; another version answers 412.
-- **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with the field and what to do.
-  422 names what is wrong with the request, 429 and 503 say in `Retry-After` when to try again.
-- **Other forms.** `GET /v1/books/{book_id}` also answers [MARC and JSON-LD](marc.md#out); a relation also answers
-  [annotations and CSV](../guides/evidence.md#for-other-tools).
+- **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with the field
+  and what to do. 422 names what is wrong with the request. 429 and 503 say in `Retry-After` when to try again.
+- **Other forms.** `GET /v1/books/{book_id}` also answers [MARC and JSON-LD](marc.md#out); a relation also
+  answers [annotations and CSV](../guides/evidence.md#for-other-tools).
 
 """
 _COMMANDS = """# Command line
 
-`bookprint COMMAND --help` shows the same in a terminal. `python -m tools.documents` makes this page from the program.
+`bookprint COMMAND --help` shows the same in a terminal. `python -m tools.documents` makes this page from it.
 
 Many commands share these options:
 
@@ -46,8 +48,8 @@ Many commands share these options:
 | `--csv` | Write a table for a spreadsheet. |
 | `--limit` | How many items to show. |
 
-A command prints a table in a terminal, and lines with tabs where its output is piped. Exit status 0: done; 1: something was refused or differs; 2:
-the command could not run; 130: Ctrl-C.
+A command prints a table in a terminal, and lines with tabs if its output is piped. Exit status: 0 done, 1
+something was refused or differs, 2 the command could not run, 130 Ctrl-C.
 
 """
 _SHARED = {"--url", "--key", "--data-dir", "--json", "--csv", "--limit", "--help"}
@@ -58,7 +60,8 @@ def api() -> str:
     subjects: dict[str, list[str]] = defaultdict(list)
     for path, operations in create_app(Settings()).openapi()["paths"].items():
         for method, operation in operations.items():
-            row = f"| `{method.upper()} {path}` | {operation.get('x-scope') or '–'} | {operation['summary']} |\n"
+            scope = operation.get("x-scope") or "–"
+            row = f"| `{method.upper()} {path}` | {scope} | {operation['summary']} |\n"
             subjects[operation["tags"][0]].append(row)
     tables = [
         f"## {subject.capitalize()}\n\n| operation | scope | |\n| --- | --- | --- |\n{''.join(rows)}"
