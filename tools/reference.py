@@ -27,8 +27,9 @@ an example; `/openapi.json` is the OpenAPI 3.1 document. `python -m tools.docume
 - **Paging.** A list has `items` and `next_cursor`. Send the cursor back as `cursor` until it is null. `limit`
   is at most 1,000.
 - **Versions.** A book has an `ETag`. Send it as `If-Match` with a change; another version answers 412.
-- **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with the field
-  and what to do. 422 names what is wrong with the request. 429 and 503 say in `Retry-After` when to try again.
+- **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with the
+  field and what to do. 422 names what is wrong with the request. 429 and 503 say in `Retry-After` when to
+  try again.
 - **Other forms.** `GET /v1/books/{book_id}` also answers [MARC and JSON-LD](marc.md#out); a relation also
   answers [annotations and CSV](../guides/evidence.md#for-other-tools).
 
