@@ -96,14 +96,15 @@ def _section(command: Any, name: str) -> str:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if not {*each.opts, *each.secondary_opts} & _SHARED]
     usage = " ".join([name, *(each.make_metavar(click.Context(command)) for each in arguments)])
+    shown = f"`{usage}`\n\n" if arguments else ""
     summary = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
     rows = [_row(option) for option in options if option.param_type_name == "option"]
     table = f"\n| option | meaning |\n| --- | --- |\n{''.join(rows)}" if rows else ""
-    return f"## {name}\n\n`{usage}`\n\n{summary}\n{table}"
+    return f"## {name}\n\n{shown}{summary}\n{table}"
 
 
 def _row(option: Any) -> str:
     default = option.default
-    shown = isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
-    suffix = f" Default: {default}." if shown else ""
+    is_shown = isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
+    suffix = f" Default: {default}." if is_shown else ""
     return f"| `{option.opts[0]}` | {' '.join((option.help or '').split())}{suffix} |\n"

@@ -18,7 +18,12 @@ def test_every_make_target_named_exists() -> None:
 
 
 def test_every_figure_in_bold_is_among_the_numbers() -> None:
-    numbers = (ROOT / "docs" / "why" / "numbers.md").read_text(encoding="utf-8")
-    figures = re.findall(r"\*\*(.+?)\*\*", README)
+    pages = [ROOT / "docs" / "why" / f"{name}.md" for name in ("numbers", "benchmark")]
+    known = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    figures = [figure.replace(" %", "%") for figure in re.findall(r"\*\*([\d.]+(?: %)?)\*\*", README)]
     assert figures
-    assert [figure for figure in figures if not re.search(rf"(?<![\w.]){re.escape(figure)}\b", numbers)] == []
+    assert [figure for figure in figures if not re.search(rf"(?<![\w.]){re.escape(figure)}", known)] == []
+
+
+def test_readme_has_at_most_110_lines() -> None:
+    assert len(README.splitlines()) <= 110
