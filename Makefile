@@ -25,11 +25,12 @@ test: $(VENV)/.test ## run the tests against real servers that they start themse
 guards: $(VENV)/.test ## write anew what tests/guards compares with (ARGS="help schema": of these two alone)
 	@$(BIN)/python -m tests.guards $(ARGS)
 
-check: $(VENV)/.check ## lint, format, types, the import contract, and tests of the project's own files and benchmarks
+check: $(VENV)/.check ## lint, format, types, the import contract, the site, and tests of the project's own files and benchmarks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" tests/project tests/bench
 
 bench: $(VENV)/.bench ## measure, and write bench/results/*.json and bench/REPORT.md
@@ -63,7 +64,7 @@ audit: ## look the pins that run up in the public lists of vulnerabilities (need
 		echo "make audit: a pin above is vulnerable, or the lists could not be asked (no network?): then nothing is known." >&2; exit 1; }
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) .audit sbom.json .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .audit sbom.json site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find app client workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.run: requirements-run.lock requirements-build.lock pyproject.toml tools/make-venv

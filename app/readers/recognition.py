@@ -134,7 +134,9 @@ def read_page_file(source: Source) -> Extraction:
     if html.recognises(head):
         return html.read(source)
     if _XML.match(head):
-        raise UnsupportedFormat(f"{source.name} is XML of a kind that is not read here. See docs/reference/formats.md.")
+        raise UnsupportedFormat(
+            f"{source.name} is XML of a kind that is not read here. See docs/reference/formats.md."
+        )
     if openiti.recognises(head):
         return openiti.read(source)
     refuse_what_is_no_book(source)

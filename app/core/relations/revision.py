@@ -4,7 +4,8 @@ Spasojević and Poncin (2011, section V-B) name the confusion: yearly books, man
 different state name. Signatures of pages cannot tell them from copies that are badly read, but texts can. A
 misread word is like the word that is printed, or is a word that its book has nowhere else. A revised line has
 another word instead, and each book has its own elsewhere, too. Words that the other page has in another place
-were read in another order. Numbers tell where they are well read. Measured in docs/why/decisions/0039-revised.md.
+were read in another order. Numbers tell where they are well read.
+Measured in docs/why/decisions/0039-revised.md.
 """
 
 import re

@@ -44,4 +44,6 @@ def read(source: Source) -> Extraction:
 
 
 def _no_text_file(source: Source) -> UnsupportedFormat:
-    return UnsupportedFormat(f"{source.name} is in no format that is read here. See docs/reference/formats.md.")
+    return UnsupportedFormat(
+        f"{source.name} is in no format that is read here. See docs/reference/formats.md."
+    )
