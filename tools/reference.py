@@ -107,4 +107,4 @@ def _row(option: Any) -> str:
     default = option.default
     is_shown = isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
     suffix = f" Default: {default}." if is_shown else ""
-    return f"| `{option.opts[0]}` | {' '.join((option.help or '').split())}{suffix} |\n"
+    return f"| `{max(option.opts, key=len)}` | {' '.join((option.help or '').split())}{suffix} |\n"
