@@ -33,9 +33,7 @@ def test_sentences_are_short_and_begin_with_their_subject(page: Path) -> None:
 
 
 def test_a_long_sentence_and_a_genitive_are_seen() -> None:
-    text = (
-        "# Of none\n\nOf two books one. It is\nnear.\n\n```\nOf code\n```\n- Such a thing\n\n| So | b |"
-    )
+    text = "# Of none\n\nOf two books one. It is\nnear.\n\n```\nOf code\n```\n- Such a thing\n\n| So | b |"
     assert [each for each in sentences(text) if each.split(" ")[0] in OPENINGS] == [
         "Of two books one.",
         "Such a thing",
