@@ -24,7 +24,7 @@ from tools.reference import api, commands
 ROOT = Path(__file__).parents[1]
 RESULTS = (ROOT / "bench" / "results", ROOT / "research" / "results")
 _TEMPLATE = Path(__file__).with_name("numbers.in.md")
-_PLACE = re.compile(r"\{\{(.+?)\}\}")
+_PLACE = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)
 
 _CONFIGURATION = """# Configuration
 
@@ -101,7 +101,7 @@ def decisions(folder: Path) -> str:
 
 def numbers(template: str) -> str:
     """The template with every place filled; raises LookupError for a place that no result fills."""
-    return _PLACE.sub(lambda place: _filled([part.strip() for part in place[1].split("|")]), template)
+    return _PLACE.sub(lambda place: _filled([" ".join(part.split()) for part in place[1].split("|")]), template)
 
 
 def _filled(place: list[str]) -> str:

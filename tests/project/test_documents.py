@@ -73,6 +73,7 @@ def test_every_benchmark_named_exists(document: Path) -> None:
 @pytest.mark.parametrize("page", documents(), ids=_name)
 def test_page_made_of_the_tree_is_up_to_date(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == documents()[page], "Run `python -m tools.documents`."
+    assert "{{" not in documents()[page]
 
 
 @pytest.mark.parametrize(
