@@ -101,7 +101,9 @@ def decisions(folder: Path) -> str:
 
 def numbers(template: str) -> str:
     """The template with every place filled; raises LookupError for a place that no result fills."""
-    return _PLACE.sub(lambda place: _filled([" ".join(part.split()) for part in place[1].split("|")]), template)
+    return _PLACE.sub(
+        lambda place: _filled([" ".join(part.split()) for part in place[1].split("|")]), template
+    )
 
 
 def _filled(place: list[str]) -> str:
