@@ -22,10 +22,10 @@ RUN find /opt/bookprint/venv/lib -type d \( -name tests -o -path '*pixeltable_pg
     && /opt/bookprint/venv/bin/python -m compileall -q -j 0 /opt/bookprint/venv/lib
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
-COPY client client
+COPY packages packages
 COPY workers workers
 COPY migrations migrations
-RUN ../bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .. . \
+RUN ../bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir .. . ./packages/* \
     && ../bin/pip --python /opt/bookprint/venv/bin/python install --quiet --no-deps --prefix /opt/bookprint/program ../*.whl
 
 FROM python:3.11-slim-bookworm

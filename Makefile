@@ -6,8 +6,9 @@
 VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
+OURS := $(patsubst %,--no-emit-package bookprint-%,client core corpus readers)
 COMPILE := uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
-	--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links $(OURS) pyproject.toml
 ADDED := build parquet test check bench research
 
 .DEFAULT_GOAL := help
@@ -65,7 +66,7 @@ audit: ## look the pins that run up in the public lists of vulnerabilities (need
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .audit sbom.json site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find app client workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find app packages workers migrations bench research tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.run: requirements-run.lock requirements-build.lock pyproject.toml tools/make-venv
 	@sh tools/make-venv $(VENV)

@@ -17,7 +17,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-import app.core
+import bookprint_core
 
 _READY = "ready"
 """The file that says that all kernels are kept."""
@@ -68,7 +68,7 @@ def compile_kernels() -> None:
 
     The compiler needs ten times the memory of the kernels.
     """
-    from app.core.warm_up import PARTS  # late, as it imports numba
+    from bookprint_core.warm_up import PARTS  # late, as it imports numba
 
     if not has_kernels():
         _compiling.extend(_compile_apart(part) for part in PARTS)
@@ -76,7 +76,7 @@ def compile_kernels() -> None:
 
 def load_kernels() -> None:
     """Load the kernels into this process; raises SystemExit where they cannot be compiled."""
-    from app.core.warm_up import warm_up
+    from bookprint_core.warm_up import warm_up
 
     statuses = [os.waitpid(fork, 0)[1] for fork in _compiling]
     if any(statuses):
@@ -115,7 +115,7 @@ def _stamp() -> str:
     """
     versions = (sys.version_info[:2], version("numba"), version("llvmlite"), os.environ.get("NUMBA_CPU_NAME"))
     digest = sha256(repr(versions).encode())
-    for source in sorted(Path(app.core.__path__[0]).rglob("*.py")):
+    for source in sorted(Path(bookprint_core.__path__[0]).rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 

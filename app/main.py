@@ -38,7 +38,6 @@ from app.api.http.routes import require_scopes
 from app.api.pairs import decisions, evidence, relations
 from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
-from app.readers.processes import IsolatedReader, ReadingLimits
 from app.replaceable import report
 from app.secrets import forget_secrets
 from app.services.books import FileReading
@@ -58,6 +57,7 @@ from app.web import (
 )
 from app.web.rendering import page_of_problem
 from app.wiring import Services, open_services
+from bookprint_readers.processes import IsolatedReader, ReadingLimits
 
 ROUTERS = [
     module.router

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.core.matching.candidates import SelectionLimits
 from app.services.access.audit import Audit, BookHistory
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
@@ -64,6 +63,7 @@ from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
 from app.stores.redis.time_windows import TimeWindows
+from bookprint_core.matching.candidates import SelectionLimits
 
 if TYPE_CHECKING:
     from app.services.bulk.loading import Load, Loading

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from app.core.model import PAGE_BREAK
 from app.synthesis.library import paginate
 from app.synthesis.noise import corrupt_pages
 from app.synthesis.prose import language, prose, world
+from bookprint_core.model import PAGE_BREAK
 
 CHARACTERS = 70_000
 PAGE = 1_800

@@ -4,7 +4,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from app.core.model import (
+from app.stores.postgres.audit import Actor
+from bookprint_core.model import (
     Entry,
     Fingerprint,
     FracMinHash,
@@ -13,8 +14,7 @@ from app.core.model import (
     PageSignatures,
     Sketch,
 )
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
-from app.stores.postgres.audit import Actor
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
 
 ACTOR = Actor("command", "tester", address="test.example")
 """Who writes where a test does not ask who did."""

@@ -95,7 +95,7 @@ def _server() -> socket.socket:
 
 def have_readers_load_kernels() -> None:
     """Have what forks the children that read files load all kernels once, unless it runs already."""
-    import_module("app.readers.killable")  # which names what else is loaded
+    import_module("bookprint_readers.killable")  # which names what else is loaded
     forkserver.set_forkserver_preload([*_READERS._preload_modules, _KERNELS])
 
 

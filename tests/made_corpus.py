@@ -9,21 +9,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.core.errors import Refusal
-from app.core.matching.verification import evidence_of_each, is_compared
-from app.core.model import Metadata, Sketch, Submission
-from app.core.relations.relation import ComparedBook, Relation, relate
-from app.core.signatures.page_minhash import to_records
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages, content_key
-from app.corpus.books import CorpusBooks
-from app.corpus.folder import CorpusFolder
-from app.corpus.pairs import CorpusPairs
-from app.corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from app.services.books import IngestRun
 from app.services.bulk.loading import Load
 from app.synthesis.library import synthetic_library
 from app.wiring import Services
+from bookprint_core.errors import Refusal
+from bookprint_core.matching.verification import evidence_of_each, is_compared
+from bookprint_core.model import Metadata, Sketch, Submission
+from bookprint_core.relations.relation import ComparedBook, Relation, relate
+from bookprint_core.signatures.page_minhash import to_records
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages, content_key
+from bookprint_corpus.books import CorpusBooks
+from bookprint_corpus.folder import CorpusFolder
+from bookprint_corpus.pairs import CorpusPairs
+from bookprint_corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 from tests.factories import ACTOR
 
 SPLIT = 1 << 32

@@ -1,8 +1,8 @@
 """Books that are related, and their jobs, for tests without a worker."""
 
-from app.core.matching.candidates import SelectionLimits
 from app.services.pairs.relate import Relate
 from app.stores.postgres.connections import SQL
+from bookprint_core.matching.candidates import SelectionLimits
 from tests.open_services import OpenServices
 
 WORDS = 300

@@ -97,7 +97,7 @@ _CALL = """
 from app.kernel_cache import keep_kernels
 keep_kernels()
 import numpy
-from app.core.jit import mix64
+from bookprint_core.jit import mix64
 mix64(numpy.uint64(1))
 print(*mix64.stats.cache_hits.values())
 """
@@ -109,7 +109,7 @@ def test_a_change_in_any_source_compiles_kernels_anew(unset: Path, tmp_path: Pat
     shutil.copytree(ROOT / "app", place / "app", copy_function=shutil.copyfile)
     hits = []
     for change in ("", "", "\n"):
-        with (place / "app/core/errors.py").open("a") as source:
+        with (place / "packages/core/bookprint_core/errors.py").open("a") as source:
             source.write(change)
         command = [sys.executable, "-c", _CALL]
         environment = {**os.environ, "PYTHONPATH": str(place)}

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from app.corpus.tables import TABLES
+from bookprint_corpus.tables import TABLES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "reference" / "corpus-tables.md"
@@ -12,7 +12,7 @@ _HEAD = """# The tables of a corpus
 
 [`bookprint corpus run`](../guides/corpus.md) writes a folder of Parquet files for each table. Books have
 numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
-Rows stand in any order. The types are Arrow's. Made from `app/corpus/tables` by
+Rows stand in any order. The types are Arrow's. Made from `packages/corpus/bookprint_corpus/tables` by
 `python -m tools.corpus_tables`.
 """
 _ROWS = {

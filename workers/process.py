@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import structlog
 from procrastinate import App
 
-from app.core.errors import Unavailable
 from app.services.index.upkeep import IndexUpkeep
 from app.services.jobs import Jobs
 from app.settings import Settings
@@ -19,6 +18,7 @@ from app.stores.postgres.jobs import INDEX_QUEUE, RELATE_QUEUE
 from app.stores.postgres.webhooks import Webhook
 from app.stores.redis.epoch import IndexState
 from app.wiring import Services, delivery_on, open_stores, services_on
+from bookprint_core.errors import Unavailable
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import create_queue
 

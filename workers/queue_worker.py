@@ -17,8 +17,8 @@ from procrastinate.exceptions import ConnectorException, ProcrastinateException
 from procrastinate.middleware import AsyncCallNext
 from procrastinate.worker import Worker
 
-from app.core.errors import Unavailable
 from app.services.jobs import Jobs
+from bookprint_core.errors import Unavailable
 
 log = structlog.get_logger()
 

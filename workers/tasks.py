@@ -9,10 +9,10 @@ import structlog
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.jobs import Job
 
-from app.core.errors import Unavailable
 from app.services.jobs import MOST_TRIES
 from app.stores.postgres.jobs import INDEX_QUEUE, RECONCILE, RELATE, RELATE_QUEUE
 from app.wiring import Services
+from bookprint_core.errors import Unavailable
 
 log = structlog.get_logger()
 

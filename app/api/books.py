@@ -49,14 +49,14 @@ from app.api.submissions import (
     Year,
 )
 from app.catalog.identifiers import is_valid, isbns
-from app.core.clusters.cluster_name import ClusterName
-from app.core.model import Book, StoredBook, Submission
-from app.core.recipe import DIGESTS
-from app.core.signatures import identifier
-from app.core.signatures.digests import parse_digest
 from app.services.access.audit import Actor
 from app.services.books import BookFilter, told_of_post
 from app.services.descriptions import Description, DescriptionForm
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.model import Book, StoredBook, Submission
+from bookprint_core.recipe import DIGESTS
+from bookprint_core.signatures import identifier
+from bookprint_core.signatures.digests import parse_digest
 
 WrittenDigest = Annotated[
     str, Field(json_schema_extra={"pattern": f"^({'|'.join(DIGESTS)}):[0-9A-Fa-f]{{32}}$"})

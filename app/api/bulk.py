@@ -12,8 +12,8 @@ from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines
 from app.api.http.routes import SubjectRouter
 from app.api.submissions import BookBody
-from app.core.model import Submission
 from app.services.books import told_of_post
+from bookprint_core.model import Submission
 
 router = SubjectRouter("/v1", tag="books")
 

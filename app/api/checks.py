@@ -15,10 +15,10 @@ from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines
 from app.api.http.routes import SubjectRouter
 from app.api.submissions import BookBody
-from app.core.metadata import LONGEST_IDENTIFIER
-from app.core.model import Metadata
 from app.services.checks import CheckRow
 from app.services.lookups import Verified
+from bookprint_core.metadata import LONGEST_IDENTIFIER
+from bookprint_core.model import Metadata
 
 
 class CheckBody(BookBody):

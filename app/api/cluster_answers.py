@@ -6,12 +6,12 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import CollectionFilter, Document, PageQuery, Share
-from app.core.book_rules import MAX_PAGES
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By
-from app.core.relations.alignment import Unit
-from app.core.relations.classification import Kind
 from app.services.clusters import MOST_LINKED, ClusterPage, MasterCopyRead
+from bookprint_core.book_rules import MAX_PAGES
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import By
+from bookprint_core.relations.alignment import Unit
+from bookprint_core.relations.classification import Kind
 
 
 class MemberQuery(PageQuery):

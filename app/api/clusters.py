@@ -23,11 +23,6 @@ from app.api.http import deps, examples
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import Responses, problems, with_headers
 from app.api.http.routes import SubjectRouter
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By
-from app.core.errors import UnknownCluster
-from app.core.model import PAGE_BREAK
-from app.core.relations.classification import Kind
 from app.services.clusters import (
     MOST_LINKED,
     MOST_SIZE,
@@ -37,6 +32,11 @@ from app.services.clusters import (
     ListedCluster,
     MasterCopyRead,
 )
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import By
+from bookprint_core.errors import UnknownCluster
+from bookprint_core.model import PAGE_BREAK
+from bookprint_core.relations.classification import Kind
 
 
 class ClusterListQuery(PageQuery):

@@ -10,7 +10,8 @@ from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Sh
 from app.api.http.deps import ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.matching.conflicts import (
+from app.services.conflicts import ConflictPage
+from bookprint_core.matching.conflicts import (
     Aspect,
     ConflictBook,
     ConflictBy,
@@ -18,8 +19,7 @@ from app.core.matching.conflicts import (
     MetadataConflict,
     NamedCopy,
 )
-from app.core.relations.classification import Kind
-from app.services.conflicts import ConflictPage
+from bookprint_core.relations.classification import Kind
 
 
 class ConflictQuery(PageQuery):

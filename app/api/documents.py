@@ -27,13 +27,20 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.core.errors import InvalidInput
-from app.core.matching.conflicts import ConflictPlace
-from app.core.metadata import CONTROLS, FIELDS, LONGEST_COLLECTION, NAME_PATTERN, control_in, on_one_line
-from app.core.model import Submission
-from app.core.signatures.json_codec import MAX_COUNT
 from app.services.lookups import Position
 from app.services.pairs.decisions import ReviewPlace
+from bookprint_core.errors import InvalidInput
+from bookprint_core.matching.conflicts import ConflictPlace
+from bookprint_core.metadata import (
+    CONTROLS,
+    FIELDS,
+    LONGEST_COLLECTION,
+    NAME_PATTERN,
+    control_in,
+    on_one_line,
+)
+from bookprint_core.model import Submission
+from bookprint_core.signatures.json_codec import MAX_COUNT
 
 
 def _plain(text: str) -> str:

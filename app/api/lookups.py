@@ -24,14 +24,14 @@ from app.api.http.openapi import problems, with_file
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
-from app.core.matching.verification import is_partial
-from app.core.model import Entry, Fingerprint, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.relations.related import RelationSummary
-from app.core.signatures import identifier
-from app.core.signatures.identifier import Identifier
 from app.services.lookups import Answer, Match, Nearest, Position, Question, Verified, Within, query_entry
 from app.wiring import Services
+from bookprint_core.matching.verification import is_partial
+from bookprint_core.model import Entry, Fingerprint, Submission
+from bookprint_core.recipe import DEFAULT_FINGERPRINT
+from bookprint_core.relations.related import RelationSummary
+from bookprint_core.signatures import identifier
+from bookprint_core.signatures.identifier import Identifier
 
 _SHARE_DIGITS = 4
 """Decimals of similarities: 128 MinHash values give no more than two."""

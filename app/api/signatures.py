@@ -6,11 +6,11 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
 from app.api.documents import Body, Count, Document, Share, WholeNumber
-from app.core.book_rules import MAX_PAGES
-from app.core.model import Fingerprint, Sketch
-from app.core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
-from app.core.signatures import json_codec
-from app.core.signatures.exact_overlap import ExactOverlap
+from bookprint_core.book_rules import MAX_PAGES
+from bookprint_core.model import Fingerprint, Sketch
+from bookprint_core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
+from bookprint_core.signatures import json_codec
+from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
 class ShingleCounts(Document):

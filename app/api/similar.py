@@ -11,8 +11,8 @@ from app.api.documents import Document
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
-from app.core.recipe import VECTORS
 from app.services.similar import SimilarBook
+from bookprint_core.recipe import VECTORS
 
 _DIGITS = 4
 """Decimals of similarities: a vector tells a cosine to a few hundredths."""

@@ -21,9 +21,9 @@ from app.api.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
-from app.core.book_rules import LONGEST_LABEL, MAX_PAGES, checked_labels
-from app.core.errors import InvalidInput
-from app.core.metadata import (
+from bookprint_core.book_rules import LONGEST_LABEL, MAX_PAGES, checked_labels
+from bookprint_core.errors import InvalidInput
+from bookprint_core.metadata import (
     FIELD,
     FIELDS,
     IDENTIFIER_PATTERN,
@@ -38,10 +38,10 @@ from app.core.metadata import (
     metadata_from,
     with_lower_scheme,
 )
-from app.core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
-from app.core.signatures import identifier
-from app.core.signatures.identifier import Identifier, known_by
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.model import CatalogRecord, Content, Metadata, PageLabels, Sketch, Submission
+from bookprint_core.signatures import identifier
+from bookprint_core.signatures.identifier import Identifier, known_by
+from bookprint_core.text.content import content_from_pages, content_from_text
 
 _SCHEMA = {
     "type": "object",

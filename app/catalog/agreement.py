@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from app.catalog.identifiers import isbns
 from app.catalog.similarity import MOST_AUTHORS, names_of, person_similarity, volume_similarity
-from app.core.matching.conflicts import Aspect
-from app.core.model import Metadata
-from app.core.text.names import folded
+from bookprint_core.matching.conflicts import Aspect
+from bookprint_core.model import Metadata
+from bookprint_core.text.names import folded
 
 _SAME_PERSON = 0.87
 """The least similarity of one person: three names may be missing, or one of two spelt in another way."""

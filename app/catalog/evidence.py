@@ -14,10 +14,10 @@ from io import StringIO
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
-from app.core.csv_tables import CsvWriter
-from app.core.errors import EvidenceTooLong
-from app.core.model import Metadata
-from app.core.relations.related import PageMatches, RelationSummary
+from bookprint_core.csv_tables import CsvWriter
+from bookprint_core.errors import EvidenceTooLong
+from bookprint_core.model import Metadata
+from bookprint_core.relations.related import PageMatches, RelationSummary
 
 _ANNOTATION = "http://www.w3.org/ns/anno.jsonld"
 _IIIF = "http://iiif.io/api/presentation/3/context.json"

@@ -10,9 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from app.catalog import iscc
-from app.core.metadata import LONGEST_IDENTIFIER
-from app.core.model import Metadata
-from app.core.text.catalogue_values import WRONG_DIGIT, ean_digit, fault_in, folded, isbn, issn, numbers_in
+from bookprint_core.metadata import LONGEST_IDENTIFIER
+from bookprint_core.model import Metadata
+from bookprint_core.text.catalogue_values import (
+    WRONG_DIGIT,
+    ean_digit,
+    fault_in,
+    folded,
+    isbn,
+    issn,
+    numbers_in,
+)
 
 _OF_ISBNS = re.compile("[ep]?-?isbn-?(?:1[03])?", re.IGNORECASE)
 _OCLC = re.compile(r"(?:\(OCOLC\)|OCLC\b)?[\s:#]*(?:OCM|OCN|ON)?\s*0*([1-9][0-9]{0,13})(?:\.0+)?")

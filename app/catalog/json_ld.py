@@ -10,8 +10,8 @@ from app.catalog.marc.links import LinkedBook, Standing, entry_tag, physical_for
 from app.catalog.marc.numbers import OURS
 from app.catalog.marc.record import MarcRecord
 from app.catalog.marc.values import trimmed
-from app.core.model import Book
-from app.core.relations.classification import RELATED
+from bookprint_core.model import Book
+from bookprint_core.relations.classification import RELATED
 
 CONTEXT: Mapping[str, Any] = {
     "@version": 1.1,

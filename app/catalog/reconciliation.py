@@ -11,13 +11,13 @@ from operator import attrgetter
 from uuid import UUID
 
 from app.catalog.identifiers import all_normalised, can_name_a_book, is_valid, isbns
-from app.core.clusters.cluster_name import ClusterName
-from app.core.model import Book, Content
-from app.core.signatures import identifier
-from app.core.signatures.identifier import Identifier
-from app.core.text import names
-from app.core.text.catalogue_values import isbns_alone
-from app.core.text.names import KeyCondition
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.model import Book, Content
+from bookprint_core.signatures import identifier
+from bookprint_core.signatures.identifier import Identifier
+from bookprint_core.text import names
+from bookprint_core.text.catalogue_values import isbns_alone
+from bookprint_core.text.names import KeyCondition
 
 MOST_CANDIDATES = 100
 """Candidates of one query that are answered at most."""

@@ -11,8 +11,8 @@ from uuid import UUID
 from app.catalog.identifiers import is_valid
 from app.catalog.reconciliation import BookDescription
 from app.catalog.similarity import MOST_AUTHORS, person_similarity, title_similarity, volume_similarity
-from app.core.matching.verification import Evidence
-from app.core.model import Metadata
+from bookprint_core.matching.verification import Evidence
+from bookprint_core.model import Metadata
 
 MATCH_SCORE = 90.0
 """The least score of a match."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz
 
-from app.core.text.names import LONGEST_NAME, folded, main_title
+from bookprint_core.text.names import LONGEST_NAME, folded, main_title
 
 _ARTICLE = re.compile(
     r"(?:the|an?|der|die|das|ein|eine|le|la|les|l|un|une|el|los|las|il|lo|gli|o|os|as|een|het|de) (?=\S)"

@@ -18,8 +18,8 @@ from bookprint_client import Client, ClientError, calls
 from bookprint_client.calls import CheckLine
 
 if TYPE_CHECKING:
-    from app.core.errors import Refusal
-    from app.core.model import Submission
+    from bookprint_core.errors import Refusal
+    from bookprint_core.model import Submission
 
 _ROWS_AT_ONCE = 200
 _BOOKS_AT_ONCE = 1_000
@@ -105,7 +105,7 @@ def export(
 
     No text can be made of an identifier. Books without one, which are very short, are left out.
     """
-    from app.corpus import holdings
+    from app.catalog import holdings
 
     if not identifiers:
         raise UserError("Say what to export: --identifiers.", 2)
@@ -128,12 +128,12 @@ def _read(
     book_list: str, columns: Mapping[str, str], processes: int | None
 ) -> "Iterator[tuple[str, float, Submission | Refusal]]":
     """The rows: where each stands, how much of the list is read, and what it says."""
-    from app.core.errors import InvalidInput, Refusal
-    from app.core.model import Submission
-    from app.core.text.content import content_from_text
-    from app.readers.processes import ReadingProcesses, cores
-    from app.readers.reading import read_book, results_of
     from app.services.bulk.lists import listed_books, told_of
+    from bookprint_core.errors import InvalidInput, Refusal
+    from bookprint_core.model import Submission
+    from bookprint_core.text.content import content_from_text
+    from bookprint_readers.processes import ReadingProcesses, cores
+    from bookprint_readers.reading import read_book, results_of
 
     try:
         if book_list == _STDIN:
@@ -158,7 +158,7 @@ def _answers(
 ) -> Iterator[tuple[_Row, float]]:
     """The answer to each row, in order, some hundred at a time."""
     from app.cli.posting import book_body
-    from app.core.errors import Refusal
+    from bookprint_core.errors import Refusal
 
     held: list[tuple[str, float, dict[str, Any] | Refusal]] = []
     characters = 0

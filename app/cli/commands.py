@@ -19,9 +19,9 @@ from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
 from app.cli.serve import serve, worker
 from app.cli.sign import compare, sign
-from app.core.errors import BookprintError, InvalidInput
 from app.embedded import DataDirInUse, ServerFailed
 from bookprint_client import ClientError, InvalidUrl
+from bookprint_core.errors import BookprintError, InvalidInput
 
 P = ParamSpec("P")
 

@@ -10,8 +10,8 @@ import typer
 from app.cli.environment import DEFAULT_URL, KeyOption, Url, service_at
 from app.cli.lookup import named_book
 from app.cli.output import UserError, notices
-from app.core.relations.classification import Kind
 from bookprint_client import calls
+from bookprint_core.relations.classification import Kind
 
 _AT_ONCE = 200
 _VERDICTS = ("confirmed", "rejected", "withdrawn", "undone", "unsure")

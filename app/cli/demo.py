@@ -19,11 +19,11 @@ from rich.text import Text
 from app.cli.environment import KeyOption
 from app.cli.output import Reporter, UserError, drawn_table, results
 from app.cli.serve import listen, url_of
-from app.core.model import Metadata, Submission
 from app.embedded.processes import end, spawn
 from app.kernel_cache import keep_kernels
 from bookprint_client import Client, Refused, calls
 from bookprint_client.answers import NearDuplicate
+from bookprint_core.model import Metadata, Submission
 
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
@@ -169,7 +169,7 @@ def _post(
 
 
 def _submission(book: "SyntheticBook", seed: int) -> Submission:
-    from app.core.text.content import content_from_pages
+    from bookprint_core.text.content import content_from_pages
 
     metadata = Metadata(
         title=book.title,

@@ -23,17 +23,17 @@ from app.cli.environment import (
 )
 from app.cli.maintenance import within
 from app.cli.output import Refusals, Report, Reporter, UserError, complain, notices, results
-from app.core.metadata import FIELD
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
 from app.settings import Settings
 from bookprint_client import Client
+from bookprint_core.metadata import FIELD
 
 if TYPE_CHECKING:
-    from app.readers.files import BookFiles
-    from app.readers.unread import Unread
     from app.services.books import IngestRun, Outcome
     from app.wiring import Services
+    from bookprint_readers.files import BookFiles
+    from bookprint_readers.unread import Unread
 
 _POSTED_IN_PART = (
     "Not every book was posted. Run the same command again: books that are there already are skipped."
@@ -96,10 +96,10 @@ def ingest(
     forget_secrets()  # files of strangers are read by processes that would inherit them
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
-    from app.readers.files import texts_in, unread_books
-    from app.readers.processes import cores
     from app.services.books import IngestRun
     from app.services.bulk.joining import joined
+    from bookprint_readers.files import texts_in, unread_books
+    from bookprint_readers.processes import cores
 
     columns = column_options(column)
     listing = find_files(paths)
@@ -171,12 +171,13 @@ def dedupe() -> None:
 def _become_driver() -> NoReturn:
     """Let this process become the driver, which reads the arguments and is no part of the service."""
     forget_secrets()  # files of strangers are read by processes that would inherit them
-    os.execv(sys.executable, [sys.executable, "-m", "workers.batch", *sys.argv[1:]])
+    keep_kernels()
+    os.execv(sys.executable, [sys.executable, "-m", "bookprint_corpus", *sys.argv[1:]])
 
 
 def find_files(paths: list[Path]) -> "BookFiles":
     """The files to read; raises UserError where there are none, or one cannot be read."""
-    from app.readers import files
+    from bookprint_readers import files
 
     listing = files.find(paths)
     if not listing.sizes:
@@ -188,7 +189,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 def column_options(options: list[str] | None) -> dict[str, str]:
     """The columns that are named, by what they hold; raises InvalidInput."""
-    from app.readers.table import named_columns
+    from bookprint_readers.table import named_columns
 
     return named_columns(options or ())
 
@@ -228,10 +229,10 @@ def _post(
     tell: "Callable[[Unread, Outcome], None]",
 ) -> None:
     from app.cli.posting import post_all
-    from app.core.errors import Refusal
-    from app.core.model import Submission
-    from app.readers.processes import ReadingProcesses
-    from app.readers.reading import read_book, results_of
+    from bookprint_core.errors import Refusal
+    from bookprint_core.model import Submission
+    from bookprint_readers.processes import ReadingProcesses
+    from bookprint_readers.reading import read_book, results_of
 
     read = partial(read_book, collection=collection)
     with ReadingProcesses(processes, read, (Submission, Refusal)) as reading:
@@ -241,11 +242,11 @@ def _post(
 
 
 def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusals) -> "IngestRun":
-    from app.corpus.books import CorpusBooks
-    from app.corpus.folder import CorpusFolder
-    from app.corpus.pairs import CorpusPairs
     from app.services.books import IngestRun
     from app.services.bulk.loading import Load
+    from bookprint_corpus.books import CorpusBooks
+    from bookprint_corpus.folder import CorpusFolder
+    from bookprint_corpus.pairs import CorpusPairs
 
     tables = CorpusFolder(folder)
     load = Load(

@@ -21,12 +21,12 @@ from app.cli.output import (
     print_list,
     require_one_form,
 )
-from app.core.clusters.clustering import By
-from app.core.matching.conflicts import ConflictBy
-from app.core.relations.classification import Kind
 from bookprint_client import Client, Refused, calls
 from bookprint_client.answers import Action, BookAnswer
 from bookprint_client.calls import PagedCall
+from bookprint_core.clusters.clustering import By
+from bookprint_core.matching.conflicts import ConflictBy
+from bookprint_core.relations.classification import Kind
 
 _PAGE = 500
 _PATIENCE = 10.0  # seconds

@@ -9,17 +9,17 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
 from app.cli.output import Listing, UserError, columns, notices, print_json, print_list, printable, results
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By
-from app.core.errors import InvalidInput
-from app.core.model import PAGE_BREAK
-from app.core.signatures.identifier import is_identifier
 from bookprint_client import Client, calls
 from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates
 from bookprint_client.calls import Nearness, PagedCall
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import By
+from bookprint_core.errors import InvalidInput
+from bookprint_core.model import PAGE_BREAK
+from bookprint_core.signatures.identifier import is_identifier
 
 if TYPE_CHECKING:
-    from app.core.model import Submission
+    from bookprint_core.model import Submission
 
 _BookName = Annotated[
     str, typer.Argument(metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book.")

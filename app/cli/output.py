@@ -23,8 +23,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from app.core.csv_tables import CsvWriter
-from app.core.errors import Refusal
+from bookprint_core.csv_tables import CsvWriter
+from bookprint_core.errors import Refusal
 
 _SECONDS_BETWEEN_LINES = 5.0
 

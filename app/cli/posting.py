@@ -8,13 +8,13 @@ from typing import Any
 
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
-from app.core.errors import OtherCollection, Refusal
-from app.core.model import PAGE_BREAK, Submission
-from app.core.signatures.identifier import of_signatures, written
-from app.core.signatures.json_codec import encode
-from app.readers.unread import Unread
 from app.services.books import IngestRun, Outcome
 from bookprint_client import Client, Interrupted, NoService, Refused, calls
+from bookprint_core.errors import OtherCollection, Refusal
+from bookprint_core.model import PAGE_BREAK, Submission
+from bookprint_core.signatures.identifier import of_signatures, written
+from bookprint_core.signatures.json_codec import encode
+from bookprint_readers.unread import Unread
 
 _NOT_ALLOWED = {401, 403}
 

@@ -21,7 +21,6 @@ import typer
 from app.cli.environment import DEFAULT_URL, DataDir, load_settings, name_unknown, require_running
 from app.cli.listening import Tls, auth_at, read_tls, require_key, require_key_before_start
 from app.cli.output import UserError, log_instead, notices, results
-from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers, Servers
 from app.embedded.forks import ChildSpec, shared_memory
 from app.embedded.supervisor import Supervisor
@@ -30,6 +29,7 @@ from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
 from app.settings import SHARE, ProcessShare, Settings
 from bookprint_client import Client
+from bookprint_core.errors import Unavailable
 
 _MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
 _SECONDS_BETWEEN_NOTICES = 30.0

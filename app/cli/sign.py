@@ -12,14 +12,14 @@ from app.catalog.identifiers import isbns
 from app.cli.ingest import ColumnOptions, Paths, Processes, column_options, find_files
 from app.cli.lookup import read_one_book, read_signatures
 from app.cli.output import Refusals, Report, Reporter, UserError, print_json, results
-from app.core.matching.identifier_comparison import LEAST_CHANCE, Comparison, compare as compared
-from app.core.model import Metadata
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.signatures import identifier as identifiers
-from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash import Range
 from app.kernel_cache import keep_kernels
 from app.secrets import forget_secrets
+from bookprint_core.matching.identifier_comparison import LEAST_CHANCE, Comparison, compare as compared
+from bookprint_core.model import Metadata
+from bookprint_core.recipe import DEFAULT_FINGERPRINT
+from bookprint_core.signatures import identifier as identifiers
+from bookprint_core.signatures.identifier import Identifier
+from bookprint_core.signatures.minhash import Range
 
 DIFFERENT, FAILED, UNSURE = 1, 2, 3
 """Exit statuses; 0 means the same."""
@@ -55,14 +55,14 @@ def sign(
     """
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
-    from app.core.errors import Refusal
-    from app.core.model import NewBook
-    from app.core.recipe import fingerprint_recipe
-    from app.core.signatures.json_codec import encode
-    from app.corpus import sketches
-    from app.readers.files import unread_books
-    from app.readers.processes import ReadingProcesses, cores
-    from app.readers.reading import Sign, results_of
+    from bookprint_core.errors import Refusal
+    from bookprint_core.model import NewBook
+    from bookprint_core.recipe import fingerprint_recipe
+    from bookprint_core.signatures.json_codec import encode
+    from bookprint_corpus import sketches
+    from bookprint_readers.files import unread_books
+    from bookprint_readers.processes import ReadingProcesses, cores
+    from bookprint_readers.reading import Sign, results_of
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0
@@ -146,8 +146,8 @@ def _identifier(book: str) -> Identifier:
     if not file.exists():
         raise UserError(f"{book} is no file and no identifier (bp1:… or bp2:…).", FAILED)
     keep_kernels()
-    from app.core.signatures import json_codec
-    from app.core.signatures.sketch import sketch
+    from bookprint_core.signatures import json_codec
+    from bookprint_core.signatures.sketch import sketch
 
     metadata = Metadata()
     if file.suffix.lower() == ".json":

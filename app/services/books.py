@@ -17,8 +17,15 @@ from uuid import UUID
 import structlog
 
 from app.catalog.identifiers import all_normalised, normalised, with_normal_identifiers
-from app.core.errors import Conflict, InvalidInput, Refusal, Unavailable
-from app.core.model import (
+from app.services.signing import Extras, computed, signed
+from app.stores.postgres.audit import Actor
+from app.stores.postgres.books import BookFilter as BookFilter, BookStore
+from app.stores.postgres.bulk import BulkStore, ExistingBook, Stored
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.jobs import JobStore
+from app.stores.redis.band_index import BandIndex
+from bookprint_core.errors import Conflict, InvalidInput, Refusal, Unavailable
+from bookprint_core.model import (
     Book,
     CatalogRecord,
     Content,
@@ -30,15 +37,8 @@ from app.core.model import (
     StoredBook,
     Submission,
 )
-from app.readers.extraction import submission_of, without_page_furniture
-from app.readers.processes import IsolatedReader
-from app.services.signing import Extras, computed, signed
-from app.stores.postgres.audit import Actor
-from app.stores.postgres.books import BookFilter as BookFilter, BookStore
-from app.stores.postgres.bulk import BulkStore, ExistingBook, Stored
-from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.jobs import JobStore
-from app.stores.redis.band_index import BandIndex
+from bookprint_readers.extraction import submission_of, without_page_furniture
+from bookprint_readers.processes import IsolatedReader
 
 _SECONDS_BETWEEN_COUNTS = 5.0
 _RETRY_AFTER = 60
@@ -381,9 +381,9 @@ class FileReading:
 def read_path(path: Path) -> Submission:
     """The one book of a file or a folder, read in this process; raises InvalidInput and OSError."""
     # Late, because a service that has files read elsewhere needs no reader.
-    from app.readers.package import open_folder
-    from app.readers.recognition import read_book, read_package
-    from app.readers.source import Source
+    from bookprint_readers.package import open_folder
+    from bookprint_readers.recognition import read_book, read_package
+    from bookprint_readers.source import Source
 
     is_folder = path.is_dir()
     extraction = read_package(open_folder(path)) if is_folder else read_book(Source.of_file(path))

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from app.core.errors import BookprintError, InvalidInput
 from app.services.pairs.relations import Waiting, nothing
 from app.stores.postgres.changes import Change, ChangeFeed, ChangeType as ChangeType, FeedBounds, FeedPage
+from bookprint_core.errors import BookprintError, InvalidInput
 
 
 class ChangesGone(BookprintError):

@@ -14,13 +14,6 @@ from app.catalog.identifiers import all_normalised, can_name_a_book, fault_of, i
 from app.catalog.reconciliation import BookDescription
 from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
-from app.core.errors import BookprintError, InvalidInput
-from app.core.matching.verification import VERIFICATION
-from app.core.model import Book, Content, Metadata, Sketch, Submission
-from app.core.relations.classification import Direction, Kind
-from app.core.relations.relation import ComparedBook, Relation
-from app.core.signatures.identifier import Identifier, of_signatures
-from app.core.signatures.sketch import sketch
 from app.services.lookups import Lookup, Match, Verified
 from app.services.pairs.relate import related
 from app.services.reconciliation import Reconciliation
@@ -28,6 +21,13 @@ from app.services.signing import require_recipes
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
+from bookprint_core.errors import BookprintError, InvalidInput
+from bookprint_core.matching.verification import VERIFICATION
+from bookprint_core.model import Book, Content, Metadata, Sketch, Submission
+from bookprint_core.relations.classification import Direction, Kind
+from bookprint_core.relations.relation import ComparedBook, Relation
+from bookprint_core.signatures.identifier import Identifier, of_signatures
+from bookprint_core.signatures.sketch import sketch
 
 CheckVerdict = Literal["have", "other_edition", "part_of", "contains", "perhaps", "no"]
 DecidedBy = Literal["text", "identifier", "name"]

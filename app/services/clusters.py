@@ -6,19 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.clusters.best_copy import (
-    BestCopy,
-    CompleteCopies,
-    Copy,
-    best_copy,
-    complete_copies,
-    is_cleaner,
-)
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import KINDS, By, Link, Pair, weakest_link
-from app.core.clusters.master_copy import MasterCopy, master_copy
-from app.core.errors import TextNotKept, UnknownBook, UnknownCluster
-from app.core.relations.related import PairRelation
 from app.stores.postgres.cluster_queries import (
     MOST_SIZE as MOST_SIZE,
     ClusterFilter as ClusterFilter,
@@ -31,6 +18,19 @@ from app.stores.postgres.cluster_queries import (
     Snapshot,
 )
 from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.clusters.best_copy import (
+    BestCopy,
+    CompleteCopies,
+    Copy,
+    best_copy,
+    complete_copies,
+    is_cleaner,
+)
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import KINDS, By, Link, Pair, weakest_link
+from bookprint_core.clusters.master_copy import MasterCopy, master_copy
+from bookprint_core.errors import TextNotKept, UnknownBook, UnknownCluster
+from bookprint_core.relations.related import PairRelation
 
 
 @dataclass(frozen=True, slots=True)

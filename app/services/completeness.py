@@ -5,23 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from app.core.clusters.completeness import (
+from app.services.pairs.relations import effective_of
+from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
+from app.stores.postgres.pairs.candidates import CandidateStore
+from app.stores.postgres.pairs.completeness import CompletenessStore, KeptFindings
+from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.clusters.completeness import (
     FaultKind as FaultKind,
     Finding,
     PagesOfCopy as PagesOfCopy,
     find_faults,
     pages_from,
 )
-from app.core.clusters.scanned_book import ScannedBook
-from app.core.errors import CompletenessUnknown, TextNotKept, UnknownBook
-from app.core.model import PAGE_BREAK
-from app.core.relations.related import PairRelation
-from app.core.signatures.sketch import page_signatures
-from app.services.pairs.relations import effective_of
-from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
-from app.stores.postgres.pairs.candidates import CandidateStore
-from app.stores.postgres.pairs.completeness import CompletenessStore, KeptFindings
-from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.clusters.scanned_book import ScannedBook
+from bookprint_core.errors import CompletenessUnknown, TextNotKept, UnknownBook
+from bookprint_core.model import PAGE_BREAK
+from bookprint_core.relations.related import PairRelation
+from bookprint_core.signatures.sketch import page_signatures
 
 MOST_COPIES = 5
 """Copies that a scan is held against."""

@@ -12,8 +12,9 @@ from typing import assert_never
 from uuid import UUID
 
 from app.catalog.agreement import agreement, shared_isbns
-from app.core.clusters.clustering import Pair
-from app.core.matching.conflicts import (
+from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
+from bookprint_core.clusters.clustering import Pair
+from bookprint_core.matching.conflicts import (
     ConflictBook,
     ConflictBy,
     ConflictPlace,
@@ -21,9 +22,8 @@ from app.core.matching.conflicts import (
     Sharing,
     are_unrelated,
 )
-from app.core.matching.verification import evidence
-from app.core.relations.related import PairRelation
-from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
+from bookprint_core.matching.verification import evidence
+from bookprint_core.relations.related import PairRelation
 
 MOST_EXAMINED = 50
 """Books of one group that are examined."""

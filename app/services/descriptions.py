@@ -12,14 +12,14 @@ from app.catalog.marc import forms
 from app.catalog.marc.changes import record_of, with_changes
 from app.catalog.marc.links import LinkedBook, Standing, physical_form, with_links, without_links
 from app.catalog.marc.record import MarcRecord, TooLongForBinary
-from app.core.clusters.cluster_name import ClusterName
-from app.core.errors import UnknownBook
-from app.core.model import Book, CatalogRecord, RecordFormat
-from app.core.relations.related import RelationSummary
-from app.core.signatures import identifier
 from app.services.pairs.relations import list_related
 from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.errors import UnknownBook
+from bookprint_core.model import Book, CatalogRecord, RecordFormat
+from bookprint_core.relations.related import RelationSummary
+from bookprint_core.signatures import identifier
 
 DescriptionForm = RecordFormat | Literal["json-ld"]
 

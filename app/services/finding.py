@@ -6,13 +6,13 @@ from uuid import UUID
 
 from app.catalog.reconciliation import BookDescription, identifiers_of, unmistakable_identifiers
 from app.catalog.scoring import Candidate
-from app.core.model import Book
-from app.core.signatures import identifier
-from app.core.text.names import author_keys, folded_words
 from app.services.books import BookFilter, Books
 from app.services.lookups import Lookup, Verified
 from app.services.reconciliation import Reconciliation
 from app.stores.postgres.names import DescribedBook
+from bookprint_core.model import Book
+from bookprint_core.signatures import identifier
+from bookprint_core.text.names import author_keys, folded_words
 
 _MOST_ALIKE = 10
 

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import structlog
 
-from app.core.errors import BookprintError
 from app.services.index.upkeep import IndexUpkeep
 from app.stores.postgres.connections import SchemaQueries
 from app.stores.postgres.jobs import JobStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import IndexState
+from bookprint_core.errors import BookprintError
 
 log = structlog.get_logger()
 

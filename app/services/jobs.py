@@ -6,8 +6,8 @@ A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, a
 import re
 from datetime import timedelta
 
-from app.core.errors import BookprintError
 from app.stores.postgres.jobs import Job as Job, JobCounts, JobState as JobState, JobStore, Rescued
+from bookprint_core.errors import BookprintError
 
 
 class UnknownJob(BookprintError):

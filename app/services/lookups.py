@@ -14,10 +14,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import RecipeNotIndexed
-from app.core.index.flat_index import FlatIndex
-from app.core.index.records import Hits
-from app.core.matching.search import (
+from app.stores.postgres.books import BookFilter, BookStore
+from app.stores.postgres.entries import EntryStore, QueryBook
+from app.stores.redis.band_index import BandIndex
+from bookprint_core.errors import RecipeNotIndexed
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import Hits
+from bookprint_core.matching.search import (
     LAST_DISTANCE,
     Plan,
     by_identifiers,
@@ -29,15 +32,12 @@ from app.core.matching.search import (
     proposed,
     within_reach,
 )
-from app.core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
-from app.core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
-from app.core.recipe import DEFAULT_FINGERPRINT, plain_name
-from app.core.relations.related import RelationSummary
-from app.core.signatures.identifier import Identifier, of_signatures
-from app.core.signatures.sketch import sketch
-from app.stores.postgres.books import BookFilter, BookStore
-from app.stores.postgres.entries import EntryStore, QueryBook
-from app.stores.redis.band_index import BandIndex
+from bookprint_core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
+from bookprint_core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, plain_name
+from bookprint_core.relations.related import RelationSummary
+from bookprint_core.signatures.identifier import Identifier, of_signatures
+from bookprint_core.signatures.sketch import sketch
 
 _SPARE = 50
 """Hits read beyond the k nearest, for those of them that turn out to be stale or of another collection."""

@@ -18,15 +18,15 @@ from app.catalog.reconciliation import (
     key_conditions,
 )
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
-from app.core.errors import BookprintError, Unavailable
-from app.core.matching.verification import Evidence
-from app.core.model import Book
-from app.core.signatures.identifier import Identifier
-from app.core.text.names import folded
 from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.pairs.relations import Related, list_related
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.errors import BookprintError, Unavailable
+from bookprint_core.matching.verification import Evidence
+from bookprint_core.model import Book
+from bookprint_core.signatures.identifier import Identifier
+from bookprint_core.text.names import folded
 
 _AT_ONCE = 100
 """Queries that share a statement."""

@@ -5,14 +5,14 @@ from functools import cache
 from importlib.resources import files
 
 from app.catalog.iscc import text_code
-from app.core.model import Content, NewContent, Sketch, require_same_recipe
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, VECTORS
-from app.core.signatures.digests import digests
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_key
-from app.core.text.normal_form import normalise
-from app.core.vectors import VectorWeights, book_vector, unpack_weights
 from app.stores.postgres.contents import compress
+from bookprint_core.model import Content, NewContent, Sketch, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE, VECTORS
+from bookprint_core.signatures.digests import digests
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_key
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.vectors import VectorWeights, book_vector, unpack_weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.errors import BookprintError
-from app.core.matching.verification import evidence_of_each, is_near_duplicate
-from app.core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix
 from app.stores.postgres.vectors import ShownBook, VectorQueries
+from bookprint_core.errors import BookprintError
+from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix
 
 
 class NoVector(BookprintError):

@@ -11,11 +11,11 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
-from app.core.errors import BookprintError, InvalidInput
 from app.services.changes import Changes
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.webhooks import Webhook as Webhook, WebhookStore
+from bookprint_core.errors import BookprintError, InvalidInput
 
 
 class UnknownWebhook(BookprintError):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.model import PAGE_BREAK
 from app.synthesis.noise import corrupt, edit_sentences
 from app.synthesis.prose import language, prose, title, world
+from bookprint_core.model import PAGE_BREAK
 
 PAGE_CHARACTERS = (1400, 2600)
 REMEMBERED_CHAPTERS = 50

@@ -15,13 +15,13 @@ from app.api.http.deps import ActorDep, MetricsDep, ServicesDep
 from app.api.http.files import changes_in_form, shown_name, spooled
 from app.api.http.problems import Problem, RequestRefusal, problem_of
 from app.api.http.usage import count_lookups
-from app.core.errors import InvalidInput, Unavailable
-from app.core.metadata import FIELDS
-from app.core.model import Book
 from app.services.books import told_of_post
 from app.services.lookups import Match, Verified
 from app.web.rendering import page
 from app.web.routes import PageRouter
+from bookprint_core.errors import InvalidInput, Unavailable
+from bookprint_core.metadata import FIELDS
+from bookprint_core.model import Book
 
 log = structlog.get_logger()
 

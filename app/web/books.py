@@ -14,11 +14,6 @@ from app.api.http.deps import ActorDep, BookId, ServicesDep
 from app.api.http.problems import UnknownPath
 from app.catalog.identifiers import isbns
 from app.catalog.reconciliation import book_id_of
-from app.core.clusters.clustering import KINDS as CLUSTER_KINDS
-from app.core.errors import Unavailable
-from app.core.metadata import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
-from app.core.model import Book
-from app.core.signatures import identifier
 from app.services.access.audit import Action
 from app.services.books import BookFilter
 from app.services.clusters import ClusterPage
@@ -29,6 +24,11 @@ from app.web.pair import KINDS
 from app.web.rendering import HEADERS, page, redirect
 from app.web.routes import Filters, PageRouter
 from app.wiring import Services
+from bookprint_core.clusters.clustering import KINDS as CLUSTER_KINDS
+from bookprint_core.errors import Unavailable
+from bookprint_core.metadata import LONGEST_AUTHOR, LONGEST_LANGUAGE, MOST_YEAR
+from bookprint_core.model import Book
+from bookprint_core.signatures import identifier
 
 router = PageRouter()
 

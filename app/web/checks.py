@@ -20,16 +20,16 @@ from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
 from app.api.http.files import shown_name, spooled
 from app.api.http.lines import LINES_AT_ONCE, in_order, turn_of_line
 from app.api.http.problems import problem_of
-from app.core.book_rules import checked
-from app.core.csv_tables import csv_line
-from app.core.errors import FileTooLarge, InvalidInput
 from app.services.checks import VERDICTS, row_of
 from app.services.lookups import Verified
 from app.web.rendering import HEADERS, page, rendered
 from app.web.routes import PageRouter
+from bookprint_core.book_rules import checked
+from bookprint_core.csv_tables import csv_line
+from bookprint_core.errors import FileTooLarge, InvalidInput
 
 if TYPE_CHECKING:
-    from app.readers.unread import Unread
+    from bookprint_readers.unread import Unread
 
 log = structlog.get_logger()
 

@@ -10,17 +10,17 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, ServicesDep
-from app.core.book_rules import MAX_PAGES
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By, Pair, ordered
-from app.core.errors import UnknownCluster
-from app.core.relations.classification import Kind, opposite
-from app.core.relations.related import PairRelation
-from app.core.relations.word_differences import DIFFERENCES, word_differences
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
 from app.web.pair import CLASSES, KINDS
 from app.web.rendering import page, redirect
 from app.web.routes import Filters, PageRouter
+from bookprint_core.book_rules import MAX_PAGES
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import By, Pair, ordered
+from bookprint_core.errors import UnknownCluster
+from bookprint_core.relations.classification import Kind, opposite
+from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.word_differences import DIFFERENCES, word_differences
 
 router = PageRouter()
 

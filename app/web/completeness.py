@@ -7,11 +7,11 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from app.api.http.deps import BookId, ServicesDep
-from app.core.errors import CompletenessUnknown, TextNotKept
 from app.services.completeness import CompletenessRead, FaultKind
 from app.web.pair import KINDS
 from app.web.rendering import page
 from app.web.routes import Filters, PageRouter
+from bookprint_core.errors import CompletenessUnknown, TextNotKept
 
 router = PageRouter()
 

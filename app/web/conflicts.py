@@ -9,10 +9,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.api.http.deps import ServicesDep
-from app.core.matching.conflicts import Aspect, ConflictBy, ConflictPlace
 from app.web.pair import KINDS
 from app.web.rendering import page
 from app.web.routes import Filters, PageRouter
+from bookprint_core.matching.conflicts import Aspect, ConflictBy, ConflictPlace
 
 router = PageRouter()
 

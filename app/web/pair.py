@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from app.core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, PART, Kind
-from app.core.relations.related import MatchedRun
-from app.core.relations.relation import REVISED_LINES
-from app.core.relations.word_differences import DIFFERENCES, Passage
 from app.services.pairs.decisions import DecisionOutcome, Said
 from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, ShownPair
 from app.web.rendering import facts, templates
+from bookprint_core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, PART, Kind
+from bookprint_core.relations.related import MatchedRun
+from bookprint_core.relations.relation import REVISED_LINES
+from bookprint_core.relations.word_differences import DIFFERENCES, Passage
 
 MOST_RUNS = 200
 """Runs that are listed and drawn, the longest."""

@@ -13,14 +13,14 @@ from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, BookId, OtherId, ServicesDep
 from app.catalog.evidence import Form as EvidenceForm, written
-from app.core.errors import DecidedMeanwhile, InvalidInput
-from app.core.metadata import control_in, on_one_line
-from app.core.relations.classification import Kind
 from app.services.pairs.decisions import HistoryFilter, NewDecision, ReviewPlace, Said
 from app.services.pairs.evidence import MatchedPage, ShownPair, with_words
 from app.web.pair import ShownRun, plot_file, shown_values
 from app.web.rendering import HEADERS, page as page_of, redirect
 from app.web.routes import PageRouter
+from bookprint_core.errors import DecidedMeanwhile, InvalidInput
+from bookprint_core.metadata import control_in, on_one_line
+from bookprint_core.relations.classification import Kind
 
 router = PageRouter()
 

@@ -11,10 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
 from app.api.http.problems import Problem
-from app.core.errors import Unavailable
-from app.core.metadata import FIELDS, Metadata
 from app.services.access.keys import ANYONE, Caller
 from app.web.routes import PageRoute, session_of
+from bookprint_core.errors import Unavailable
+from bookprint_core.metadata import FIELDS, Metadata
 
 _FIELDS = {each.name: each.label for each in FIELDS} | {"metadata": "MARC record"}
 """The fields of forms by the names that errors give them."""

@@ -13,7 +13,6 @@ from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from app.api.http.deps import ActorDep, ServicesDep, book_id_of
-from app.core.relations.classification import Kind
 from app.services.access.audit import Actor
 from app.services.access.sessions import LASTING
 from app.services.pairs.decisions import (
@@ -29,6 +28,7 @@ from app.web.pairs import most_different, pair_name, place_name, place_named
 from app.web.rendering import page
 from app.web.routes import PageRouter
 from app.wiring import Services
+from bookprint_core.relations.classification import Kind
 
 router = PageRouter()
 

@@ -24,10 +24,10 @@ from app.api.http.bodies import (
 )
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import FORM, ScopedRoute, SubjectRouter
-from app.core.errors import InvalidInput, Unavailable
-from app.core.metadata import LONGEST_COLLECTION, control_in
 from app.services.access.keys import Caller, NoValidKey, Scope as KeyScope
 from app.services.access.sessions import OpenSession, Sessions
+from bookprint_core.errors import InvalidInput, Unavailable
+from bookprint_core.metadata import LONGEST_COLLECTION, control_in
 
 _SAFE = frozenset({"GET", "HEAD"})
 _LONGEST_SHOWN = 100  # characters

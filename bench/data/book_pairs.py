@@ -12,15 +12,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Metadata
-from app.core.relations.relation import ComparedBook
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages
 from app.synthesis.noise import corrupt, corrupt_pages
 from bench.data.paginated_books import Shelf, Source, halves
 from bench.data.pair_layouts import RECIPES, Draft, Layouts
 from bench.data.pair_truth import Kind, Leaf, Truth, truth
 from bench.harness.corpus import CorpusBook
+from bookprint_core.model import Metadata
+from bookprint_core.relations.relation import ComparedBook
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages
 
 ERROR_RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 """OCR errors per character on each side."""

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from app.core.model import PAGE_BREAK
 from bench.data.misreading import misread
 from bench.data.paginated_books import Shelf, Source
 from bench.data.pair_truth import TEXT_PAGE
+from bookprint_core.model import PAGE_BREAK
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign", "reversed", "swapped"]
 Numbering = Literal["none", "printed", "labels"]

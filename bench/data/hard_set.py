@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES, FingerprintRecipe
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
 from app.synthesis.noise import corrupt, edit_sentences
 from bench.harness.corpus import CorpusBook
 from bench.harness.f1_curves import Numbers, Words
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES, FingerprintRecipe
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
 
 CHUNK = 80_000
 """Characters."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
-from app.core.model import Metadata
-from app.core.relations.classification import Direction, Kind
-from app.core.relations.relation import ComparedBook
-from app.core.signatures.sketch import sketch
 from bench.harness.corpus import CorpusBook
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Direction, Kind
+from bookprint_core.relations.relation import ComparedBook
+from bookprint_core.signatures.sketch import sketch
 
 LABELS = Path(__file__).with_name("real_relations.csv")
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import PAGE_BREAK
 from bench.data.pair_truth import TEXT_PAGE, Leaf, Piece
 from bench.harness.corpus import CorpusBook
+from bookprint_core.model import PAGE_BREAK
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.matching.verification import evidence, is_near_duplicate
-from app.core.model import Sketch
-from app.core.signatures.sketch import sketch
 from bench.harness.corpus import CorpusBook, Pair
 from bench.harness.report import Cell, Table
+from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.model import Sketch
+from bookprint_core.signatures.sketch import sketch
 
 HARD_NEGATIVES = ("series", "different", "translation")
 RELATIONS = ("same_work", "contains", "overlaps", *HARD_NEGATIVES)

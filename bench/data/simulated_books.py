@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Fingerprint, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import fracminhash
 from bench.data.fingerprint_model import BITS, LibraryModel
+from bookprint_core.model import Fingerprint, MinHashSignature, Sketch
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import fracminhash
 
 BATCH = 20_000
 VALUES = 128

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from app.core.model import PAGE_BREAK, Content
-from app.core.text.content import content_from_pages, content_from_text
 from bench.harness.report import CannotMeasure
+from bookprint_core.model import PAGE_BREAK, Content
+from bookprint_core.text.content import content_from_pages, content_from_text
 
 Relation = Literal["same_work", "contains", "overlaps", "series", "different", "translation"]
 

@@ -17,9 +17,9 @@ from types import ModuleType
 
 _LOADING = ("bench.data.bulk_load", "bench.loading")
 _KERNEL_CACHE = ("app.kernel_cache", "app.cli.caches")
-_CONTENT = ("app.core.text.content", "app.core.text")
-_SKETCH = ("app.core.signatures.sketch", "app.core.sketch")
-_JSON = ("app.core.signatures.json_codec", "app.core.signatures")
+_CONTENT = ("bookprint_core.text.content", "bookprint_core.text")
+_SKETCH = ("bookprint_core.signatures.sketch", "bookprint_core.sketch")
+_JSON = ("bookprint_core.signatures.json_codec", "bookprint_core.signatures")
 
 
 def first_of(*names: str) -> ModuleType:

@@ -18,13 +18,13 @@ from pathlib import Path
 import psutil
 import sqlalchemy as sa
 
-from app.core.errors import Unavailable
 from app.embedded import EmbeddedServers
 from bench.data.bulk_load import Library, client_of, load, reconcile
 from bench.data.simulated_books import BATCH
 from bench.harness.driver import get
 from bench.harness.report import Cell, Section, Table
 from bench.load.lookups import Meter, lookups, served, server_processes
+from bookprint_core.errors import Unavailable
 
 _FIRST, _USUAL = 10_000, 1_000_000
 _ROOM = 5 * 2**30

@@ -18,12 +18,12 @@ from datasketch import MinHash
 from gaoya.minhash import MinHashStringIndex
 from rensa import RMinHash
 
-from app.core.model import PAGE_BREAK
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
-from app.core.warm_up import warm_up
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.model import PAGE_BREAK
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
+from bookprint_core.warm_up import warm_up
 
 _BYTES, _PAGES, _ROUNDS = 600_000, 330, 7
 _PEER_LANGUAGES = ("en", "fr", "de", "ru")

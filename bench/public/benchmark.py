@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.model import Metadata
-from app.core.relations.relation import ComparedBook, relate
-from app.core.signatures.sketch import sketch
 from app.kernel_cache import keep_kernels
 from bench.harness.checkout import ROOT, processes
 from bench.public.benchmark_page import STRANGERS, Row, column, page, results
 from bench.public.manifest import Label, PublicBook, labels, public_books
+from bookprint_core.model import Metadata
+from bookprint_core.relations.relation import ComparedBook, relate
+from bookprint_core.signatures.sketch import sketch
 from research.identifiers.institutional_books import institutional_books
 from research.identifiers.method import Method
 from research.identifiers.methods_in_use import EqualBands, text_code_within

@@ -7,12 +7,12 @@ documentation of the OpenITI corpus.
 import re
 from collections.abc import Callable
 
-from app.core.errors import InvalidInput
-from app.core.model import PAGE_BREAK
-from app.core.text.content import content_from_text
-from app.readers.extraction import to_content
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import InvalidInput
+from bookprint_core.model import PAGE_BREAK
+from bookprint_core.text.content import content_from_text
+from bookprint_readers.extraction import to_content
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 
 # Aozora Bunko
 _RULE = re.compile(r"^-{40,}\n", re.MULTILINE)  # above and below the explanation of the marks

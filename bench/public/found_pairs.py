@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.matching.verification import evidence, is_near_duplicate
-from app.core.model import Metadata, Sketch
-from app.core.relations.relation import ComparedBook, relate
-from app.core.signatures.sketch import sketch
 from bench.harness.confusion import wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import CannotMeasure, Cell, Section, Table
 from bench.public.manifest import public_books
+from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.model import Metadata, Sketch
+from bookprint_core.relations.relation import ComparedBook, relate
+from bookprint_core.signatures.sketch import sketch
 
 LABELS = Path(__file__).with_name("found_pairs.csv")
 CLASSES = ("SAME_TEXT", "PART", "OVERLAPPING_TEXT", "PARATEXT_ONLY", "REVISED", "UNRELATED")

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, cast
 
-from app.core.model import PAGE_BREAK
 from bench.harness.corpus import CorpusBook
+from bookprint_core.model import PAGE_BREAK
 
 BOOKS = Path(__file__).with_name("books.csv.gz")
 PAIRS = Path(__file__).with_name("pairs.csv.gz")

@@ -13,18 +13,18 @@ from zlib import crc32
 
 import numpy as np
 
-from app.core.model import Metadata
-from app.core.relations.relation import ComparedBook, compare, relation_of
-from app.core.relations.revision import changed_lines
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages
-from app.core.warm_up import warm_up
 from app.synthesis.noise import corrupt_pages
 from bench.data.labelled_pairs import book_span, labelled_pairs
 from bench.harness.confusion import wilson
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import CannotMeasure, Cell, Section, Table
 from bench.public.repositories import Mirror, file_at
+from bookprint_core.model import Metadata
+from bookprint_core.relations.relation import ComparedBook, compare, relation_of
+from bookprint_core.relations.revision import changed_lines
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages
+from bookprint_core.warm_up import warm_up
 
 LABELS = Path(__file__).parents[1] / "data" / "revised_pairs.csv"
 RATES = (0.0, 0.02, 0.05, 0.1)

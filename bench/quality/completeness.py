@@ -9,14 +9,14 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.clusters.completeness import Finding, find_faults
-from app.core.clusters.scanned_book import ScannedBook
-from app.core.signatures.sketch import page_signatures
-from app.core.text.content import content_from_pages
 from bench.data.damaged_scans import TURNS, Fault, FaultKind, MadeScan, Numbering, made_scan
 from bench.data.paginated_books import Shelf, halves, unseen
 from bench.harness.corpus import corpus_books, corpus_folder, gutenberg_books
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.clusters.completeness import Finding, find_faults
+from bookprint_core.clusters.scanned_book import ScannedBook
+from bookprint_core.signatures.sketch import page_signatures
+from bookprint_core.text.content import content_from_pages
 
 SEED, SCANS = 7, 110  # scans of each half of the works
 _MOST_FAULTS, _MOST_COPIES = 4, 3

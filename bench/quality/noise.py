@@ -15,7 +15,6 @@ import httpx
 import numpy as np
 import orjson
 
-from app.core.model import PAGE_BREAK
 from bench.data.book_pairs import made_pairs
 from bench.data.misreading import misread_pages
 from bench.data.paginated_books import PAGE, unseen
@@ -24,6 +23,7 @@ from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenb
 from bench.harness.report import Cell, Section, Table
 from bench.harness.service import await_jobs, post, running
 from bench.public.manifest import public_books
+from bookprint_core.model import PAGE_BREAK
 
 Pages = Sequence[str]
 

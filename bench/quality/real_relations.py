@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from app.core.relations.classification import Classification
-from app.core.relations.relation import CLASSIFIER, relate
-from app.core.warm_up import warm_up
 from bench.data.book_pairs import SEED, SHARES, TABLE_I
 from bench.data.labelled_pairs import KINDS, ComparedCorpus, LabelledPair, book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.confusion import Confusion, wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.relations.classification import Classification
+from bookprint_core.relations.relation import CLASSIFIER, relate
+from bookprint_core.warm_up import warm_up
 
 PAGED_KINDS = tuple(kind for kind in KINDS if kind != "SAME_TEXT")
 WHOLE_BOOKS, WITH_PARTS, ONE_WITHOUT_PAGES = GROUPS = (

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.relations.relation import CLASSIFIER, relate
-from app.core.warm_up import warm_up
 from bench.data.book_pairs import (
     ERROR_RATES,
     HARD,
@@ -21,6 +19,8 @@ from bench.data.pair_truth import borderline
 from bench.harness.confusion import Confusion
 from bench.harness.corpus import corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.relations.relation import CLASSIFIER, relate
+from bookprint_core.warm_up import warm_up
 
 PAPER = ["P", "R", "their SVM: P", "R"]
 """Columns of Table I of Spasojević and Poncin (2011)."""

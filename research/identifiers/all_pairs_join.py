@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.fingerprints import flip_masks
-from app.core.jit import U64, compiled, popcount
+from bookprint_core.index.fingerprints import flip_masks
+from bookprint_core.jit import U64, compiled, popcount
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int32]

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import POSTING_BYTES, POSTING_CAP, SharedHashes, entries_sharing, pack_postings
+from bookprint_core.index.records import (
+    POSTING_BYTES,
+    POSTING_CAP,
+    SharedHashes,
+    entries_sharing,
+    pack_postings,
+)
 from research.identifiers.all_pairs_join import brute_pairs
 from research.identifiers.paper_sets import SignedSet
 

@@ -5,12 +5,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.core.recipe import FingerprintRecipe
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
 from bench.data.hard_set import studied_recipes
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.recipe import FingerprintRecipe
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
 from research.identifiers.paper_sets import canonical_books
 from research.plot import Line, Plot, images
 

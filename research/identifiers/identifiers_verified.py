@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.matching.verification import VERIFICATION, Candidates, verified
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.matching.verification import VERIFICATION, Candidates, verified
 from research.identifiers.candidate_pairs import CandidatePairs, candidate_pairs
 from research.identifiers.paper_sets import FULL, HARD, SHORT, SetPlan, SignedSet, signed_set
 

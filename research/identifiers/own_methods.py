@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.matching.identifier_comparison import compare
-from app.core.matching.verification import VERIFICATION, evidence, is_near_duplicate
-from app.core.model import Entry
-from app.core.recipe import (
+from app.services.signing import read_vector_weights
+from bench.harness.corpus import CorpusBook
+from bookprint_core.matching.identifier_comparison import compare
+from bookprint_core.matching.verification import VERIFICATION, evidence, is_near_duplicate
+from bookprint_core.model import Entry
+from bookprint_core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
@@ -19,16 +21,14 @@ from app.core.recipe import (
     page_recipe,
     sample_recipe,
 )
-from app.core.signatures.fracminhash import gram_sample
-from app.core.signatures.identifier import Identifier, of_signatures
-from app.core.signatures.minhash import minhash
-from app.core.signatures.shingles import Shingles, shingles
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import NormalText, normalise
-from app.core.vectors import SIGNS, book_vector
-from app.services.signing import read_vector_weights
-from bench.harness.corpus import CorpusBook
+from bookprint_core.signatures.fracminhash import gram_sample
+from bookprint_core.signatures.identifier import Identifier, of_signatures
+from bookprint_core.signatures.minhash import minhash
+from bookprint_core.signatures.shingles import Shingles, shingles
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import NormalText, normalise
+from bookprint_core.vectors import SIGNS, book_vector
 from research.identifiers.method import BitDistance, EqualValues, PairRule
 
 _LONG_IDENTIFIER_BYTES = 38  # 300 bits

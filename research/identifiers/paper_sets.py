@@ -16,18 +16,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import NO_SAMPLE
-from app.core.model import Fingerprint, FracMinHash
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import gram_sample
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
 from app.synthesis import noise
 from bench.data import hard_set as hard
 from bench.data.hard_set import studied_recipes
 from bench.harness.checkout import processes
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
+from bookprint_core.index.records import NO_SAMPLE
+from bookprint_core.model import Fingerprint, FracMinHash
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import gram_sample
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3

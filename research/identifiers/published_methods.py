@@ -6,8 +6,8 @@ from hashlib import md5
 
 import numpy as np
 
-from app.core.signatures.digests import md5_text, textprofile_md5
 from bench.harness.corpus import CorpusBook
+from bookprint_core.signatures.digests import md5_text, textprofile_md5
 from research.cosine.cosine_samples import news_folder, news_texts
 from research.cosine.letter_grams import SIMHASH_BITS, Rows, gram_counts, unit, word_simhash
 from research.cosine.reference_strings import VALUE_BYTES, Reference, rarest

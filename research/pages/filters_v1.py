@@ -6,9 +6,9 @@ the made pairs (`bench.data.book_pairs`), on our page signatures. The one filter
 used here; `research.pages.page_printed_filter` measures it.
 """
 
-from app.core.model import Metadata
-from app.core.relations.classification import Classification, Kind, direction_of, most_confident
-from app.core.relations.signals import LinearFit, Sides, Signals
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Classification, Kind, direction_of, most_confident
+from bookprint_core.relations.signals import LinearFit, Sides, Signals
 
 LEAST_CONFIDENCE = 0.7
 """Books for which every class is less sure overlap."""

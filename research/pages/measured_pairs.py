@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-from app.core.model import Metadata
-from app.core.relations.classification import shares_v1
-from app.core.relations.relation import CLASSIFIER, ComparedBook, relate
-from app.core.relations.signals import Signals
-from app.core.warm_up import warm_up
 from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs
 from bench.data.labelled_pairs import ComparedCorpus, book_span, labelled_pairs
 from bench.data.paginated_books import halves
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import shares_v1
+from bookprint_core.relations.relation import CLASSIFIER, ComparedBook, relate
+from bookprint_core.relations.signals import Signals
+from bookprint_core.warm_up import warm_up
 from research.pages.filters_v1 import filters_v1
 
 BY_HAND = {CLASSIFIER: shares_v1, "filters-v1": filters_v1}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.core.text.normal_form import NormalText
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.text.normal_form import NormalText
 from research.pages.page_grams import WORDS_5, Feature, normal_pages, occurrences
 from research.pages.page_samples import SEED, printed_books
 

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures import kernels
-from app.core.signatures.minhash import permutations
-from app.core.text.content import content_from_pages
-from app.core.text.normal_form import SPACE, NormalText, normalise
+from bookprint_core.recipe import DEFAULT_MINHASH, minhash_recipe
+from bookprint_core.signatures import kernels
+from bookprint_core.signatures.minhash import permutations
+from bookprint_core.text.content import content_from_pages
+from bookprint_core.text.normal_form import SPACE, NormalText, normalise
 
 PAGE_VALUES = 34
 """MinHash values that the paper keeps of a page."""

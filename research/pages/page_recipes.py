@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core import recipe as recipes
-from app.core.relations import kernels as page_kernels
-from app.core.relations.alignment import LEAST_BINS
-from app.core.signatures.page_minhash import page_minhash, record_bytes
-from app.core.signatures.shingles import Shingles
-from app.core.signatures.simhash import simhash
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import NormalText, normalise
+from bookprint_core import recipe as recipes
+from bookprint_core.relations import kernels as page_kernels
+from bookprint_core.relations.alignment import LEAST_BINS
+from bookprint_core.signatures.page_minhash import page_minhash, record_bytes
+from bookprint_core.signatures.shingles import Shingles
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import NormalText, normalise
 from research.pages.page_grams import (
     PAGE_VALUES,
     VALUE_BYTES,

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.relations.signals import Signals
 from bench.data.book_pairs import SHARES
 from bench.harness.confusion import Share, wilson
+from bookprint_core.relations.signals import Signals
 
 STEEPEST = 2.0
 """Doublings of the slope, up or down, from which on lines are taken as equally steep."""

@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures.exact_overlap import distinct_shingles, overlap_of
-from app.core.signatures.minhash import minhash
-from app.core.text.content import content_from_text
 from app.synthesis.noise import corrupt
 from bench.harness.confusion import wilson
 from bench.harness.corpus import CorpusBook, Pair, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.recipe import DEFAULT_MINHASH, minhash_recipe
+from bookprint_core.signatures.exact_overlap import distinct_shingles, overlap_of
+from bookprint_core.signatures.minhash import minhash
+from bookprint_core.text.content import content_from_text
 from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot
 

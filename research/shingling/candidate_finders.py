@@ -13,9 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.records import POSTING_BYTES
-from app.core.model import Content
-from app.core.recipe import (
+from app.synthesis.noise import corrupt
+from bench.data.real_pairs import HARD_NEGATIVES, labels
+from bench.data.simulated_books import VALUES, simulate
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
+from bench.harness.report import Cell, Section, Table
+from bookprint_core.index.records import POSTING_BYTES
+from bookprint_core.model import Content
+from bookprint_core.recipe import (
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
     DEFAULT_SAMPLE,
@@ -24,16 +29,11 @@ from app.core.recipe import (
     page_recipe,
     sample_recipe,
 )
-from app.core.signatures.fracminhash import fracminhash, gram_sample
-from app.core.signatures.minhash import minhash
-from app.core.signatures.shingles import shingles
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.synthesis.noise import corrupt
-from bench.data.real_pairs import HARD_NEGATIVES, labels
-from bench.data.simulated_books import VALUES, simulate
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
-from bench.harness.report import Cell, Section, Table
+from bookprint_core.signatures.fracminhash import fracminhash, gram_sample
+from bookprint_core.signatures.minhash import minhash
+from bookprint_core.signatures.shingles import shingles
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
 from research.identifiers.paper_sets import SEED, canonical_books
 
 SHARES = (0.02, 0.05, 0.10)

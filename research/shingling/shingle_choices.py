@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures.minhash import minhash
-from app.core.text.names import folded_words
 from bench.data.real_pairs import labels
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
+from bookprint_core.recipe import DEFAULT_MINHASH, minhash_recipe
+from bookprint_core.signatures.minhash import minhash
+from bookprint_core.text.names import folded_words
 from research.identifiers.paper_sets import SEED
 
 SIZES = (32, 64, 128, 256, 512)

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from app.core.matching.verification import (
+from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
+from bench.harness.report import Cell, Section, Table
+from bookprint_core.matching.verification import (
     Evidence,
     evidence,
     evidence_of_each,
@@ -14,11 +16,9 @@ from app.core.matching.verification import (
     is_near_duplicate,
     is_partial,
 )
-from app.core.model import Metadata, Sketch
-from app.core.relations.relation import ComparedBook, Relation, relate
-from app.core.signatures.sketch import sketch
-from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenberg_books
-from bench.harness.report import Cell, Section, Table
+from bookprint_core.model import Metadata, Sketch
+from bookprint_core.relations.relation import ComparedBook, Relation, relate
+from bookprint_core.signatures.sketch import sketch
 from research.similar.similar_gutenberg import TRANSLATIONS
 from research.similar.works import gutenberg_folder, gutenberg_pairs
 

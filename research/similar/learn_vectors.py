@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import app.services
-from app.core.recipe import VECTORS
-from app.core.vectors import RAREST, VectorWeights, pack_weights
+from bookprint_core.recipe import VECTORS
+from bookprint_core.vectors import RAREST, VectorWeights, pack_weights
 from research.similar.works import Book, corpus_works
 
 FEWEST_BOOKS = 2

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.vectors import SIGNS, VectorWeights, vector_of, word_weights
+from bookprint_core.vectors import SIGNS, VectorWeights, vector_of, word_weights
 from research.similar.learn_vectors import word_rarity
 from research.similar.word_vectors import learn_word_vectors, mean_vectors
 from research.similar.works import Book

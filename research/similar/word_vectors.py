@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
-from app.core.jit import Codes, compiled
-from app.core.vector_kernels import NO_WORD, next_word
+from bookprint_core.jit import Codes, compiled
+from bookprint_core.vector_kernels import NO_WORD, next_word
 from research.similar.works import Book
 
 VOCABULARY = 4096

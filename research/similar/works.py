@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import NormalText, normalise
-from app.core.vectors import WordCounts, word_counts
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs, gutenberg_books
 from bench.harness.report import CannotMeasure
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import NormalText, normalise
+from bookprint_core.vectors import WordCounts, word_counts
 
 UNCLEAR_LICENCE = ("oiti-", "kr-", "cis-")
 """Books whose digital editions have no licence, or not a free one: measured, never learnt from."""

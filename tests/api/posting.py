@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from httpx import AsyncClient
 
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
-from app.core.signatures.simhash import hamming
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from bookprint_core.signatures.simhash import hamming
 
 Json = dict[str, Any]
 

@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 import pytest
 from httpx import AsyncClient
 
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.signatures import identifier
-from app.core.signatures.json_codec import encode
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.recipe import DEFAULT_FINGERPRINT
+from bookprint_core.signatures import identifier
+from bookprint_core.signatures.json_codec import encode
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
 
 METADATA: dict[str, Any] = {

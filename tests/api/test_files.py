@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from app.core.text.content import content_from_pages
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose
 from tests.api.test_bad_input import assert_problem
 

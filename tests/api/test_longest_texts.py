@@ -14,7 +14,7 @@ from app.api.reconciliation.queries import ExtensionQuery, ReconciliationQuery
 from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
 from app.catalog.reconciliation import PROPERTIES
-from app.core.model import CatalogRecord
+from bookprint_core.model import CatalogRecord
 from tests.api.example_requests import document
 from tests.api.service_process import Server, longest_wait, reconcile, serving
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.catalog.agreement import agreement, shared_isbns
-from app.core.model import Metadata
+from bookprint_core.model import Metadata
 
 AGREEMENTS: dict[str, list[tuple[Any, Any, bool | None]]] = {
     "authors": [

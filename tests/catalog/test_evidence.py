@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from app.catalog.evidence import MOST_PAIRS, NamedBook, PairEvidence, annotations, written
-from app.core.errors import EvidenceTooLong
-from app.core.model import Metadata
-from app.core.relations.alignment import Unit
-from app.core.relations.related import PageMatches, RelationSummary
+from bookprint_core.errors import EvidenceTooLong
+from bookprint_core.model import Metadata
+from bookprint_core.relations.alignment import Unit
+from bookprint_core.relations.related import PageMatches, RelationSummary
 
 THIS = UUID("0193508e-7a3c-7c19-9b54-2f1d6a0e4c11")
 OTHER = UUID("01935090-11c2-7e0a-8d3f-b5c0a1e27f46")

@@ -10,8 +10,8 @@ from app.catalog.identifiers import normalised
 from app.catalog.marc.values import trimmed
 from app.catalog.reconciliation import BookDescription, identifiers_of, key_conditions, years_of
 from app.catalog.similarity import names_of, person_similarity, title_similarity, volume_similarity
-from app.core.model import Metadata
-from app.core.text.names import folded, folded_words, main_title, name_keys, surname
+from bookprint_core.model import Metadata
+from bookprint_core.text.names import folded, folded_words, main_title, name_keys, surname
 
 LENGTH = 100_000
 SECONDS = 2.0

@@ -7,9 +7,9 @@ import pytest
 from app.catalog.reconciliation import BookDescription, key_conditions, years_of
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.catalog.similarity import person_similarity, title_similarity
-from app.core.matching.verification import Evidence
-from app.core.model import Metadata
-from app.core.text.names import word_key
+from bookprint_core.matching.verification import Evidence
+from bookprint_core.model import Metadata
+from bookprint_core.text.names import word_key
 
 
 def a_candidate(number: int, score: float) -> Candidate:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.cli.posting import ReadBook, post_all
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_text
-from app.readers.unread import Unread
 from app.services.books import IngestRun, Outcome
 from bookprint_client import Client, NoService
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_text
+from bookprint_readers.unread import Unread
 from tests.cli.command_line import in_a_process
 from tests.forks import Fork
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.warm_up import warm_up
+from bookprint_core.warm_up import warm_up
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from app.core.clusters.clustering import Clustering, Edge, Joining, Pair
+from bookprint_core.clusters.clustering import Clustering, Edge, Joining, Pair
 
 
 def cluster(edges: Collection[Edge], never: Iterable[Pair]) -> Clustering:

@@ -5,12 +5,12 @@ from functools import cache
 
 import numpy as np
 
-from app.core.model import Metadata, PageSignatures
-from app.core.relations.alignment import Alignment
-from app.core.relations.relation import ComparedBook, Relation, relate
-from app.core.signatures.sketch import page_signatures, sketch
-from app.core.text.content import content_from_pages, content_from_text
 from app.synthesis.noise import corrupt_pages
+from bookprint_core.model import Metadata, PageSignatures
+from bookprint_core.relations.alignment import Alignment
+from bookprint_core.relations.relation import ComparedBook, Relation, relate
+from bookprint_core.signatures.sketch import page_signatures, sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 
 Pages = list[str]
 BLANK = ""

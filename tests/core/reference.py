@@ -1,6 +1,6 @@
 """The signatures once more, in plain Python from the rules in tests/vectors/README.md: slow and independent.
 
-It shares no code with app.core but the lists of code points that define the kinds of script.
+It shares no code with bookprint_core but the lists of code points that define the kinds of script.
 """
 
 import json

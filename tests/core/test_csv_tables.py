@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.csv_tables import csv_line, unmarked
+from bookprint_core.csv_tables import csv_line, unmarked
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted((ROOT / "app/core").rglob("*.py"))
+MODULES = sorted((ROOT / "packages/core/bookprint_core").rglob("*.py"))
 OPERATION = re.compile(r"(GET|PUT|POST|PATCH|DELETE) /|/v1/")
 
 

@@ -3,11 +3,11 @@
 import ast
 from pathlib import Path
 
-import app.core
+import bookprint_core
 
 
 def test_no_line_end_of_a_protocol_stands_in_the_core() -> None:
-    for source in Path(app.core.__path__[0]).rglob("*.py"):
+    for source in Path(bookprint_core.__path__[0]).rglob("*.py"):
         constants = (
             node.value for node in ast.walk(ast.parse(source.read_bytes())) if isinstance(node, ast.Constant)
         )

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.errors import BrokenFile
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.corpus import books, pairs
-from app.corpus.books import CorpusBooks
-from app.corpus.folder import CorpusFolder
-from app.corpus.pairs import CorpusPairs
-from app.corpus.tables import TABLES, schema
+from bookprint_core.errors import BrokenFile
+from bookprint_core.recipe import DEFAULT_FINGERPRINT
+from bookprint_corpus import books, pairs
+from bookprint_corpus.books import CorpusBooks
+from bookprint_corpus.folder import CorpusFolder
+from bookprint_corpus.pairs import CorpusPairs
+from bookprint_corpus.tables import TABLES, schema
 from tests.made_corpus import SPLIT, write_progress
 
 AT_ONCE = 10

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import UnusableFile
-from app.readers.extraction import to_content
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import UnusableFile
+from bookprint_readers.extraction import to_content
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.guards.made_files import made_files
 from tests.guards.recorded import compare
 

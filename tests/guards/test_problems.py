@@ -21,9 +21,9 @@ from starlette.routing import Route
 
 from app.api.http.admission import Capacity
 from app.api.http.problems import REMEDIES
-from app.core.errors import BookprintError
 from app.services.books import Backlog
 from app.settings import Settings
+from bookprint_core.errors import BookprintError
 from tests.api.conftest import started
 from tests.api.library import prose
 from tests.guards.recorded import compare, laid_out

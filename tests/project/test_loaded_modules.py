@@ -26,7 +26,7 @@ ANYWHERE = {
 WARMED_UP = """
 import sys
 import {module}
-from app.core.warm_up import warm_up
+from bookprint_core.warm_up import warm_up
 warm_up()
 print(*{{name.partition(".")[0] for name in sys.modules}})
 """
@@ -47,5 +47,5 @@ def test_a_process_loads_nothing_that_it_does_not_use(module: str, unused: set[s
 
 
 def test_scipy_and_datasketch_can_still_be_imported_beside_the_kernels() -> None:
-    source = "import app.core.jit, scipy.linalg, datasketch"
+    source = "import bookprint_core.jit, scipy.linalg, datasketch"
     subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True)

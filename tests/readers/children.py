@@ -16,14 +16,14 @@ from typing import Any
 
 import psutil
 
-from app.core.errors import BrokenFile
-from app.core.model import Metadata
-from app.readers import processes
-from app.readers.extraction import Extraction
-from app.readers.killable import Parent
-from app.readers.plain_values import to_json
-from app.readers.processes import Ask, ParentQuestion, ReadingLimits
-from app.readers.unread import Unread
+from bookprint_core.errors import BrokenFile
+from bookprint_core.model import Metadata
+from bookprint_readers import processes
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.killable import Parent
+from bookprint_readers.plain_values import to_json
+from bookprint_readers.processes import Ask, ParentQuestion, ReadingLimits
+from bookprint_readers.unread import Unread
 
 
 def fork_servers(parent: psutil.Process | None = None) -> list[psutil.Process]:

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from app.core.errors import UnusableFile
-from app.core.text.content import content_from_text
-from app.readers.extraction import to_content
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import UnusableFile
+from bookprint_core.text.content import content_from_text
+from bookprint_readers.extraction import to_content
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 
 SECONDS = 10
 """Seconds of processor time within which a file is read or refused."""

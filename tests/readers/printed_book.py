@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.model import Content
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.model import Content
+from bookprint_core.text.content import content_from_pages, content_from_text
 
 LINE = 56
 """Characters of a printed line."""

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import Content, Metadata
-from app.core.relations.relation import ComparedBook, relate
-from app.core.signatures.simhash import hamming
-from app.core.signatures.sketch import sketch
-from app.core.text.normal_form import normalise
-from app.readers.extraction import to_content
-from app.readers.recognition import read_book
-from app.readers.source import Source
 from app.synthesis.library import synthetic_library
+from bookprint_core.model import Content, Metadata
+from bookprint_core.relations.relation import ComparedBook, relate
+from bookprint_core.signatures.simhash import hamming
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.normal_form import normalise
+from bookprint_readers.extraction import to_content
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.readers.book_formats import IN_PAGES, WITHOUT_PAGES
 from tests.readers.printed_book import PrintedBook, printed
 

@@ -10,10 +10,10 @@ import pytest
 
 from app.catalog.marc import forms
 from app.catalog.marc.record import InvalidRecord
-from app.core.errors import UnusableFile
-from app.readers.package import open_package
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import UnusableFile
+from bookprint_readers.package import open_package
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.readers.made_files import MADE_FILES, pdf, zipped
 
 _OPF = b"""<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">

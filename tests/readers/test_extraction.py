@@ -2,8 +2,14 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers.extraction import Extraction, description, to_content, with_characters_only, with_doubts
+from bookprint_core.errors import BrokenFile
+from bookprint_readers.extraction import (
+    Extraction,
+    description,
+    to_content,
+    with_characters_only,
+    with_doubts,
+)
 
 
 def test_controls_are_left_out_and_counted() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidInput
-from app.core.model import Fingerprint, MinHashBits, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
-from app.core.signatures.identifier import encode_long, of_signatures, written
-from app.readers import files
-from app.readers.unread import Unread, UnreadFile, title_of
+from bookprint_core.errors import InvalidInput
+from bookprint_core.model import Fingerprint, MinHashBits, Submission
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from bookprint_core.signatures.identifier import encode_long, of_signatures, written
+from bookprint_readers import files
+from bookprint_readers.unread import Unread, UnreadFile, title_of
 
 
 def unread(*paths: Path) -> list[Unread]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.readers.gutenberg import title_in, without_licence
+from bookprint_readers.gutenberg import title_in, without_licence
 
 BOOK = "EMMA\n\nby Jane Austen\n\nCHAPTER I\n\nEmma Woodhouse, handsome, clever, and rich."
 HEADS = {

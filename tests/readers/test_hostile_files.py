@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import BrokenFile, EncryptedFile, FileTooLarge, UnusableFile
-from app.readers import source
-from app.readers.package import FREE_EXPANSION, expanded, open_package
-from app.readers.recognition import read_book
-from app.readers.source import MOST_BYTES, Source
+from bookprint_core.errors import BrokenFile, EncryptedFile, FileTooLarge, UnusableFile
+from bookprint_readers import source
+from bookprint_readers.package import FREE_EXPANSION, expanded, open_package
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import MOST_BYTES, Source
 from tests.readers.damage import DAMAGES
 from tests.readers.limits import SECONDS
 from tests.readers.made_files import MADE_FILES, zipped

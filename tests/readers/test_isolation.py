@@ -17,10 +17,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from app.core.errors import BrokenFile, FileTooLarge, NoText, Unavailable, UnsupportedFormat
-from app.readers import killable, processes
-from app.readers.extraction import Extraction
-from app.readers.processes import IsolatedReader, ReadingLimits
+from bookprint_core.errors import BrokenFile, FileTooLarge, NoText, Unavailable, UnsupportedFormat
+from bookprint_readers import killable, processes
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.processes import IsolatedReader, ReadingLimits
 from tests.readers.children import answer_badly, children, fork_servers, processor_seconds, sights
 from tests.waiting import eventually
 
@@ -96,7 +96,8 @@ def test_text_of_too_many_characters_is_refused() -> None:
 
 def test_children_are_forked_without_the_compiler() -> None:
     source = (
-        "import sys, app.readers.processes; print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
+        "import sys, bookprint_readers.processes; "
+        "print(*{'numba', 'pydantic', 'fastapi'} & sys.modules.keys())"
     )
     command = [sys.executable, "-c", source]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "\n"
@@ -104,7 +105,7 @@ def test_children_are_forked_without_the_compiler() -> None:
 
 def test_what_a_file_says_reaches_no_terminal_as_it_is() -> None:
     source = """
-        from app.readers import processes
+        from bookprint_readers import processes
         from tests.readers.children import answer_after_an_error
         processes._answer = answer_after_an_error
         with processes.IsolatedReader(processes.ReadingLimits()) as reader, open(0, "rb") as file:
@@ -263,7 +264,7 @@ def test_leaving_the_reader_kills_its_children(monkeypatch: pytest.MonkeyPatch) 
 
 def test_children_end_with_a_parent_that_is_killed() -> None:
     source = """
-        from app.readers import processes
+        from bookprint_readers import processes
         from tests.readers.children import answer_badly
         processes._answer = answer_badly
         with processes.IsolatedReader(processes.ReadingLimits(seconds=60)) as reader, open(0, "rb") as file:

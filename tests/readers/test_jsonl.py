@@ -8,10 +8,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from app.core.errors import InvalidInput
-from app.core.metadata import FIELDS
-from app.core.model import Metadata
-from app.readers import jsonl
+from bookprint_core.errors import InvalidInput
+from bookprint_core.metadata import FIELDS
+from bookprint_core.model import Metadata
+from bookprint_readers import jsonl
 
 BOOK = {
     "id": "se-emma",

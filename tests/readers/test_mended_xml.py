@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 
 ABBYY = "http://www.abbyy.com/FineReader_xml/FineReader10-schema-v1.xml"
 FORMATS = {

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from app.core.book_rules import LONGEST_LABEL
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.book_rules import LONGEST_LABEL
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.readers.made_files import tarred, zipped
 
 MORE = "and a few more words"

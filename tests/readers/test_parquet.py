@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.core.errors import BrokenFile, InvalidInput, UnusableFile
-from app.readers import files, parquet
-from app.readers.unread import Unread
+from bookprint_core.errors import BrokenFile, InvalidInput, UnusableFile
+from bookprint_readers import files, parquet
+from bookprint_readers.unread import Unread
 
 
 def table(path: Path, columns: dict[str, list[Any]], **options: Any) -> Path:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers import processes as module
-from app.readers.processes import ReadingProcesses
+from bookprint_core.errors import BrokenFile
+from bookprint_readers import processes as module
+from bookprint_readers.processes import ReadingProcesses
 from tests.readers.children import KINDS, Order, children, obey, orders
 from tests.waiting import eventually
 

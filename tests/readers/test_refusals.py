@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.errors import NoText, SeveralBooks, UnsupportedFormat, UnusableFile
-from app.readers.recognition import refuse_what_is_no_book
-from app.readers.source import Source
+from bookprint_core.errors import NoText, SeveralBooks, UnsupportedFormat, UnusableFile
+from bookprint_readers.recognition import refuse_what_is_no_book
+from bookprint_readers.source import Source
 
 
 def marc(title: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.readers.syntax.tags import Tag, tags
+from bookprint_readers.syntax.tags import Tag, tags
 
 
 def named(markup: str) -> list[tuple[str, bool, str]]:

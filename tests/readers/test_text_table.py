@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidInput
-from app.core.metadata import TABLE_FIELDS, Metadata
-from app.readers import files
-from app.readers.source import Source
-from app.readers.table import find_columns, metadata_of
-from app.readers.text_table import TextTable
 from app.services.bulk import lists
+from bookprint_core.errors import InvalidInput
+from bookprint_core.metadata import TABLE_FIELDS, Metadata
+from bookprint_readers import files
+from bookprint_readers.source import Source
+from bookprint_readers.table import find_columns, metadata_of
+from bookprint_readers.text_table import TextTable
 
 HEADER = "Title;ISBN-13;Publication Year"
 ROW = "Die Mühle am Fluß;ISBN 978–0–14–143960–0;1813"

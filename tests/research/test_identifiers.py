@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.core.index.records import NO_SAMPLE
-from app.core.matching.verification import evidence, is_near_duplicate
-from app.core.model import Entry, Fingerprint, FracMinHash
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from bench.harness.report import Section
+from bookprint_core.index.records import NO_SAMPLE
+from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.model import Entry, Fingerprint, FracMinHash
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from research.identifiers import (
     identifiers_cost,
     identifiers_distance,

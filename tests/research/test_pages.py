@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.text.normal_form import NormalText
 from bench.harness.corpus import CorpusBook
+from bookprint_core.text.normal_form import NormalText
 from research.pages import (
     page_feature_cost,
     page_noise,

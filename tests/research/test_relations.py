@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.model import Metadata
-from app.core.relations.classification import Kind
-from app.core.relations.relation import compare
-from app.core.relations.signals import LinearFit, Sides, Signals
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Kind
+from bookprint_core.relations.relation import compare
+from bookprint_core.relations.signals import LinearFit, Sides, Signals
 from research.pages import relation_signals
 from research.pages.filters_v1 import filters_v1
 from research.pages.learners import (

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.core.text.content import content_from_text
 from bench.harness.corpus import CorpusBook, Pair
+from bookprint_core.text.content import content_from_text
 from research.shingling.band_curves import found, strangers
 from research.shingling.candidate_finders import FINDERS, Shelf, overlaps, sign
 from research.shingling.shingle_choices import (

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.core.vectors import word_counts
 from bench.harness.corpus import CorpusBook, Pair
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.vectors import word_counts
 from research.similar.gutenberg_duplicates import compared, counts, parts_of
 from research.similar.similar_series import series_pairs, split
 from research.similar.works import Book

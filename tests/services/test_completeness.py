@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.core.model import Book, Metadata, Submission
-from app.core.relations.classification import Kind
-from app.core.text.content import content_from_pages
 from app.services.completeness import FaultList, PagesOfCopy
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.pairs.decisions import NewDecision
+from bookprint_core.model import Book, Metadata, Submission
+from bookprint_core.relations.classification import Kind
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

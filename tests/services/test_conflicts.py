@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from app.core.matching.conflicts import ConflictBy, MetadataConflict
-from app.core.model import Book, Metadata, Submission
-from app.core.text.catalogue_values import modulo_11_digit
-from app.core.text.content import content_from_pages
 from app.services import conflicts
 from app.services.pairs.decisions import NewDecision
 from app.synthesis.library import synthetic_library
+from bookprint_core.matching.conflicts import ConflictBy, MetadataConflict
+from bookprint_core.model import Book, Metadata, Submission
+from bookprint_core.text.catalogue_values import modulo_11_digit
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
-from app.core.errors import BookprintError, IndexRebuilding, Unavailable
-from app.core.model import Book, Metadata, Submission
 from app.services.index.upkeep import Changed
 from app.services.lookups import Nearest, Question, Verified, Within
 from app.settings import Settings
@@ -20,6 +18,8 @@ from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
 from app.wiring import Services
+from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
+from bookprint_core.model import Book, Metadata, Submission
 from tests.factories import ACTOR, a_sketch, flipped
 from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from app.readers import jsonl
 from app.services.lookups import Verified
 from app.wiring import Services
+from bookprint_readers import jsonl
 from tests.factories import ACTOR
 
 RELATED = ("same_work", "contains", "overlaps")

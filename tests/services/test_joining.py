@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from app.catalog.marc import forms
-from app.readers.files import find, texts_in
-from app.readers.unread import Unreadable, UnreadFile
 from app.services.bulk.joining import joined, names_of
+from bookprint_readers.files import find, texts_in
+from bookprint_readers.unread import Unreadable, UnreadFile
 from tests.catalog.marc.made_records import control, data, named, record, written
 
 

@@ -9,18 +9,18 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from app.core.errors import Unavailable
-from app.core.matching.candidates import CandidateBook
-from app.core.model import Book, Metadata, Submission
-from app.core.relations.related import RelatedBook
-from app.core.relations.relation import CLASSIFIER
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages, content_from_text
 from app.services.pairs.relate import PairsFailed
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.pairs import candidates
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
+from bookprint_core.errors import Unavailable
+from bookprint_core.matching.candidates import CandidateBook
+from bookprint_core.model import Book, Metadata, Submission
+from bookprint_core.relations.related import RelatedBook
+from bookprint_core.relations.relation import CLASSIFIER
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR, a_sketch
 from tests.paged_books import pages_of, run_jobs, waiting, with_limits

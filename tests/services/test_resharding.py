@@ -15,13 +15,13 @@ import pytest
 from redis.crc import key_slot
 from redis.exceptions import AskError
 
-from app.core.errors import Unavailable
-from app.core.index import fingerprints
-from app.core.matching.verification import evidence_of_each, is_near_duplicate
-from app.core.model import Book, FracMinHash, Sketch, Submission
-from app.core.recipe import DEFAULT_SAMPLE
 from app.services.lookups import Question, Verified, Within
 from app.settings import Settings
+from bookprint_core.errors import Unavailable
+from bookprint_core.index import fingerprints
+from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.model import Book, FracMinHash, Sketch, Submission
+from bookprint_core.recipe import DEFAULT_SAMPLE
 from tests.factories import ACTOR, a_sketch, flipped
 from tests.open_services import OpenServices, open_with_stores
 from tests.redis_cluster import Cluster, Master

@@ -2,8 +2,8 @@ from itertools import islice
 
 import numpy as np
 
-from app.core.model import PAGE_BREAK
 from app.synthesis.library import VOLUMES, SyntheticBook, paginate, synthetic_library
+from bookprint_core.model import PAGE_BREAK
 
 SMALL = (6_000, 9_000)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from app.core.index.fingerprints import band_keys, probes
-from app.core.jit import mix32, mix64
-from app.core.model import Content, Fingerprint, MinHashBits
-from app.core.recipe import (
+from bookprint_core.index.fingerprints import band_keys, probes
+from bookprint_core.jit import mix32, mix64
+from bookprint_core.model import Content, Fingerprint, MinHashBits
+from bookprint_core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
     DEFAULT_PAGES,
@@ -24,14 +24,14 @@ from app.core.recipe import (
     minhash_recipe,
     page_recipe,
 )
-from app.core.signatures import identifier, json_codec as signatures
-from app.core.signatures.identifier import to_number
-from app.core.signatures.kernels import SIGN_STEP
-from app.core.signatures.minhash import lowest_bits, permutations
-from app.core.signatures.shingles import shingles
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_from_pages, content_from_text, content_key
-from app.core.text.normal_form import normalise
+from bookprint_core.signatures import identifier, json_codec as signatures
+from bookprint_core.signatures.identifier import to_number
+from bookprint_core.signatures.kernels import SIGN_STEP
+from bookprint_core.signatures.minhash import lowest_bits, permutations
+from bookprint_core.signatures.shingles import shingles
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_from_pages, content_from_text, content_key
+from bookprint_core.text.normal_form import normalise
 from tests.vectors import texts
 from tests.vectors.unicode_table import KIND_RANGES
 
@@ -111,7 +111,7 @@ def _sign(cell: int) -> int:
 
 
 def _minhash_values(shingle_hashes: Any) -> Any:
-    from app.core.signatures.minhash import minhash
+    from bookprint_core.signatures.minhash import minhash
 
     signature = minhash(shingle_hashes, minhash_recipe(DEFAULT_MINHASH))
     assert signature is not None

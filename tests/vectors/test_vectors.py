@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.errors import InvalidIdentifier
-from app.core.index.fingerprints import band_keys, probes
-from app.core.model import Content, Fingerprint, MinHashBits, MinHashSignature
-from app.core.recipe import DEFAULT_MINHASH, fingerprint_recipe
-from app.core.signatures import identifier, json_codec as signatures
-from app.core.signatures.minhash import lowest_bits
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_key
-from app.core.text.normal_form import normalise
-from app.core.text.unicode_table import UNICODE_VERSION
+from bookprint_core.errors import InvalidIdentifier
+from bookprint_core.index.fingerprints import band_keys, probes
+from bookprint_core.model import Content, Fingerprint, MinHashBits, MinHashSignature
+from bookprint_core.recipe import DEFAULT_MINHASH, fingerprint_recipe
+from bookprint_core.signatures import identifier, json_codec as signatures
+from bookprint_core.signatures.minhash import lowest_bits
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_key
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.text.unicode_table import UNICODE_VERSION
 from tests.core import reference
 from tests.vectors import generate
 

@@ -1,6 +1,6 @@
 """Builds the normaliser's character table from this Python's Unicode data.
 
-    python -m tests.vectors.unicode_table      writes app/core/unicode_data.py (Python 3.11, Unicode 14 only)
+    python -m tests.vectors.unicode_table      writes unicode_data.py of the core (Python 3.11, Unicode 14)
 
 The table is frozen because Unicode grows with every Python while a recipe must not.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.recipe import ALPHABETIC, DENSE, SYLLABIC, UNSPACED
-from app.core.text import unicode_table as layout
+from bookprint_core.recipe import ALPHABETIC, DENSE, SYLLABIC, UNSPACED
+from bookprint_core.text import unicode_table as layout
 
 SIZE = sys.maxunicode + 1
 MODULE = Path(layout.__file__).with_name("unicode_data.py")
@@ -140,7 +140,7 @@ def _is_kept(entry: int) -> bool:
 
 
 def build() -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint32]]:
-    """Table and traits by code point, and the expansions, as app.core.text.unicode_table has them."""
+    """Table and traits by code point, and the expansions, as bookprint_core.text.unicode_table has them."""
     kinds, composing = _kinds(), _composing()
     expansions: list[int] = []
     table = np.empty(SIZE, dtype=np.uint32)

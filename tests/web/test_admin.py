@@ -7,11 +7,11 @@ from fastapi import FastAPI
 from httpx import AsyncClient
 from lxml import html
 
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_text
 from app.services.access.keys import Scope
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_text
 from tests.api.conftest import asking
 from tests.api.library import prose
 from tests.factories import ACTOR

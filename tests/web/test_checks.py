@@ -8,9 +8,9 @@ import pytest
 from httpx import AsyncClient
 from lxml import html
 
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_pages
 from app.web import checks
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

@@ -4,9 +4,9 @@ import pytest
 from httpx import AsyncClient
 from lxml import html
 
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_text
 from app.services import library
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

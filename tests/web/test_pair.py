@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from lxml import html
 
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_pages, content_from_text
 from app.services.pairs.evidence import MOST_SHOWN, shown_pair
 from app.web.pair import self_contained_page
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
 from tests.paged_books import pages_of
 

@@ -11,10 +11,10 @@ from datetime import timedelta
 
 from procrastinate import App
 
-from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.stores.postgres.connections import open_database
 from app.stores.postgres.jobs import JobStore
+from bookprint_core.errors import Unavailable
 from workers.process import rescue_and_sweep
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import JobRetry

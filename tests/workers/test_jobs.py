@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from procrastinate.jobs import Job as QueuedJob
 
-from app.core.errors import BookprintError
 from app.services.jobs import MOST_TRIES, UnknownJob
 from app.settings import Settings
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.jobs import Job, JobCounts
 from app.wiring import Services
+from bookprint_core.errors import BookprintError
 from tests.open_services import open_with_stores
 from tests.waiting import until
 from tests.workers.faulty_worker import PACE, open_queue, run

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
-from app.core.model import Metadata, Submission
-from app.core.text.content import content_from_pages
 from app.services.books import new_book_id
 from app.services.pairs.relations import effective_of
 from app.settings import Settings
@@ -18,6 +16,8 @@ from app.stores.postgres.audit import AuditFilter
 from app.stores.postgres.connections import SQL
 from app.stores.redis.epoch import IndexState
 from app.wiring import Services
+from bookprint_core.model import Metadata, Submission
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose
 from tests.factories import ACTOR, a_sketch, new_content
 from tests.forks import Fork

@@ -18,9 +18,9 @@ from pydantic_core import from_json
 from app.api.http.admission import Held, Permit
 from app.api.http.problems import RequestRefusal
 from app.api.http.usage import counted, require_key_still_valid
-from app.core.book_rules import MAX_PAGES
-from app.core.errors import FileTooLarge
-from app.core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
+from bookprint_core.book_rules import MAX_PAGES
+from bookprint_core.errors import FileTooLarge
+from bookprint_core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
 
 GRACE_SECONDS = 20.0
 """Seconds that a sender may be waited for in any case."""

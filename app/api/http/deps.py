@@ -15,11 +15,11 @@ from app.api.http import examples
 from app.api.http.admission import Permit
 from app.api.http.metrics import Metrics
 from app.api.http.problems import RequestRefusal
-from app.core.errors import UnknownBook
-from app.core.warm_up import warm_up
 from app.services.access.audit import Actor, actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
+from bookprint_core.errors import UnknownBook
+from bookprint_core.warm_up import warm_up
 
 log = structlog.get_logger()
 

@@ -19,10 +19,10 @@ from app.api.submissions import MetadataBody
 from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
-from app.core.errors import FileTooLarge
-from app.core.metadata import FIELDS, MetadataField
-from app.core.model import CatalogRecord, RecordFormat, Submission
 from app.services.books import FileReading
+from bookprint_core.errors import FileTooLarge
+from bookprint_core.metadata import FIELDS, MetadataField
+from bookprint_core.model import CatalogRecord, RecordFormat, Submission
 
 _FORMATS: dict[str, RecordFormat] = {
     "application/marc": "marc",

@@ -27,8 +27,8 @@ from app.api.http.bodies import (
 from app.api.http.openapi import Responses, problems
 from app.api.http.problems import problem_of
 from app.api.http.usage import LimitReached, count_lookups, counted, require_key_still_valid
-from app.core.errors import Unavailable
 from app.services.access.keys import NoValidKey
+from bookprint_core.errors import Unavailable
 
 log = structlog.get_logger()
 

@@ -18,12 +18,12 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.shared_counts import ProcessCounts, SharedValue, SummedCounts
-from app.core.errors import Unavailable
 from app.services.jobs import Jobs
 from app.services.lookups import Nearest, Question, Verified, Within
 from app.services.pairs.relations import Relations
 from app.services.webhooks import Webhooks
 from app.wiring import Services
+from bookprint_core.errors import Unavailable
 
 _SECONDS = (0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})

@@ -15,7 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
-from app.core.errors import (
+from app.services.access.keys import NoValidKey, ScopeMissing
+from bookprint_core.errors import (
     BookprintError,
     Conflict,
     InvalidInput,
@@ -24,7 +25,6 @@ from app.core.errors import (
     TextNotKept,
     Unavailable,
 )
-from app.services.access.keys import NoValidKey, ScopeMissing
 
 MEDIA_TYPE = "application/problem+json"
 

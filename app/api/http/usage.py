@@ -14,9 +14,9 @@ from starlette.types import Scope
 
 from app.api.http.admission import declared_size
 from app.api.http.problems import RequestRefusal
-from app.core.errors import Unavailable
 from app.services.access.keys import Caller, Keys, NoValidKey
 from app.services.access.limits import Limits, OverLimit
+from bookprint_core.errors import Unavailable
 
 _LOOK_AGAIN = 1.0
 """Seconds after which a request that waits for room looks again."""

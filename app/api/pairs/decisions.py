@@ -23,10 +23,6 @@ from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.problems import Problem, problem_of
 from app.api.http.routes import SubjectRouter
-from app.core.errors import BookprintError
-from app.core.model import Metadata
-from app.core.relations.classification import Direction, Kind
-from app.core.relations.related import DecisionVerdict
 from app.services.pairs.decisions import (
     MOST_AT_ONCE,
     DecisionOutcome,
@@ -38,6 +34,10 @@ from app.services.pairs.decisions import (
     ReviewPlace,
     Said,
 )
+from bookprint_core.errors import BookprintError
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Direction, Kind
+from bookprint_core.relations.related import DecisionVerdict
 
 _LONGEST_NOTE = 1_000  # characters
 _LONGEST_WORD = 100

@@ -14,18 +14,18 @@ from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
 from app.api.signatures import ExactAnswer
-from app.core.relations.alignment import Unit
-from app.core.relations.classification import Direction, Kind
-from app.core.relations.related import (
+from app.services.pairs.decisions import NewDecision
+from app.services.pairs.relations import RelationList, effective_of
+from bookprint_core.relations.alignment import Unit
+from bookprint_core.relations.classification import Direction, Kind
+from bookprint_core.relations.related import (
     DecisionVerdict,
     IndirectRelation,
     PageMatches,
     RelatedBook,
     StoredDecision,
 )
-from app.core.signatures.exact_overlap import ExactOverlap
-from app.services.pairs.decisions import NewDecision
-from app.services.pairs.relations import RelationList, effective_of
+from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
 class RelationsQuery(PageQuery):

@@ -20,9 +20,9 @@ from app.api.reconciliation.queries import (
 )
 from app.catalog.reconciliation import PROPERTIES, RELATIONS, book_id_of, book_name, plain_values
 from app.catalog.scoring import Candidate
-from app.core.errors import BookprintError
-from app.core.model import Book, Metadata
 from app.services.pairs.relations import Related
+from bookprint_core.errors import BookprintError
+from bookprint_core.model import Book, Metadata
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Content-Security-Policy of the preview: a browser loads nothing but its own style."""

@@ -19,9 +19,9 @@ from app.catalog.reconciliation import (
     unmistakable_identifiers,
     years_of,
 )
-from app.core.errors import InvalidInput
-from app.core.signatures.identifier import decode, is_identifier
-from app.core.text.content import content_from_text
+from bookprint_core.errors import InvalidInput
+from bookprint_core.signatures.identifier import decode, is_identifier
+from bookprint_core.text.content import content_from_text
 
 BATCH_SIZE = 1_000
 """Queries of one batch, and books of one data extension."""

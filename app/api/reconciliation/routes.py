@@ -42,9 +42,9 @@ from app.api.reconciliation.queries import (
     property_named,
 )
 from app.catalog.reconciliation import PROPERTIES, RELATIONS, BookDescription, book_id_of, book_name
-from app.core.errors import BookprintError, InvalidInput, UnknownBook
 from app.services.access.keys import Caller
 from app.wiring import Services
+from bookprint_core.errors import BookprintError, InvalidInput, UnknownBook
 
 router = SubjectRouter(
     "/reconcile",

@@ -9,7 +9,7 @@ from app.catalog.identifiers import all_normalised
 from app.catalog.marc import description, numbers
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, subfield_of
 from app.catalog.marc.values import code_of
-from app.core.model import Metadata
+from bookprint_core.model import Metadata
 
 _LEADER = "00000nam a2200000u  4500"
 _FIXED = "||||||nuuuuuuuuxx |||||||||||||||||und||"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from app.catalog.marc.numbers import identifiers
 from app.catalog.marc.record import DataField, MarcRecord
 from app.catalog.marc.values import plain, tag_of, trimmed
-from app.core.model import Metadata
-from app.core.text.catalogue_values import year_in
+from bookprint_core.model import Metadata
+from bookprint_core.text.catalogue_values import year_in
 
 _AUTHOR_ROLES = re.compile(
     r"aut|cre|(?:joint |co-?)?(?:author|creator)s?|(?:verfasser|auteur|autor)\w*", re.IGNORECASE

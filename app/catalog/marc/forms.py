@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from app.catalog.marc.record import LONGEST, ControlField, Field, InvalidRecord, MarcRecord
-from app.core.model import CatalogRecord, RecordFormat
+from bookprint_core.model import CatalogRecord, RecordFormat
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")

@@ -11,9 +11,9 @@ from uuid import UUID
 from app.catalog.identifiers import isbns
 from app.catalog.marc.numbers import OURS
 from app.catalog.marc.record import DataField, Field, MarcRecord, subfield_of
-from app.core.model import Metadata
-from app.core.relations.classification import RELATED, SAME_TEXT, Kind
-from app.core.relations.related import RelationSummary
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import RELATED, SAME_TEXT, Kind
+from bookprint_core.relations.related import RelationSummary
 
 _LINKING = frozenset({"773", "774", "775", "776", "787"})
 _OUR_NUMBER = f"({OURS})"

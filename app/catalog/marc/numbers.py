@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from app.catalog.identifiers import normalised
 from app.catalog.marc.record import ControlField, DataField, Field, MarcRecord, Subfield, subfield_of
 from app.catalog.marc.values import plain
-from app.core.metadata import LONGEST_IDENTIFIER
-from app.core.text.catalogue_values import as_written
+from bookprint_core.metadata import LONGEST_IDENTIFIER
+from bookprint_core.text.catalogue_values import as_written
 
 OURS = "bookprint"
 """The source ($2) and organisation code of what this service writes."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.errors import BookprintError, InvalidInput
+from bookprint_core.errors import BookprintError, InvalidInput
 
 _CONTROL_TAG = re.compile(r"00[0-9]")
 _TAG = re.compile(r"[0-9A-Za-z]{3}")

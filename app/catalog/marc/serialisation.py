@@ -33,7 +33,7 @@ from app.catalog.marc.record import (
     checked,
     require_marc21,
 )
-from app.core.json_limits import exceeds_json_limits
+from bookprint_core.json_limits import exceeds_json_limits
 
 _LEADER, _ENTRY = 24, 12
 _LONGEST_FIELD = 9_999

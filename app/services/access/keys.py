@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
-from app.core.errors import BookprintError, InvalidInput
-from app.core.metadata import FIELD
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.keys import (
     KEY_PREFIX,
@@ -25,6 +23,8 @@ from app.stores.postgres.keys import (
     Scope as Scope,
     key_hash,
 )
+from bookprint_core.errors import BookprintError, InvalidInput
+from bookprint_core.metadata import FIELD
 
 
 class UnknownKey(BookprintError):

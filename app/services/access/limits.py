@@ -16,10 +16,10 @@ from limits import RateLimitItemPerSecond
 from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import MovingWindowRateLimiter, SlidingWindowCounterRateLimiter
 
-from app.core.errors import Unavailable
 from app.stores.postgres.keys import Caller
 from app.stores.redis.client import redis_errors
 from app.stores.redis.time_windows import TimeWindows
+from bookprint_core.errors import Unavailable
 
 log = structlog.get_logger()
 

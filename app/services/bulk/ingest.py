@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.core.errors import Refusal, Unavailable
-from app.core.model import NewBook
-from app.readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
-from app.readers.reading import key_of, refusal_of, results_of, submission_in
-from app.readers.unread import Unread
 from app.services.books import Ingest, IngestRun, Outcome, StoredBatch
 from app.services.index.upkeep import IndexUpkeep
 from app.services.signing import Extras, computed, signed
 from app.stores.postgres.audit import Actor
 from app.stores.redis.epoch import IndexState
+from bookprint_core.errors import Refusal, Unavailable
+from bookprint_core.model import NewBook
+from bookprint_readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
+from bookprint_readers.reading import key_of, refusal_of, results_of, submission_in
+from bookprint_readers.unread import Unread
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from app.catalog.marc.description import metadata_of
 from app.catalog.marc.forms import NumberedRecord
 from app.catalog.marc.record import InvalidRecord, MarcRecord
 from app.catalog.marc.values import plain
-from app.core.errors import InvalidInput, NoText
-from app.readers.files import BookFiles
-from app.readers.source import gunzipped
-from app.readers.unread import Unread, Unreadable, UnreadFile
+from bookprint_core.errors import InvalidInput, NoText
+from bookprint_readers.files import BookFiles
+from bookprint_readers.source import gunzipped
+from bookprint_readers.unread import Unread, Unreadable, UnreadFile
 
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _HEAD_BYTES = 1 << 12

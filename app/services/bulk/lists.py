@@ -17,20 +17,20 @@ import orjson
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of as metadata_of_record
 from app.catalog.marc.record import InvalidRecord
-from app.core.errors import BrokenFile, InvalidInput, NoText
-from app.core.json_limits import exceeds_json_limits
-from app.core.model import CatalogRecord, Metadata, Submission
-from app.core.signatures.identifier import decode, is_identifier, known_by
-from app.core.text.catalogue_values import is_bare, isbn, isbns_alone, issn
-from app.core.text.content import content_from_text
-from app.readers import jsonl, parquet
-from app.readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
-from app.readers.source import Source, gunzipped
-from app.readers.syntax.encoding import decoded
-from app.readers.syntax.xml import root_name
-from app.readers.table import Columns, find_columns, heading, listed, metadata_of
-from app.readers.text_table import PATH, TextTable
-from app.readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
+from bookprint_core.errors import BrokenFile, InvalidInput, NoText
+from bookprint_core.json_limits import exceeds_json_limits
+from bookprint_core.model import CatalogRecord, Metadata, Submission
+from bookprint_core.signatures.identifier import decode, is_identifier, known_by
+from bookprint_core.text.catalogue_values import is_bare, isbn, isbns_alone, issn
+from bookprint_core.text.content import content_from_text
+from bookprint_readers import jsonl, parquet
+from bookprint_readers.files import TABLE_NAME, find, head_in, head_of, is_json_lines, unread_books
+from bookprint_readers.source import Source, gunzipped
+from bookprint_readers.syntax.encoding import decoded
+from bookprint_readers.syntax.xml import root_name
+from bookprint_readers.table import Columns, find_columns, heading, listed, metadata_of
+from bookprint_readers.text_table import PATH, TextTable
+from bookprint_readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
 
 _LINES_OF_NUMBERS = 100
 """Lines from which a text is known to be a list of numbers."""

@@ -15,12 +15,6 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.identifiers import with_normal_identifiers
-from app.core.book_rules import checked, checked_labels
-from app.core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal
-from app.core.metadata import checked_metadata
-from app.core.model import NewBook, NewContent, Submission
-from app.corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
-from app.corpus.pairs import CorpusPair, CorpusPairs
 from app.services.books import IngestRun, new_book_ids, outcome_of
 from app.services.index.contents import Progress
 from app.services.index.upkeep import IndexUpkeep
@@ -29,6 +23,12 @@ from app.stores.postgres.audit import Actor
 from app.stores.postgres.bulk import BulkStore, ExistingBook, FoundPair, FoundRelations
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.relations import BookVersion
+from bookprint_core.book_rules import checked, checked_labels
+from bookprint_core.errors import Conflict, InvalidInput, RecipeMismatch, Refusal
+from bookprint_core.metadata import checked_metadata
+from bookprint_core.model import NewBook, NewContent, Submission
+from bookprint_corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
+from bookprint_corpus.pairs import CorpusPair, CorpusPairs
 
 _AT_ONCE = 10_000
 """Books of a transaction."""

@@ -15,9 +15,12 @@ from tempfile import SpooledTemporaryFile, gettempdir
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import Unavailable
-from app.core.index.fingerprints import BANDS
-from app.core.index.records import (
+from app.stores.postgres.entries import SignatureQueries
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.keys import FLAT_INDEX, address_of, bucket_keys
+from bookprint_core.errors import Unavailable
+from bookprint_core.index.fingerprints import BANDS
+from bookprint_core.index.records import (
     POSTING_BYTES,
     POSTING_CAP,
     SAMPLE_BUCKET_BITS,
@@ -32,10 +35,7 @@ from app.core.index.records import (
     record_ids,
     sample_posting,
 )
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
-from app.stores.postgres.entries import SignatureQueries
-from app.stores.redis.band_index import BandIndex
-from app.stores.redis.keys import FLAT_INDEX, address_of, bucket_keys
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 
 _READ_AT_ONCE = 1000
 """Buckets read in one round trip."""

@@ -3,17 +3,17 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from app.core.model import Content
-from app.core.recipe import MD5_TEXT, VECTORS
-from app.core.signatures.digests import digests
-from app.core.signatures.sketch import sketch
-from app.core.text.normal_form import normalise
-from app.core.vectors import book_vector
 from app.services.index.contents import Progress
 from app.services.signing import read_vector_weights
 from app.stores.postgres.connections import Database
 from app.stores.postgres.contents import StoredText, UnsignedBooks
 from app.stores.postgres.rows import SignatureRow, signature_row, signature_values
+from bookprint_core.model import Content
+from bookprint_core.recipe import MD5_TEXT, VECTORS
+from bookprint_core.signatures.digests import digests
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.vectors import book_vector
 
 _COMPUTED_AT_ONCE = 32
 """Texts that are held at a time."""

@@ -15,8 +15,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from app.core.errors import Unavailable
-from app.core.index.records import record_ids
 from app.services.index.contents import EntryIds, ExpectedIndex, IndexReport, Progress, compare
 from app.services.index.missing_signatures import MissingSignatures
 from app.stores.postgres.connections import ReconcileLock
@@ -24,6 +22,8 @@ from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.keys import address_of
+from bookprint_core.errors import Unavailable
+from bookprint_core.index.records import record_ids
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""

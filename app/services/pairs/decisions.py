@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.errors import BookprintError, InvalidInput
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.pairs.decisions import (
     DecisionOutcome,
@@ -22,6 +21,7 @@ from app.stores.postgres.pairs.reviews import (
     ReviewPlace,
     ReviewQueries,
 )
+from bookprint_core.errors import BookprintError, InvalidInput
 
 __all__ = [
     "DecisionOutcome",

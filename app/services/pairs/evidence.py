@@ -10,22 +10,25 @@ from uuid import UUID
 import numpy as np
 
 from app.catalog.evidence import NamedBook, PairEvidence
-from app.core.clusters.master_copy import WINDOW
-from app.core.errors import NotCompared
-from app.core.model import PAGE_BREAK, Book, Content, Metadata, Submission
-from app.core.relations.alignment import Alignment, Unit, align, concatenated
-from app.core.relations.classification import Kind
-from app.core.relations.related import (
+from app.services.books import Books
+from app.services.pairs.relations import Relations, effective_of
+from app.stores.postgres.contents import StoredText, TextStore
+from bookprint_core.clusters.master_copy import WINDOW
+from bookprint_core.errors import NotCompared
+from bookprint_core.model import PAGE_BREAK, Book, Content, Metadata, Submission
+from bookprint_core.relations.alignment import Alignment, Unit, align, concatenated
+from bookprint_core.relations.classification import Kind
+from bookprint_core.relations.related import (
     PageMatches,
     RelatedBook,
     RelationSummary,
     StoredDecision,
     StoredRelation,
 )
-from app.core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
-from app.core.relations.revision import changed_lines, is_one_issue
-from app.core.relations.signals import Sides
-from app.core.relations.word_differences import (
+from bookprint_core.relations.relation import CLASSIFIER, ComparedBook, compare, relation_of
+from bookprint_core.relations.revision import changed_lines, is_one_issue
+from bookprint_core.relations.signals import Sides
+from bookprint_core.relations.word_differences import (
     Difference,
     Passage,
     common_words,
@@ -33,11 +36,8 @@ from app.core.relations.word_differences import (
     place_of,
     word_differences,
 )
-from app.core.signatures.sketch import page_signatures, sketch
-from app.core.text.page_furniture import printed_numbers
-from app.services.books import Books
-from app.services.pairs.relations import Relations, effective_of
-from app.stores.postgres.contents import StoredText, TextStore
+from bookprint_core.signatures.sketch import page_signatures, sketch
+from bookprint_core.text.page_furniture import printed_numbers
 
 MOST_COMPARED = 200
 """Pages of a book whose words are compared with those of the other one, evenly over the book."""

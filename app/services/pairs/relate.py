@@ -11,20 +11,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.core.errors import BookprintError, Unavailable
-from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
-from app.core.matching.search import by_identifiers, plan_candidates, proposed, related_entries
-from app.core.model import Content, Entry
-from app.core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
-from app.core.relations.revision import changed_lines, is_one_issue
-from app.core.signatures.sketch import page_signatures
-from app.core.warm_up import warm_up
 from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Lookup
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
 from app.stores.postgres.pairs.relations import BookVersion, ComparedPair, RelationStore
 from app.stores.redis.band_index import BandIndex
+from bookprint_core.errors import BookprintError, Unavailable
+from bookprint_core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
+from bookprint_core.matching.search import by_identifiers, plan_candidates, proposed, related_entries
+from bookprint_core.model import Content, Entry
+from bookprint_core.relations.relation import CLASSIFIER, ComparedBook, Relation, compare, relation_of
+from bookprint_core.relations.revision import changed_lines, is_one_issue
+from bookprint_core.signatures.sketch import page_signatures
+from bookprint_core.warm_up import warm_up
 
 _READ_AT_ONCE = 32
 """Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from app.core.errors import NotCompared, TextNotKept, UnknownBook
-from app.core.relations.classification import RELATED, Kind
-from app.core.relations.related import (
+from app.stores.postgres.contents import StoredText, TextStore
+from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.errors import NotCompared, TextNotKept, UnknownBook
+from bookprint_core.relations.classification import RELATED, Kind
+from bookprint_core.relations.related import (
     IndirectRelation,
     KindCounts,
     PageMatches,
@@ -18,9 +20,7 @@ from app.core.relations.related import (
     RelationSummary,
     effective_relation,
 )
-from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
-from app.stores.postgres.contents import StoredText, TextStore
-from app.stores.postgres.pairs.relation_queries import RelationQueries
+from bookprint_core.signatures.exact_overlap import ExactOverlap, exact_overlap
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import BindParameter, bindparam, select
 
-from app.core.errors import OtherCollection
 from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
 from app.stores.postgres.schema import audit
+from bookprint_core.errors import OtherCollection
 
 ActorKind = Literal["key", "admin_key", "anyone", "command"]
 """A stored key, the admin key of the environment, nobody known, or a user of the system at a command line."""

@@ -13,10 +13,6 @@ from uuid import UUID
 from asyncpg import UniqueViolationError
 from sqlalchemy import any_, bindparam, func, select, text
 
-from app.core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
-from app.core.model import Book, CatalogRecord, Digest, Entry, Metadata, NewContent, StoredBook
-from app.core.signatures.identifier import minhash_bits
-from app.core.text.names import author_keys, year_key
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import TOLD, identifier_of_book, insert_book_changes
 from app.stores.postgres.clusters import delete_from_clusters, update_clusters
@@ -46,6 +42,10 @@ from app.stores.postgres.rows import (
     to_summary,
 )
 from app.stores.postgres.schema import books, signatures
+from bookprint_core.errors import Conflict, InvalidInput, OtherContent, StaleVersion, UnknownBook
+from bookprint_core.model import Book, CatalogRecord, Digest, Entry, Metadata, NewContent, StoredBook
+from bookprint_core.signatures.identifier import minhash_bits
+from bookprint_core.text.names import author_keys, year_key
 
 
 @dataclass(frozen=True, slots=True)

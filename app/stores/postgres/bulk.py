@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.core.errors import Conflict, OtherContent
-from app.core.model import NewBook
 from app.stores.postgres.audit import Actor, insert_created_books
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
@@ -28,6 +26,8 @@ from app.stores.postgres.rows import (
     metadata_values,
 )
 from app.stores.postgres.schema import marc_records
+from bookprint_core.errors import Conflict, OtherContent
+from bookprint_core.model import NewBook
 
 _AT_ONCE = 2_000
 """Pairs, of some five kilobytes each."""

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from app.core.clusters.cluster_name import ClusterName
-from app.core.clusters.clustering import By
-from app.core.model import Book, Fingerprint
-from app.core.signatures import identifier
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.clusters.clustering import By
+from bookprint_core.model import Book, Fingerprint
+from bookprint_core.signatures import identifier
 
 ChangeType = Literal[
     "book.created",

@@ -7,13 +7,13 @@ from math import inf
 from typing import Literal
 from uuid import UUID
 
-from app.core.clusters.best_copy import KNOWN, Copy
-from app.core.clusters.clustering import KINDS, By, Edge, Link, Pair
-from app.core.relations.classification import Kind
-from app.core.relations.related import PairRelation
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.contents import StoredText
 from app.stores.postgres.pairs.relation_queries import read_relations
+from bookprint_core.clusters.best_copy import KNOWN, Copy
+from bookprint_core.clusters.clustering import KINDS, By, Edge, Link, Pair
+from bookprint_core.relations.classification import Kind
+from bookprint_core.relations.related import PairRelation
 
 
 @dataclass(frozen=True, slots=True)

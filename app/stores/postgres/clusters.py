@@ -2,7 +2,7 @@
 
 The tables hold members of clusters of two books or more, borders between clusters that a never-match pair
 keeps apart, and heirs. After any order of changes, members and borders are those that the rule in
-`app.core.clusters.clustering` makes of all edges and never-match pairs.
+`bookprint_core.clusters.clustering` makes of all edges and never-match pairs.
 
 Transactions change clusters one after the other. Each takes one advisory lock, after all its locks on
 relations and decisions, and then locks rows of clusters alone. So they cannot wait for each other in a ring.
@@ -14,7 +14,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
 from app.stores.postgres.changes import (
     ClusterMoves,
     insert_cluster_changes,
@@ -31,6 +30,7 @@ from app.stores.postgres.cluster_queries import (
 )
 from app.stores.postgres.connections import SQL, Connection, Row, rows
 from app.stores.postgres.pairs.completeness import forget_completeness, mark_for_completeness
+from bookprint_core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
 
 _FIRST_READ, _MOST_READ = 16, 1024
 """Books whose edges are read at once while looking whether a cluster falls apart: doubled each time."""
@@ -202,7 +202,7 @@ class _Change:
         await insert_cluster_changes(self._connection, self._by, self._moves, deleted)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
-        """The change of clusters that the changed pairs cause, by `app.core.clusters`."""
+        """The change of clusters that the changed pairs cause, by `bookprint_core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
         founders = await read_founders(self._connection, self._by, {book for pair in pairs for book in pair})
         self._touched |= set(founders.values())

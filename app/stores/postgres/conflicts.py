@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from typing import Literal
 from uuid import UUID
 
-from app.core.clusters.clustering import KINDS, Pair
-from app.core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, Sharing
-from app.core.relations.related import PairRelation
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.pairs.relation_queries import read_relations
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, to_metadata, to_summary
+from bookprint_core.clusters.clustering import KINDS, Pair
+from bookprint_core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, Sharing
+from bookprint_core.relations.related import PairRelation
 
 SharedBy = Literal["isbn", "title"]
 

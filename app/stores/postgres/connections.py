@@ -20,8 +20,8 @@ from sqlalchemy import ClauseElement, ColumnElement, Select
 from sqlalchemy.sql.compiler import SQLCompiler
 
 import migrations
-from app.core.errors import BookprintError, Busy, Unavailable
 from app.stores.postgres.schema import DIALECT
+from bookprint_core.errors import BookprintError, Busy, Unavailable
 from migrations import NEWEST
 
 if TYPE_CHECKING:  # services and workers never migrate, so they do without Alembic

@@ -11,8 +11,6 @@ from uuid import UUID
 
 import zstandard
 
-from app.core.model import Book, CatalogRecord, Content, NewContent
-from app.core.recipe import PRESENT_RECIPES
 from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs_of
@@ -26,6 +24,8 @@ from app.stores.postgres.rows import (
     to_book,
 )
 from app.stores.postgres.schema import signatures
+from bookprint_core.model import Book, CatalogRecord, Content, NewContent
+from bookprint_core.recipe import PRESENT_RECIPES
 
 CODEC = "zstd"
 """Name of the compression that new texts get; stored with each text."""

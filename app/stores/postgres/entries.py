@@ -10,14 +10,20 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import Unavailable, UnknownBook
-from app.core.index.records import EntryColumns
-from app.core.model import BookSummary, Entry
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE, IDENTIFIER, folded_name
-from app.core.relations.related import RelationSummary
 from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.pairs.relation_queries import effective_relation_in
 from app.stores.postgres.rows import select_summaries, to_summary
+from bookprint_core.errors import Unavailable, UnknownBook
+from bookprint_core.index.records import EntryColumns
+from bookprint_core.model import BookSummary, Entry
+from bookprint_core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_SAMPLE,
+    IDENTIFIER,
+    folded_name,
+)
+from bookprint_core.relations.related import RelationSummary
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from asyncpg import UndefinedTableError
 
-from app.core.errors import BookprintError
 from app.stores.postgres.connections import SQL, Connection, Database, rows
+from bookprint_core.errors import BookprintError
 
 JobState = Literal["waiting", "running", "succeeded", "failed"]
 

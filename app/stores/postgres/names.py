@@ -1,18 +1,18 @@
 """Finding books by titles, names, years and identifiers that may be written in another way.
 
-An array of keys stands for how a book is named (`app.core.text.names`), and one index of all keys finds the
-books that share some. The books that are read for a condition are limited, so a frequent key costs little
-more than a rare one.
+An array of keys stands for how a book is named (`bookprint_core.text.names`), and one index of all keys finds
+the books that share some. The books that are read for a condition are limited, so a frequent key costs
+little more than a rare one.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.core.model import Book, Metadata
-from app.core.text.names import KeyCondition
 from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.rows import METADATA_FIELDS, SELECT_BOOKS, to_book, to_metadata
+from bookprint_core.model import Book, Metadata
+from bookprint_core.text.names import KeyCondition
 
 _MOST_HITS = 40
 """Books of one condition."""

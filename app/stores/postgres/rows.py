@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import Table, Text, select, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.core.metadata import FIELD, metadata_from
-from app.core.model import (
+from app.stores.postgres.connections import SQL, Row
+from app.stores.postgres.schema import DIALECT, books, signatures
+from bookprint_core.metadata import FIELD, metadata_from
+from bookprint_core.model import (
     Book,
     BookSummary,
     Digest,
@@ -22,7 +24,7 @@ from app.core.model import (
     NewContent,
     Sketch,
 )
-from app.core.recipe import (
+from bookprint_core.recipe import (
     DEFAULT_FINGERPRINT,
     DEFAULT_MINHASH,
     DEFAULT_SAMPLE,
@@ -31,11 +33,9 @@ from app.core.recipe import (
     VECTORS,
     folded_name,
 )
-from app.core.signatures.minhash import lowest_bits
-from app.core.signatures.page_minhash import to_records
-from app.core.text.names import folded, folded_words, name_keys
-from app.stores.postgres.connections import SQL, Row
-from app.stores.postgres.schema import DIALECT, books, signatures
+from bookprint_core.signatures.minhash import lowest_bits
+from bookprint_core.signatures.page_minhash import to_records
+from bookprint_core.text.names import folded, folded_words, name_keys
 
 
 def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:

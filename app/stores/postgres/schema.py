@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
-from app.core.metadata import FIELDS, MetadataField
+from bookprint_core.metadata import FIELDS, MetadataField
 
 DIALECT: Dialect = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
 

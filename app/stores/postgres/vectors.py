@@ -12,11 +12,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.errors import UnknownBook
-from app.core.model import BookSummary
-from app.core.vectors import BYTES, EntryVectors, Vector
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.rows import FOUNDER, IS_VECTOR, select_summaries, to_summary
+from bookprint_core.errors import UnknownBook
+from bookprint_core.model import BookSummary
+from bookprint_core.vectors import BYTES, EntryVectors, Vector
 
 _READ_AT_ONCE = 50_000
 """Vectors."""

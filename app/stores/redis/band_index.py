@@ -1,7 +1,7 @@
 """The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`app.core.index.records`). There are eight bands, and a
-posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry in
+Every bucket is one string of fixed-width records (`bookprint_core.index.records`). There are eight bands, and
+a posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry in
 the flat index is in its buckets too.
 """
 
@@ -10,9 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.core.errors import BookprintError
-from app.core.index.fingerprints import BANDS, probes
-from app.core.index.records import (
+from app.stores.redis.client import RedisClient
+from app.stores.redis.epoch import Epochs
+from app.stores.redis.flat_index_replica import FlatIndexReplica
+from app.stores.redis.keys import ALL_KEYS, bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
+from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS
+from bookprint_core.errors import BookprintError
+from bookprint_core.index.fingerprints import BANDS, probes
+from bookprint_core.index.records import (
     BAND_RECORD,
     FLAT_RECORD,
     LIST_BITS,
@@ -24,14 +29,9 @@ from app.core.index.records import (
     pack_postings,
     sample_posting,
 )
-from app.core.matching.search import IndexRead, Plan
-from app.core.model import Entry, require_same_recipe
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
-from app.stores.redis.client import RedisClient
-from app.stores.redis.epoch import Epochs
-from app.stores.redis.flat_index_replica import FlatIndexReplica
-from app.stores.redis.keys import ALL_KEYS, bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
-from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS
+from bookprint_core.matching.search import IndexRead, Plan
+from bookprint_core.model import Entry, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 
 _BUCKETS_AT_ONCE = 500
 """Whole buckets written in one round trip."""

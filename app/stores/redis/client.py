@@ -25,9 +25,9 @@ from redis.exceptions import (
     NoScriptError,
 )
 
-from app.core.errors import Unavailable
 from app.stores.redis.keys import hash_tag
 from app.stores.redis.scripts import SCRIPTS, Script
+from bookprint_core.errors import Unavailable
 
 
 @contextmanager

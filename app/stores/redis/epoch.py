@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from app.core.errors import IndexRebuilding
 from app.stores.redis.client import Command, RedisClient, in_places
 from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
+from bookprint_core.errors import IndexRebuilding
 
 
 class IndexState(Enum):

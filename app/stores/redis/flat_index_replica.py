@@ -15,13 +15,13 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.flat_index import FlatIndex
-from app.core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
-from app.core.model import Entry
 from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import read_with_epochs
 from app.stores.redis.keys import FLAT_INDEX, bucket_keys, epochs_of
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
+from bookprint_core.model import Entry
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

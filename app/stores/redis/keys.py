@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.core.index.fingerprints import BAND_BITS, BANDS
-from app.core.index.records import SAMPLE_BUCKET_BITS
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
+from bookprint_core.index.fingerprints import BAND_BITS, BANDS
+from bookprint_core.index.records import SAMPLE_BUCKET_BITS
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 
 _PREFIX = "bp:2"
 FLAT_INDEX = f"{_PREFIX}{{{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}}}:"

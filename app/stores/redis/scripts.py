@@ -8,7 +8,7 @@ a string takes. Of a larger one only the end is searched, so the work of a write
 from dataclasses import dataclass, field
 from hashlib import sha1
 
-from app.core.index.records import POSTING_BYTES, POSTING_CAP
+from bookprint_core.index.records import POSTING_BYTES, POSTING_CAP
 
 
 @dataclass(frozen=True, slots=True)

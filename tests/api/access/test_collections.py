@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 from httpx import AsyncClient, Response
 
-from app.core.errors import InvalidInput
 from app.services.access.keys import Keys
+from bookprint_core.errors import InvalidInput
 from tests.api.access.key_holders import Holders, holders
 from tests.api.access.test_audit import WRITES
 from tests.api.conftest import asking

@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 from fastapi import FastAPI
 
-from app.core.errors import InvalidInput
 from app.main import create_app
 from app.services.access.keys import Keys, UnknownKey
 from app.settings import Settings
 from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import KeyStore
+from bookprint_core.errors import InvalidInput
 from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
 from tests.factories import ACTOR

@@ -9,10 +9,10 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from app.core.model import Submission
-from app.core.text.content import content_from_text
 from app.services.access.keys import Keys, ShownKey
 from app.stores.postgres.keys import Scope
+from bookprint_core.model import Submission
+from bookprint_core.text.content import content_from_text
 from tests.api.access.key_holders import with_keys
 from tests.api.conftest import started
 from tests.api.transport.real_server import listening

@@ -3,12 +3,12 @@
 import pytest
 from httpx import AsyncClient
 
-from app.core.recipe import DIGESTS
-from app.core.signatures.digests import digests
-from app.core.signatures.json_codec import encode
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
 from app.settings import Settings
+from bookprint_core.recipe import DIGESTS
+from bookprint_core.signatures.digests import digests
+from bookprint_core.signatures.json_codec import encode
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose
 from tests.api.posting import Json, look_up, post
 

@@ -8,8 +8,8 @@ from httpx import AsyncClient, Response
 
 from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord
-from app.core.model import CatalogRecord
 from app.wiring import Services
+from bookprint_core.model import CatalogRecord
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.core.model import Content
-from app.core.recipe import VECTORS
-from app.core.signatures.json_codec import encode
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.core.vectors import Vector, book_vector
 from app.services.signing import read_vector_weights
 from app.settings import Settings
+from bookprint_core.model import Content
+from bookprint_core.recipe import VECTORS
+from bookprint_core.signatures.json_codec import encode
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.vectors import Vector, book_vector
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post

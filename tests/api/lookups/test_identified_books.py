@@ -3,9 +3,9 @@
 import pytest
 from httpx import AsyncClient
 
-from app.core.matching.identifier_comparison import compare
-from app.core.signatures.identifier import decode
 from app.wiring import Services
+from bookprint_core.matching.identifier_comparison import compare
+from bookprint_core.signatures.identifier import decode
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, look_up, near, post
 

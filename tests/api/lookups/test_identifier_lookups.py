@@ -3,8 +3,8 @@
 import numpy as np
 from httpx import AsyncClient
 
-from app.core.matching.identifier_comparison import compare
-from app.core.signatures.identifier import composite, decode
+from bookprint_core.matching.identifier_comparison import compare
+from bookprint_core.signatures.identifier import composite, decode
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, look_up, post, signatures
 

@@ -5,10 +5,10 @@ from typing import Any
 from httpx import AsyncClient
 from rapidfuzz.distance import Levenshtein
 
-from app.core.signatures.json_codec import encode
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages
 from app.wiring import Services
+from bookprint_core.signatures.json_codec import encode
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide

@@ -13,10 +13,10 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from app.api.http.admission import Capacity, Overloaded, Permits
-from app.core.model import StoredBook, Submission
 from app.settings import Settings
 from app.stores.postgres.audit import Actor
 from app.wiring import Services
+from bookprint_core.model import StoredBook, Submission
 from tests.api.conftest import asking, started
 from tests.api.transport.real_server import listening, until
 from tests.api.transport.skipped_time import in_skipped_time

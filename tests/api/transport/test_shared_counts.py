@@ -12,7 +12,7 @@ PROGRAM = """
 import asyncio, os, resource, signal, sys
 from unittest.mock import Mock
 from app.api.http.metrics import Metrics
-from app.core.errors import Unavailable
+from bookprint_core.errors import Unavailable
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # as on a full disk, no file can grow
 

@@ -14,8 +14,8 @@ from fastapi import FastAPI
 
 from app.api.http import bodies
 from app.api.http.admission import Capacity
-from app.readers.package import EXPANSION, FREE_EXPANSION
 from app.settings import Settings
+from bookprint_readers.package import EXPANSION, FREE_EXPANSION
 from tests.api.conftest import started
 from tests.api.transport.real_server import listening, until
 from tests.readers.children import children

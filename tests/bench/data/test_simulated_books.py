@@ -3,11 +3,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.core.matching.verification import evidence
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import limit_of
 from bench.data import simulated_books
 from bench.data.simulated_books import Books, simulate
+from bookprint_core.matching.verification import evidence
+from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import limit_of
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.clusters.completeness import FaultKind, Finding, PagesOfCopy
-from app.core.model import PAGE_BREAK
 from bench.data.damaged_scans import Fault, MadeScan
 from bench.data.paginated_books import Source
 from bench.quality.completeness import Score, is_meant
+from bookprint_core.clusters.completeness import FaultKind, Finding, PagesOfCopy
+from bookprint_core.model import PAGE_BREAK
 
 SOURCE = Source(0, "a", "", "", "en", 1900, PAGE_BREAK, np.zeros(1, np.intp), np.zeros(1, np.bool_))
 MISSING = Fault("missing", (2, 2), (2, 4))

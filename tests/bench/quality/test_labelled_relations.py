@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.core.relations.classification import Classification, Direction, Kind
-from app.core.relations.relation import relate
 from bench.data.labelled_pairs import BookSpan, ComparedCorpus, LabelledPair, book_span, labelled_pairs
 from bench.data.real_pairs import HARD_NEGATIVES
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.quality.real_relations import WHOLE_BOOKS, Judged, scores
+from bookprint_core.relations.classification import Classification, Direction, Kind
+from bookprint_core.relations.relation import relate
 
 
 def _judged(

@@ -9,7 +9,7 @@ from app.catalog.marc import forms
 from app.catalog.marc.changes import record_of, with_changes
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import MarcRecord
-from app.core.model import CatalogRecord, Metadata
+from bookprint_core.model import CatalogRecord, Metadata
 from tests.catalog.marc.made_records import RECORDS, control, data, record
 
 BOOK_ID = UUID("0193508e-7a3c-7c19-9b54-2f1d6a0e4c11")

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from app.catalog.marc import forms
 from app.catalog.marc.record import InvalidRecord, MarcRecord, TooLongForBinary
-from app.core.model import CatalogRecord, RecordFormat
+from bookprint_core.model import CatalogRecord, RecordFormat
 from tests.catalog.marc.made_records import RECORDS, control, data, record, without_lengths
 
 FORMS: tuple[RecordFormat, ...] = ("marc", "marcxml", "marc-json")

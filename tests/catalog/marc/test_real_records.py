@@ -11,7 +11,7 @@ import pytest
 from app.catalog.marc import forms
 from app.catalog.marc.forms import NumberedRecord
 from app.catalog.marc.record import InvalidRecord, TooLongForBinary
-from app.core.model import CatalogRecord, RecordFormat
+from bookprint_core.model import CatalogRecord, RecordFormat
 from tests.catalog.marc.made_records import without_lengths
 
 FOLDER = Path(os.environ.get("BOOKPRINT_CATALOGS", "/nonexistent")) / "marc"

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from app.core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies
+from bookprint_core.clusters.best_copy import MOST_COMPARED, Copy, best_copy, complete_copies
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from app.core.clusters.clustering import Edge, Joining, Link, Pair, Pieces, weakest_link
+from bookprint_core.clusters.clustering import Edge, Joining, Link, Pair, Pieces, weakest_link
 from tests.core.fresh_clusters import cluster, in_order
 
 BOOKS = [UUID(int=number) for number in range(1, 9)]

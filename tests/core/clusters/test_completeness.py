@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from app.core.clusters.completeness import Finding, PagesOfCopy, find_faults
-from app.core.clusters.scanned_book import ScannedBook
-from app.core.signatures.sketch import page_signatures
-from app.core.text.content import content_from_pages
+from bookprint_core.clusters.completeness import Finding, PagesOfCopy, find_faults
+from bookprint_core.clusters.scanned_book import ScannedBook
+from bookprint_core.signatures.sketch import page_signatures
+from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
 from tests.paged_books import pages_of
 

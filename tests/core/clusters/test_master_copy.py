@@ -3,7 +3,7 @@
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from app.core.clusters.master_copy import (
+from bookprint_core.clusters.master_copy import (
     MOST_CHARACTERS,
     MOST_MISREAD,
     FramedPage,
@@ -13,8 +13,8 @@ from app.core.clusters.master_copy import (
     page_reading,
     vote,
 )
-from app.core.model import Content
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.model import Content
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.core.printed_pages import BLANK, Pages, book, read, set_anew
 
 ALL = range(1_000)

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.clusters.scanned_book import ScannedBook
-from app.core.signatures.sketch import page_signatures
-from app.core.text.content import content_from_pages
+from bookprint_core.clusters.scanned_book import ScannedBook
+from bookprint_core.signatures.sketch import page_signatures
+from bookprint_core.text.content import content_from_pages
 
 PAGES = [f"{number} EMMA\nand so it went on, page by page, and the" for number in range(1, 21)]
 

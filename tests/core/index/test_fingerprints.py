@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from app.core.errors import InvalidInput
-from app.core.index.fingerprints import (
+from bookprint_core.errors import InvalidInput
+from bookprint_core.index.fingerprints import (
     BAND_BITS,
     band_keys,
     distances,
@@ -16,9 +16,9 @@ from app.core.index.fingerprints import (
     rows_within,
     words,
 )
-from app.core.index.flat_index import FlatIndex
-from app.core.index.records import FLAT_RECORD, entries_near, pack_bands
-from app.core.signatures.simhash import hamming
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import FLAT_RECORD, entries_near, pack_bands
+from bookprint_core.signatures.simhash import hamming
 
 BITS = st.binary(min_size=16, max_size=16)
 

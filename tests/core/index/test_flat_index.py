@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from app.core.index.flat_index import FlatIndex
-from app.core.index.records import FLAT_RECORD, IDENTIFIED, NO_SAMPLE, SIGNED
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import FLAT_RECORD, IDENTIFIED, NO_SAMPLE, SIGNED
 
 
 def records(rng: np.random.Generator, entry_ids: list[int]) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.index.fingerprints import band_keys
-from app.core.index.records import (
+from bookprint_core.index.fingerprints import band_keys
+from bookprint_core.index.records import (
     ENTRIES_PER_SEGMENT,
     FLAT_RECORD,
     EntryColumns,

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from app.core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
+from bookprint_core.matching.candidates import CandidateBook, SelectionLimits, select_candidates
 
 LIMITS = SelectionLimits(nearest=2, representatives=2)
 ENTRY = 100

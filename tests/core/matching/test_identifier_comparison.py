@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import RecipeMismatch
-from app.core.matching.identifier_comparison import (
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.matching.identifier_comparison import (
     LEAST_CHANCE,
     SAME,
     SAME_WITH_ISBN,
@@ -21,10 +21,10 @@ from app.core.matching.identifier_comparison import (
     stranger_chance,
     verdict,
 )
-from app.core.model import Fingerprint, MinHashBits
-from app.core.recipe import DEFAULT_MINHASH, minhash_recipe
-from app.core.signatures.identifier import Identifier
-from app.core.signatures.minhash import jaccard_range, lowest_bits, minhash, unequal_bits
+from bookprint_core.model import Fingerprint, MinHashBits
+from bookprint_core.recipe import DEFAULT_MINHASH, minhash_recipe
+from bookprint_core.signatures.identifier import Identifier
+from bookprint_core.signatures.minhash import jaccard_range, lowest_bits, minhash, unequal_bits
 
 GAP = "gap-simhash128-v1"
 ORDER: list[Verdict] = ["same", "unsure", "different"]

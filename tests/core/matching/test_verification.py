@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import RecipeMismatch
-from app.core.index.fingerprints import NO_DISTANCE
-from app.core.matching.verification import (
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.index.fingerprints import NO_DISTANCE
+from bookprint_core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
@@ -17,11 +17,11 @@ from app.core.matching.verification import (
     is_near_duplicate,
     verified,
 )
-from app.core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
-from app.core.signatures.fracminhash import shared_hashes
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
+from bookprint_core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
+from bookprint_core.signatures.fracminhash import shared_hashes
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
 from tests.factories import flipped
 from tests.vectors import texts
 

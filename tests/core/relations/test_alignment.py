@@ -5,11 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from app.core.errors import RecipeMismatch
-from app.core.model import PageSignatures
-from app.core.recipe import DEFAULT_PAGES
-from app.core.relations import alignment as alignment_module
-from app.core.relations.alignment import MOST_CELLS, Alignment, align
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.model import PageSignatures
+from bookprint_core.recipe import DEFAULT_PAGES
+from bookprint_core.relations import alignment as alignment_module
+from bookprint_core.relations.alignment import MOST_CELLS, Alignment, align
 from tests.core.printed_pages import BLANK, PLATE, Pages, book, matches, read, set_anew, signed
 
 WHOLE = book(60, 1)

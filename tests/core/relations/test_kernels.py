@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from app.core.index import kernels as index_kernels
-from app.core.recipe import page_recipe
-from app.core.relations import kernels as page_kernels
-from app.core.relations.alignment import align
-from app.core.relations.kernels import (
+from bookprint_core.index import kernels as index_kernels
+from bookprint_core.recipe import page_recipe
+from bookprint_core.relations import kernels as page_kernels
+from bookprint_core.relations.alignment import align
+from bookprint_core.relations.kernels import (
     BOTH,
     LEFT,
     RIGHT,
@@ -21,9 +21,9 @@ from app.core.relations.kernels import (
     smith_waterman,
     trace_path,
 )
-from app.core.signatures import kernels as signature_kernels, shingle_kernels
-from app.core.signatures.page_minhash import from_records, to_records
-from app.core.text import kernels as text_kernels
+from bookprint_core.signatures import kernels as signature_kernels, shingle_kernels
+from bookprint_core.signatures.page_minhash import from_records, to_records
+from bookprint_core.text import kernels as text_kernels
 from tests.core.printed_pages import book, matches, signed
 
 BINS = 128

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import Content, Metadata
-from app.core.relations.relation import ComparedBook, relate
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
 from bench.harness.corpus import corpus_books, corpus_pairs
+from bookprint_core.model import Content, Metadata
+from bookprint_core.relations.relation import ComparedBook, relate
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose
 
 SHARED = prose(1, 8_000).split()

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.errors import RecipeMismatch
-from app.core.model import Metadata
-from app.core.relations.classification import Kind, opposite
-from app.core.relations.relation import Relation, relate
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Kind, opposite
+from bookprint_core.relations.relation import Relation, relate
 from tests.core.printed_pages import BLANK, PLATE, Pages, book, candidate, read, related, set_anew, unpaged
 
 WHOLE = book(100, 21)

@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from app.core.model import Metadata
-from app.core.relations.relation import REVISED_LINES, ComparedBook, Relation, compare, relation_of
-from app.core.relations.revision import changed_lines, is_one_issue
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_pages, content_from_text
 from app.synthesis.noise import corrupt_pages
+from bookprint_core.model import Metadata
+from bookprint_core.relations.relation import REVISED_LINES, ComparedBook, Relation, compare, relation_of
+from bookprint_core.relations.revision import changed_lines, is_one_issue
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose
 from tests.core.relations.critical_editions import EditionPage, critical_edition, reading
 

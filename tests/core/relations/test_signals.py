@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.core.relations.alignment import align
-from app.core.relations.signals import SPAN_GAP, Sides, Signals, longest_span, measure
+from bookprint_core.relations.alignment import align
+from bookprint_core.relations.signals import SPAN_GAP, Sides, Signals, longest_span, measure
 from tests.core.printed_pages import BLANK, Pages, book, read, set_anew, signed
 
 WHOLE = book(60, 11)

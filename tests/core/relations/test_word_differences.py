@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.relations.word_differences import common_words, place_of, word_differences
+from bookprint_core.relations.word_differences import common_words, place_of, word_differences
 
 
 def differences(this: str, other: str, *known: str) -> list[tuple[str | None, str, str]]:

@@ -8,10 +8,10 @@ from hashlib import md5, sha256
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import InvalidInput, UnknownRecipe
-from app.core.model import Digest
-from app.core.recipe import DIGESTS
-from app.core.signatures.digests import (
+from bookprint_core.errors import InvalidInput, UnknownRecipe
+from bookprint_core.model import Digest
+from bookprint_core.recipe import DIGESTS
+from bookprint_core.signatures.digests import (
     _lower_units,
     digests,
     md5_text,

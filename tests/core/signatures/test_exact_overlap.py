@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.core.signatures.exact_overlap import ExactOverlap, exact_overlap
-from app.core.text.content import content_from_text
+from bookprint_core.signatures.exact_overlap import ExactOverlap, exact_overlap
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose, scanned
 
 

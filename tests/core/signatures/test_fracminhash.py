@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import RecipeMismatch
-from app.core.model import Content, FracMinHash
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import fracminhash, gram_sample, kept_shares, limit_of, shared_hashes
-from app.core.text.normal_form import normalise
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.model import Content, FracMinHash
+from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import (
+    fracminhash,
+    gram_sample,
+    kept_shares,
+    limit_of,
+    shared_hashes,
+)
+from bookprint_core.text.normal_form import normalise
 from tests.core import reference
 from tests.core.tricky_texts import tricky_texts
 from tests.vectors import texts

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import InvalidIdentifier, RecipeMismatch
-from app.core.model import Fingerprint, MinHashBits
-from app.core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES
-from app.core.signatures.identifier import (
+from bookprint_core.errors import InvalidIdentifier, RecipeMismatch
+from bookprint_core.model import Fingerprint, MinHashBits
+from bookprint_core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES
+from bookprint_core.signatures.identifier import (
     composite,
     decode,
     distance,
@@ -19,7 +19,7 @@ from app.core.signatures.identifier import (
     encode_long,
     to_letters,
 )
-from app.core.signatures.simhash import hamming
+from bookprint_core.signatures.simhash import hamming
 
 BITS = st.binary(min_size=16, max_size=16)
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -180,8 +180,8 @@ def test_composite_identifier_with_a_wrong_content_is_refused(text: str) -> None
 
 
 def test_bits_are_the_lowest_of_the_values_in_their_order() -> None:
-    from app.core.model import MinHashSignature
-    from app.core.signatures.minhash import lowest_bits
+    from bookprint_core.model import MinHashSignature
+    from bookprint_core.signatures.minhash import lowest_bits
 
     values = np.zeros(128, dtype=np.uint32)
     values[[0, 9, 127]] = (1, 0xFFFF_FFFF, 3)

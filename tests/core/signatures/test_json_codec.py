@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import InvalidInput
-from app.core.model import Fingerprint, Metadata, MinHashBits
-from app.core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
-from app.core.signatures.digests import digests
-from app.core.signatures.identifier import Identifier, known_by
-from app.core.signatures.json_codec import decode, encode
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.errors import InvalidInput
+from bookprint_core.model import Fingerprint, Metadata, MinHashBits
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH
+from bookprint_core.signatures.digests import digests
+from bookprint_core.signatures.identifier import Identifier, known_by
+from bookprint_core.signatures.json_codec import decode, encode
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.vectors import texts
 
 PAGED = sketch(content_from_pages(texts.pages("latin", 4, 300, 1)))

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from app.core import recipe
-from app.core.jit import BLOCK
-from app.core.recipe import FINGERPRINT_RECIPES
-from app.core.signatures import json_codec as signatures, kernels
-from app.core.signatures.shingle_kernels import PART
-from app.core.signatures.shingles import count_distinct, shingles
-from app.core.signatures.simhash import simhash
-from app.core.signatures.sketch import sketch
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import NormalText, normalise
-from app.core.text.unicode_table import UNICODE_VERSION
+from bookprint_core import recipe
+from bookprint_core.jit import BLOCK
+from bookprint_core.recipe import FINGERPRINT_RECIPES
+from bookprint_core.signatures import json_codec as signatures, kernels
+from bookprint_core.signatures.shingle_kernels import PART
+from bookprint_core.signatures.shingles import count_distinct, shingles
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import NormalText, normalise
+from bookprint_core.text.unicode_table import UNICODE_VERSION
 from tests.core import reference
 from tests.core.tricky_texts import repeated_texts, tricky_texts
 from tests.vectors import texts

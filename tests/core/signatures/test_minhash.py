@@ -5,11 +5,11 @@ import pytest
 from datasketch import MinHash
 from hypothesis import given, strategies as st
 
-from app.core import recipe
-from app.core.errors import InvalidInput, RecipeMismatch
-from app.core.jit import BLOCK
-from app.core.model import MinHashSignature
-from app.core.signatures.minhash import (
+from bookprint_core import recipe
+from bookprint_core.errors import InvalidInput, RecipeMismatch
+from bookprint_core.jit import BLOCK
+from bookprint_core.model import MinHashSignature
+from bookprint_core.signatures.minhash import (
     containment,
     equal_values,
     equal_values_of_each,

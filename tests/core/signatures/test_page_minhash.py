@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from app.core.recipe import DEFAULT_PAGES, page_recipe
-from app.core.relations import kernels
-from app.core.signatures.page_minhash import from_records, record_bytes, to_records
+from bookprint_core.recipe import DEFAULT_PAGES, page_recipe
+from bookprint_core.relations import kernels
+from bookprint_core.signatures.page_minhash import from_records, record_bytes, to_records
 from tests.core.printed_pages import BLANK, PLATE, book, read, signed, unpaged
 
 RECIPE = page_recipe(DEFAULT_PAGES)

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.core.matching.verification import evidence, is_near_duplicate
-from app.core.model import Content
-from app.core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
-from app.core.signatures.sketch import sketch
 from app.synthesis.noise import corrupt
 from bench.data.hard_set import hard_set, one_per_work, sign, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books
 from bench.harness.f1_curves import fit
+from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.model import Content
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, FINGERPRINT_RECIPES
+from bookprint_core.signatures.sketch import sketch
 
 SEED = 2
 WORKS = 25

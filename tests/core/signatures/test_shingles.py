@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core import recipe
-from app.core.signatures.shingles import Shingles, shingles
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
+from bookprint_core import recipe
+from bookprint_core.signatures.shingles import Shingles, shingles
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
 from tests.core import reference
 
 WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import RecipeMismatch
-from app.core.signatures import kernels
-from app.core.signatures.simhash import hamming
+from bookprint_core.errors import RecipeMismatch
+from bookprint_core.signatures import kernels
+from bookprint_core.signatures.simhash import hamming
 from tests.core import reference
 
 

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from app.core.errors import UnknownRecipe
-from app.core.model import Sketch
-from app.core.signatures import json_codec as signatures
-from app.core.signatures.minhash import jaccard
-from app.core.signatures.simhash import hamming
-from app.core.signatures.sketch import signature_key, sketch
-from app.core.text.content import content_from_pages, content_from_text
+from bookprint_core.errors import UnknownRecipe
+from bookprint_core.model import Sketch
+from bookprint_core.signatures import json_codec as signatures
+from bookprint_core.signatures.minhash import jaccard
+from bookprint_core.signatures.simhash import hamming
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.vectors import texts
 
 SCRIPTS = sorted(texts.SYLLABLES)
@@ -195,10 +195,10 @@ def test_text_of_64_megabytes_takes_bounded_memory() -> None:
 
 def test_importing_names_and_rules_does_not_import_the_compiler() -> None:
     names = (
-        "app.core.model, app.core.errors, app.core.recipe, app.core.index.fingerprints, "
-        "app.core.matching.verification, "
-        "app.core.signatures.identifier, app.core.signatures.json_codec, app.core.signatures.sketch, "
-        "app.core.text.content"
+        "bookprint_core.model, bookprint_core.errors, bookprint_core.recipe, "
+        "bookprint_core.index.fingerprints, bookprint_core.matching.verification, "
+        "bookprint_core.signatures.identifier, bookprint_core.signatures.json_codec, "
+        "bookprint_core.signatures.sketch, bookprint_core.text.content"
     )
     code = f"import sys, {names}; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,7 +4,15 @@ import time
 
 import pytest
 
-from app.core.text.catalogue_values import as_written, fault_in, isbn, isbns_alone, issn, numbers_in, year_in
+from bookprint_core.text.catalogue_values import (
+    as_written,
+    fault_in,
+    isbn,
+    isbns_alone,
+    issn,
+    numbers_in,
+    year_in,
+)
 
 ISBN = "9780141439600"
 

@@ -7,11 +7,11 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import EmptyText, InvalidText
-from app.core.model import PAGE_BREAK, Content
-from app.core.text import content, kernels
-from app.core.text.content import content_from_pages, content_from_text, content_key, in_form
-from app.core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, unicode_table
+from bookprint_core.errors import EmptyText, InvalidText
+from bookprint_core.model import PAGE_BREAK, Content
+from bookprint_core.text import content, kernels
+from bookprint_core.text.content import content_from_pages, content_from_text, content_key, in_form
+from bookprint_core.text.unicode_table import ALNUM, MAX_COMBINING, NUL, unicode_table
 
 
 def test_ranges_that_inspection_skips_hold_nothing_to_find() -> None:

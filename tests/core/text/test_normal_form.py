@@ -5,10 +5,10 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from app.core.errors import EmptyText, InvalidText
-from app.core.text.content import content_from_pages, content_from_text
-from app.core.text.normal_form import normalise
-from app.core.text.unicode_table import UNICODE_VERSION, unicode_table
+from bookprint_core.errors import EmptyText, InvalidText
+from bookprint_core.text.content import content_from_pages, content_from_text
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.text.unicode_table import UNICODE_VERSION, unicode_table
 from tests.core import reference
 from tests.core.tricky_texts import folded_texts, tricky_texts
 from tests.vectors import unicode_table as builder

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from app.core.text.page_furniture import with_plain_hyphens, without_furniture
+from bookprint_core.text.page_furniture import with_plain_hyphens, without_furniture
 
 LETTERS = "abcdefghiklmnoprstuvwy"
 

@@ -5,10 +5,11 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from app.core.errors import InvalidInput
-from app.core.text.content import content_from_text
-from app.core.text.normal_form import normalise
-from app.core.vectors import (
+from app.services.signing import read_vector_weights
+from bookprint_core.errors import InvalidInput
+from bookprint_core.text.content import content_from_text
+from bookprint_core.text.normal_form import normalise
+from bookprint_core.vectors import (
     BYTES,
     LEAST_WORDS,
     RAREST,
@@ -22,7 +23,6 @@ from app.core.vectors import (
     word_counts,
     word_weights,
 )
-from app.services.signing import read_vector_weights
 
 ENGLISH = (
     "The ferry left the island at dawn. Nobody in Marlow had seen Captain Quillfeather since the "

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.core.vectors import BYTES, EntryVectors, VectorMatrix, cosines
+from bookprint_core.vectors import BYTES, EntryVectors, VectorMatrix, cosines
 
 Vectors = dict[int, NDArray[np.uint8]]
 

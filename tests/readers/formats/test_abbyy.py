@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers.formats import ocr_xml
-from app.readers.recognition import read_page_file
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile
+from bookprint_readers.formats import ocr_xml
+from bookprint_readers.recognition import read_page_file
+from bookprint_readers.source import Source
 
 NAMESPACE = "http://www.abbyy.com/FineReader_xml/FineReader%s-schema-v1.xml"
 

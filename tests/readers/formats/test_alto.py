@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 
 FIRST, SECOND = "HypPart1", "HypPart2"
 

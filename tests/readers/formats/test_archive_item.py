@@ -3,11 +3,11 @@
 import gzip
 from collections.abc import Mapping
 
-from app.core.model import Metadata
-from app.readers.formats import archive_item
-from app.readers.package import Package
-from app.readers.recognition import read_package
-from app.readers.source import Source
+from bookprint_core.model import Metadata
+from bookprint_readers.formats import archive_item
+from bookprint_readers.package import Package
+from bookprint_readers.recognition import read_package
+from bookprint_readers.source import Source
 
 META = """<metadata><identifier>emma00aust</identifier><title>Emma</title><creator>Austen, Jane</creator>
 <date>1815</date><language>eng</language><volume>1</volume><isbn>9780141439600</isbn>

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers.recognition import read_page_file
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile
+from bookprint_readers.recognition import read_page_file
+from bookprint_readers.source import Source
 
 DOCTYPE = '<!DOCTYPE DjVuXML PUBLIC "-//W3C//DTD DjVuXML 1.1//EN" "pubtext/DjVuXML-s.dtd">'
 

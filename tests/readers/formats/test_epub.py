@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.core.errors import EncryptedFile, NoText, SeveralBooks
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import EncryptedFile, NoText, SeveralBooks
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.readers.made_files import zipped
 
 CONTAINER = '<container xmlns="urn:c"><rootfiles><rootfile full-path="{}"/></rootfiles></container>'

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.model import Metadata
-from app.readers.formats import hocr
-from app.readers.source import Source
+from bookprint_core.model import Metadata
+from bookprint_readers.formats import hocr
+from bookprint_readers.source import Source
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"

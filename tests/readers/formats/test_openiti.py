@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import UnsupportedFormat
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import UnsupportedFormat
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 
 HEADER = """######OpenITI#
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat
-from app.readers.extraction import Extraction
-from app.readers.recognition import read_book
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedFormat
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.recognition import read_book
+from bookprint_readers.source import Source
 from tests.readers.made_files import zipped
 
 Files = Mapping[str, str | bytes]

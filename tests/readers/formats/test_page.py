@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.readers.extraction import Extraction
-from app.readers.formats import ocr_xml
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.formats import ocr_xml
+from bookprint_readers.source import Source
 
 NAMESPACE = "http://schema.primaresearch.org/PAGE/gts/pagecontent/2019-07-15"
 

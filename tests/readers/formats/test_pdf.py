@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import BrokenFile
-from app.core.model import Metadata
-from app.readers.formats import pdf
-from app.readers.source import Source
+from bookprint_core.errors import BrokenFile
+from bookprint_core.model import Metadata
+from bookprint_readers.formats import pdf
+from bookprint_readers.source import Source
 
 XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">

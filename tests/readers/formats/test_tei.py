@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import NoText, SeveralBooks
-from app.readers.extraction import Extraction
-from app.readers.formats import tei
-from app.readers.source import Source
+from bookprint_core.errors import NoText, SeveralBooks
+from bookprint_readers.extraction import Extraction
+from bookprint_readers.formats import tei
+from bookprint_readers.source import Source
 
 HEADER = "<teiHeader><fileDesc><titleStmt><title>A Title</title></titleStmt></fileDesc></teiHeader>"
 

@@ -6,10 +6,10 @@ import pytest
 from chardet.output_names import _COMPAT_NAMES
 from chardet.registry import REGISTRY
 
-from app.core.errors import UnsupportedFormat
-from app.readers.formats import txt
-from app.readers.source import Source
-from app.readers.syntax import encoding as encodings
+from bookprint_core.errors import UnsupportedFormat
+from bookprint_readers.formats import txt
+from bookprint_readers.source import Source
+from bookprint_readers.syntax import encoding as encodings
 
 TEXT = "Grüße aus Αθήνα.\fZweite Seite."
 FRENCH = "Il était une fois un roi qui aimait à dîner tôt, et que sa fille grondait souvent à l'été. " * 20

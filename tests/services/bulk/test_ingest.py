@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.readers.unread import Unread, UnreadLine
 from app.services.books import BookFilter, IngestRun, Outcome
 from app.services.bulk.ingest import ingest_in_bulk
+from bookprint_readers.unread import Unread, UnreadLine
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 

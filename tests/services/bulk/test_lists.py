@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidInput
-from app.corpus import holdings
-from app.readers.unread import Unread
+from app.catalog import holdings
 from app.services.bulk.lists import LONGEST_ROW, listed_books, sent_rows
+from bookprint_core.errors import InvalidInput
+from bookprint_readers.unread import Unread
 
 _MOST_BYTES = 24 << 20
 """Bytes of memory beside the list itself; without bounds the lists here take 80 MiB and more."""

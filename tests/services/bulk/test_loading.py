@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from app.core.clusters.clustering import By
-from app.core.errors import Refusal
-from app.core.model import Metadata, Submission
 from app.services.bulk import loading
 from app.services.index.upkeep import IndexUpkeep
 from app.services.lookups import Verified
 from app.settings import Settings
 from app.stores.postgres.connections import SQL, Database
+from bookprint_core.clusters.clustering import By
+from bookprint_core.errors import Refusal
+from bookprint_core.model import Metadata, Submission
 from tests.factories import ACTOR
 from tests.made_corpus import MadeCorpus, load_corpus, made_books, write_corpus
 from tests.open_services import OpenServices, empty, open_on

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from app.cli.posting import book_body
-from app.core.errors import Refusal
-from app.core.model import NewBook, Submission
-from app.core.recipe import DEFAULT_FINGERPRINT
-from app.core.signatures.digests import digests
-from app.corpus import sketches
-from app.readers.files import find, unread_books
-from app.readers.reading import Sign, read_book
-from app.readers.unread import Unread, UnreadLine
 from app.services.books import Outcome
 from app.services.bulk.ingest import Prepare
 from app.services.signing import Extras
+from bookprint_core.errors import Refusal
+from bookprint_core.model import NewBook, Submission
+from bookprint_core.recipe import DEFAULT_FINGERPRINT
+from bookprint_core.signatures.digests import digests
+from bookprint_corpus import sketches
+from bookprint_readers.files import find, unread_books
+from bookprint_readers.reading import Sign, read_book
+from bookprint_readers.unread import Unread, UnreadLine
 from tests.api.library import prose
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.model import Metadata, NewBook, Submission
-from app.core.text.content import content_from_pages, content_from_text
 from app.services.books import Ingest, Outcome
 from app.services.signing import Extras, computed
 from app.stores.postgres.connections import SQL
+from bookprint_core.model import Metadata, NewBook, Submission
+from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 

@@ -5,10 +5,10 @@ from io import BytesIO
 
 import pytest
 
-from app.core.errors import Unavailable
-from app.core.model import Submission
-from app.core.text.content import content_from_text
 from app.wiring import Services
+from bookprint_core.errors import Unavailable
+from bookprint_core.model import Submission
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose
 from tests.factories import ACTOR
 

@@ -1,10 +1,10 @@
 """Digests and vectors of books that were stored before they were asked for."""
 
-from app.core.model import Submission
-from app.core.signatures.digests import digests
-from app.core.text.content import content_from_text
 from app.stores.postgres.books import BookFilter
 from app.wiring import Services
+from bookprint_core.model import Submission
+from bookprint_core.signatures.digests import digests
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose
 from tests.factories import ACTOR
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import IndexRebuilding, Unavailable
-from app.core.model import Submission
-from app.core.recipe import PRESENT_RECIPES
-from app.core.text.content import content_from_text
 from app.services.lookups import Verified
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.contents import UnsignedBooks
+from bookprint_core.errors import IndexRebuilding, Unavailable
+from bookprint_core.model import Submission
+from bookprint_core.recipe import PRESENT_RECIPES
+from bookprint_core.text.content import content_from_text
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

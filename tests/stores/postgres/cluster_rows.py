@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from app.core.clusters.clustering import KINDS, By, Clustering, Edge, Pair
 from app.stores.postgres.clusters import delete_from_clusters, update_clusters
 from app.stores.postgres.connections import Connection
+from bookprint_core.clusters.clustering import KINDS, By, Clustering, Edge, Pair
 from tests.core.fresh_clusters import cluster
 
 Decision = tuple[str, str | None]

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
-from app.core.model import Entry, Metadata
 from app.services.books import new_book_id
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.connections import SQL, Database, ReconcileLock
 from app.stores.postgres.entries import EntryStore
+from bookprint_core.errors import Conflict, InvalidInput, StaleVersion, UnknownBook
+from bookprint_core.model import Entry, Metadata
 from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(11)

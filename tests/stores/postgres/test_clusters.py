@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from app.core.clusters.clustering import KINDS, Clustering, Pair
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Connection, Database, open_database
+from bookprint_core.clusters.clustering import KINDS, Clustering, Pair
 from tests.stores.postgres.cluster_rows import (
     Library,
     add_books,

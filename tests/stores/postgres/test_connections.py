@@ -7,11 +7,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.core.errors import Busy, Unavailable
 from app.embedded.postgres import SETTINGS
 from app.settings import Settings
 from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, Database, open_database, rows
+from bookprint_core.errors import Busy, Unavailable
 from workers.queue_worker import QUEUE_CONNECTIONS
 
 ECHO = SQL("SELECT $number::bigint AS number, $word::text AS word, $id::uuid AS id, $data::bytea AS data")

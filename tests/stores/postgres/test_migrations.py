@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from app.core.errors import BookprintError
 from app.embedded import Servers
 from app.stores.postgres.connections import SQL, SchemaQueries, open_database, upgrade
 from app.stores.postgres.pairs.schema import metadata
+from bookprint_core.errors import BookprintError
 from tests.servers import fresh_database
 
 

@@ -8,8 +8,11 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from app.core.model import Metadata
-from app.core.text.names import (
+from app.stores.postgres import names as name_statements
+from app.stores.postgres.connections import Database
+from app.stores.postgres.names import CandidateSearch, NameQueries
+from bookprint_core.model import Metadata
+from bookprint_core.text.names import (
     KeyCondition,
     exact_key,
     folded,
@@ -20,9 +23,6 @@ from app.core.text.names import (
     word_key,
     year_key,
 )
-from app.stores.postgres import names as name_statements
-from app.stores.postgres.connections import Database
-from app.stores.postgres.names import CandidateSearch, NameQueries
 
 
 @pytest.fixture

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.core.errors import IndexRebuilding, RecipeMismatch, Unavailable
-from app.core.index import fingerprints as planning
-from app.core.index.records import POSTING_BYTES, POSTING_CAP, Hits
-from app.core.matching.search import Proposed, plan_candidates, proposed
-from app.core.matching.verification import evidence_of_each, is_near_duplicate
-from app.core.model import Entry, Fingerprint
-from app.core.recipe import DEFAULT_SAMPLE, sample_recipe
-from app.core.signatures.fracminhash import fracminhash, shared_hashes
 from app.services.lookups import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import IndexState
+from bookprint_core.errors import IndexRebuilding, RecipeMismatch, Unavailable
+from bookprint_core.index import fingerprints as planning
+from bookprint_core.index.records import POSTING_BYTES, POSTING_CAP, Hits
+from bookprint_core.matching.search import Proposed, plan_candidates, proposed
+from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.model import Entry, Fingerprint
+from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import fracminhash, shared_hashes
 from tests.factories import an_entry, flipped
 from tests.redis_cluster import Operator, on_cluster_too
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from redis.asyncio import RedisCluster
 
-from app.core.errors import BookprintError, IndexRebuilding, Unavailable
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import Command, RedisClient, open_client
 from app.stores.redis.epoch import Epochs, read_with_epochs
 from app.stores.redis.scripts import ADD_RECORDS
+from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
 from tests.redis_cluster import Operator, on_cluster_too
 
 COUNT = 150

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from redis.crc import key_slot
 
-from app.core.errors import IndexRebuilding, Unavailable
-from app.core.model import Entry
 from app.services.lookups import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
 from app.stores.redis.epoch import IndexState
+from bookprint_core.errors import IndexRebuilding, Unavailable
+from bookprint_core.model import Entry
 from tests.factories import an_entry
 from tests.redis_cluster import Cluster, wait_for
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from app.core.matching.candidates import CandidateBook
-from app.core.model import Content, Metadata, MinHashSignature, PageSignatures
-from app.core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, page_recipe
-from app.core.relations.relation import ComparedBook
-from app.core.signatures.page_minhash import from_records, to_records
 from app.stores.postgres.connections import SQL, Database
 from app.stores.postgres.contents import decompress
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from bookprint_core.matching.candidates import CandidateBook
+from bookprint_core.model import Content, Metadata, MinHashSignature, PageSignatures
+from bookprint_core.recipe import DEFAULT_MINHASH, DEFAULT_PAGES, page_recipe
+from bookprint_core.relations.relation import ComparedBook
+from bookprint_core.signatures.page_minhash import from_records, to_records
 
 _READ_AT_ONCE = 500
 """Candidates: a statement for thousands would keep a core from lookups for 20 ms."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from app.core.clusters.completeness import Finding, PagesOfCopy
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from bookprint_core.clusters.completeness import Finding, PagesOfCopy
 
 _SAME = "kind = 'SAME_PAGINATION'"
 _COPIES = f"""

@@ -12,9 +12,6 @@ from uuid import UUID
 
 from sqlalchemy import BindParameter, bindparam, select
 
-from app.core.errors import DecidedMeanwhile, NoDecision, NotCompared, NothingToConfirm, UnknownBook
-from app.core.relations.classification import Kind
-from app.core.relations.related import DecisionVerdict
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.changes import insert_pair_changes, insert_withdrawals
 from app.stores.postgres.clusters import update_clusters
@@ -23,6 +20,9 @@ from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.reviews import update_reviews
 from app.stores.postgres.pairs.schema import past_decisions
 from app.stores.postgres.schema import books
+from bookprint_core.errors import DecidedMeanwhile, NoDecision, NotCompared, NothingToConfirm, UnknownBook
+from bookprint_core.relations.classification import Kind
+from bookprint_core.relations.related import DecisionVerdict
 
 Said = DecisionVerdict | Literal["withdrawn", "undone", "unsure"]
 """A verdict; or the machine's finding holds; or the decision before the last one holds; or no verdict."""

@@ -6,10 +6,12 @@ from uuid import UUID
 
 import numpy as np
 
-from app.core.clusters.clustering import Pair
-from app.core.relations.alignment import SIMILARITY_STEPS
-from app.core.relations.classification import RELATED, opposite
-from app.core.relations.related import (
+from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from bookprint_core.clusters.clustering import Pair
+from bookprint_core.relations.alignment import SIMILARITY_STEPS
+from bookprint_core.relations.classification import RELATED, opposite
+from bookprint_core.relations.related import (
     Decision,
     IndirectRelation,
     KindCounts,
@@ -22,9 +24,7 @@ from app.core.relations.related import (
     StoredRelation,
     effective_relation,
 )
-from app.core.relations.signals import LinearFit, Sides, Signals
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
-from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
+from bookprint_core.relations.signals import LinearFit, Sides, Signals
 
 _PAIRS_OF_BOOK = """
     SELECT left_id, right_id FROM relations WHERE left_id = $book_id

@@ -10,10 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from app.core.clusters.clustering import KINDS, Pair
-from app.core.relations.alignment import page_map
-from app.core.relations.classification import Kind
-from app.core.relations.relation import Relation
 from app.stores.postgres.changes import insert_pair_changes
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows, to_json
@@ -21,6 +17,10 @@ from app.stores.postgres.jobs import insert_relate_jobs
 from app.stores.postgres.pairs.reviews import update_reviews
 from app.stores.postgres.pairs.schema import relations
 from app.stores.postgres.rows import array_parameters, columns, is_json
+from bookprint_core.clusters.clustering import KINDS, Pair
+from bookprint_core.relations.alignment import page_map
+from bookprint_core.relations.classification import Kind
+from bookprint_core.relations.relation import Relation
 
 _COLUMNS = columns(relations, without=["related_at"])
 

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.core.clusters.clustering import Pair
-from app.core.model import Metadata
-from app.core.relations.classification import Direction, Kind
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.rows import METADATA_FIELDS
+from bookprint_core.clusters.clustering import Pair
+from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Direction, Kind
 
 _WINDOW = 5_000
 """Places of the queue that one request searches."""

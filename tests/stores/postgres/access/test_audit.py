@@ -13,8 +13,6 @@ import asyncpg
 import numpy as np
 import pytest
 
-from app.core.errors import NoDecision
-from app.core.model import Metadata, NewBook
 from app.services.access.audit import Audit
 from app.services.books import new_book_id
 from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
@@ -24,6 +22,8 @@ from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
 from app.stores.postgres.pairs.decisions import DecisionStore, NewDecision
 from app.stores.postgres.webhooks import WebhookStore
+from bookprint_core.errors import NoDecision
+from bookprint_core.model import Metadata, NewBook
 from tests.factories import ACTOR, a_sketch, new_content
 
 ROOT = Path(__file__).parents[4]

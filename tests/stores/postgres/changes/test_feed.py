@@ -9,11 +9,11 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from app.core.model import Metadata
 from app.services.books import new_book_id
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.changes import Change, ChangeFeed
 from app.stores.postgres.connections import SQL, Connection, Database, rows
+from bookprint_core.model import Metadata
 from tests.factories import ACTOR, a_sketch, new_content
 
 RNG = np.random.default_rng(22)

@@ -5,12 +5,12 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from app.core.model import Metadata
-from app.core.recipe import VECTORS
 from app.stores.postgres import vectors
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.connections import SQL, Connection, Database, rows
 from app.stores.postgres.vectors import VectorQueries, Written
+from bookprint_core.model import Metadata
+from bookprint_core.recipe import VECTORS
 from tests.factories import ACTOR, a_sketch, new_content
 
 INSERT = SQL("INSERT INTO signatures (entry_id, recipe, data) VALUES ($entry_id, $recipe, $data)")

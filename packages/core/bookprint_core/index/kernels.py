@@ -1,0 +1,104 @@
+"""Compiled kernels of the index: the scan of all fingerprints, and shared hashes counted."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.jit import BLOCK, U32, U64, Index, compiled, popcount
+
+HASH_FACTOR = U64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth 1998, 6.4)
+
+
+@compiled
+def _fill_distances(
+    query: NDArray[np.uint64], high: NDArray[np.uint64], low: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    for row in range(out.size):
+        out[row] = popcount(query[0] ^ high[row]) + popcount(query[1] ^ low[row])
+
+
+@compiled
+def _least(distances: NDArray[np.uint64]) -> np.uint64:
+    least = U64(255)
+    for row in range(distances.size):
+        least = min(least, distances[row])
+    return least
+
+
+@compiled
+def rows_within(
+    query: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    low: NDArray[np.uint64],
+    d: int,
+    rows: NDArray[np.uint32],
+    out: NDArray[np.uint8],
+) -> int:
+    """The number of rows of the words `high`, `low` within d bits of `query`, two words.
+
+    Writes these rows into `rows` and their distances into `out`, which have room for all. It goes block by
+    block: the plain loop over a block becomes vector instructions, and most blocks have no such row.
+    """
+    block = np.empty(BLOCK, dtype=np.uint64)
+    count = 0
+    for start in range(0, high.size, BLOCK):
+        end = min(start + BLOCK, high.size)
+        distances = block[: end - start]
+        _fill_distances(query, high[start:end], low[start:end], distances)
+        if _least(distances) <= U64(d):
+            for row in range(distances.size):
+                if distances[row] <= U64(d):
+                    rows[count] = start + row
+                    out[count] = distances[row]
+                    count += 1
+    return count
+
+
+@compiled
+def _place_of(entry_id: np.uint64, table: NDArray[np.int32], entry_ids: NDArray[np.uint64]) -> int:
+    """The slot of the entry in a hash table with linear probing; it is 0 until the entry is entered."""
+    mask = U64(table.size - 1)
+    at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
+    while table[at] and entry_ids[table[at] - 1] != entry_id:
+        at = Index((at + Index(1)) & mask)
+    return at
+
+
+@compiled
+def count_sharing(
+    postings: NDArray[np.uint32],
+    ends: NDArray[np.int64],
+    tags: NDArray[np.uint32],
+    entry_ids: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+) -> int:
+    """The number of entries of which a posting bears the tag of its bucket; -1 if there is no room for them.
+
+    `postings` are those of all buckets one after the other, those of bucket i before `ends[i]`: a bucket for
+    each tag from the first list, then from the second, and so forth. Writes the entries in the order in which
+    they are met, and for each the number of such buckets. There is room for a power of two of them.
+    """
+    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table: one more than an entry's place
+    seen = np.empty(entry_ids.size, dtype=np.int64)  # the last bucket of each entry
+    count = 0
+    row = Index(0)
+    for position in range(ends.size):
+        tag = U32(tags[position % tags.size])
+        first_id = U64(position // tags.size) << U64(24)
+        end = Index(ends[position])
+        while row < end:
+            if postings[row] >> U32(24) == tag:
+                entry_id = first_id | U64(postings[row] & U32(0xFFFFFF))
+                at = _place_of(entry_id, table, entry_ids)
+                if not table[at]:
+                    if count == entry_ids.size:
+                        return -1
+                    entry_ids[count] = entry_id
+                    counts[count] = 1
+                    seen[count] = position
+                    count += 1
+                    table[at] = count
+                elif seen[table[at] - 1] != position:  # A retried write can leave a record twice in a bucket.
+                    counts[table[at] - 1] += 1
+                    seen[table[at] - 1] = position
+            row = Index(row + Index(1))
+    return count

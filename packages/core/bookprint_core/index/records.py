@@ -1,0 +1,311 @@
+"""Records of the band index: how entries are packed into buckets, and how buckets answer a query.
+
+A bucket of a band holds folded fingerprints: the two halves as one by exclusive or. They lie no farther apart
+than the fingerprints, so only the few near ones are looked up in the flat index. A bucket of a posting list
+holds entries by one hash each of their FracMinHash. A lookup counts the hashes that each shares with a query
+(Spasojević and Poncin 2011, algorithm 1).
+
+There is a posting list for each 2^24 entry ids, as a posting has room for 24 bits. The address of a bucket is
+a number: of a band first the band, then the bucket in it; of a posting list its number, then the bucket.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.index.fingerprints import BAND_BITS, words
+from bookprint_core.model import Entry
+
+BAND_RECORD = np.dtype([("folded", "<u8"), ("entry_id", "<u4")])
+"""One entry of a band's bucket: 12 bytes."""
+
+FLAT_RECORD = np.dtype(
+    [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
+)
+"""One entry of the flat index: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
+
+SIGNED, IDENTIFIED = 1, 2
+"""What `signed` says of an entry with a fingerprint: the second, that it is an identifier alone."""
+
+POSTING_BYTES = 4
+"""One entry of a posting bucket, little-endian: 8 bits of tag above the low 24 bits of the entry id."""
+
+LIST_BITS = 24
+TAG_BITS = 8
+
+NO_SAMPLE = 255
+"""The level in the flat index of an entry without a sample."""
+
+SAMPLE_BUCKET_BITS = 20
+"""At a million books a lookup reads 62,000 postings, as many as there are of one book in 256 buckets."""
+
+POSTING_CAP = 8192
+"""Records that a posting bucket takes. Hashes that more books share distinguish no book."""
+
+_ROOM = 1 << 13
+"""Entries for which shared hashes are counted at first; four times as many if they are too few."""
+
+_FEW_IDS = 500
+"""So many are compared sooner by Python than by numpy."""
+
+ENTRIES_PER_SEGMENT = 1024
+"""Entry ids per segment of the flat index."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Entries and their Hamming distances from a query, nearest first, then by entry id."""
+
+    entry_ids: NDArray[np.uint64]  # (n,)
+    distances: NDArray[np.uint8]  # (n,), 0 to 128
+
+    @classmethod
+    def none(cls) -> "Hits":
+        return cls(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
+
+    @property
+    def size(self) -> int:
+        return self.entry_ids.size
+
+    def sorted(self) -> "Hits":
+        order = np.lexsort((self.entry_ids, self.distances))
+        return Hits(self.entry_ids[order], self.distances[order])
+
+    def but(self, entry_id: int) -> "Hits":
+        kept = self.entry_ids != np.uint64(entry_id)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+    def without(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+        if not entry_ids.size:
+            return self
+        kept = ~_are_among(self.entry_ids, entry_ids)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+    def only(self, entry_ids: NDArray[np.uint64]) -> "Hits":
+        kept = _are_among(self.entry_ids, entry_ids)
+        return Hits(self.entry_ids[kept], self.distances[kept])
+
+    def part(self, start: int, end: int | None) -> "Hits":
+        return Hits(self.entry_ids[start:end], self.distances[start:end])
+
+    def place(self, distance: int, entry_id: int) -> int:
+        """The number of hits up to an entry at a distance, where they are sorted."""
+        near, far = np.searchsorted(self.distances, [distance, distance + 1])
+        return int(near + np.searchsorted(self.entry_ids[near:far], entry_id, side="right"))
+
+    def joined(self, others: "Hits") -> "Hits":
+        """These and others, nearest first; an entry in both is at the distance of the others."""
+        rest = self.without(others.entry_ids)
+        return Hits(
+            np.concatenate([rest.entry_ids, others.entry_ids]),
+            np.concatenate([rest.distances, others.distances]),
+        ).sorted()
+
+
+def _are_among(these: NDArray[np.uint64], those: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    if these.size + those.size > _FEW_IDS:
+        return np.isin(these, those)
+    known = set(those.tolist())
+    return np.array([each in known for each in these.tolist()], dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posting:
+    """The buckets in which the hashes of one sample are posted: hash i in `addresses[i]`."""
+
+    addresses: NDArray[np.uint32]  # (n,)
+    tags: NDArray[np.uint32]  # (n,), of 8 bits: distinguish hashes in one bucket
+
+
+NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
+
+def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
+    """The buckets of a FracMinHash in the first list of 2^20; the low bits choose the bucket."""
+    buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
+    tags = hashes >> np.uint64(SAMPLE_BUCKET_BITS) & np.uint64((1 << TAG_BITS) - 1)
+    return Posting(buckets, tags.astype(np.uint32))
+
+
+def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Addresses of the first list, moved to the lists of these entries; raises OverflowError from 2^32 on."""
+    _require_room(entry_ids)
+    lists = (entry_ids >> np.uint64(LIST_BITS)).astype(np.uint32)
+    return addresses | lists << np.uint32(SAMPLE_BUCKET_BITS)
+
+
+def pack_bands(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64]) -> NDArray[np.void]:
+    """The records of fingerprints (n, 16), the same in each band; raises OverflowError from id 2^32 on."""
+    _require_room(entry_ids)
+    records = np.empty(entry_ids.size, dtype=BAND_RECORD)
+    records["folded"], records["entry_id"] = np.bitwise_xor(*words(bits)), entry_ids
+    return records
+
+
+def _require_room(entry_ids: NDArray[np.uint64]) -> None:
+    if entry_ids.size and int(entry_ids.max()) >> 32:
+        raise OverflowError("The index holds entry ids below 2^32.")
+
+
+def pack_postings(tags: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """The records of postings, (n,)."""
+    return tags << np.uint32(LIST_BITS) | entry_ids.astype(np.uint32) & np.uint32((1 << LIST_BITS) - 1)
+
+
+def pack_flat(entry: Entry) -> bytes:
+    """The 30-byte record of one entry in the flat index."""
+    record = np.zeros(1, dtype=FLAT_RECORD)
+    record["entry_id"] = entry.entry_id
+    if entry.fingerprint is not None:
+        record["bits"] = np.frombuffer(entry.fingerprint.bits, dtype=np.uint8)
+        record["signed"] = SIGNED if entry.identified is None else IDENTIFIED
+    if entry.identified is not None:
+        record["shingle_count"] = entry.identified.length
+    elif entry.minhash is not None:
+        record["shingle_count"] = entry.minhash.shingle_count
+    record["level"] = NO_SAMPLE if entry.sample is None else entry.sample.level
+    return record.tobytes()
+
+
+def record_ids(data: bytes, width: int, address: int) -> NDArray[np.uint64]:
+    """The entry ids in whole records of the bucket at this address, of the kind that `width` tells; (n,)."""
+    if width == POSTING_BYTES:
+        low = np.frombuffer(data, dtype="<u4") & np.uint32((1 << LIST_BITS) - 1)
+        return low.astype(np.uint64) | np.uint64(address >> SAMPLE_BUCKET_BITS << LIST_BITS)
+    kind = BAND_RECORD if width == BAND_RECORD.itemsize else FLAT_RECORD
+    return np.frombuffer(data, dtype=kind)["entry_id"].astype(np.uint64)
+
+
+def entries_near(buckets: Iterable[bytes | None], bits: bytes, d: int) -> NDArray[np.uint64]:
+    """The entries of these buckets whose fingerprints, folded, lie within d of `bits`, ascending."""
+    records = np.frombuffer(b"".join(filter(None, buckets)), dtype=BAND_RECORD)
+    high, low = np.frombuffer(bits, dtype=np.uint64)
+    near = np.bitwise_count(records["folded"] ^ high ^ low) <= d
+    return np.unique(records["entry_id"][near]).astype(np.uint64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedHashes:
+    """Entries that have hashes of FracMinHash in common with a query."""
+
+    entry_ids: NDArray[np.uint64]  # (n,), ascending
+    counts: NDArray[np.int64]  # (n,), shared hashes of each
+
+    def at_least(self, count: int) -> NDArray[np.uint64]:
+        """The entries that share at least `count` hashes with the query, ascending."""
+        return self.entry_ids[self.counts >= count]
+
+    def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The number of hashes that each of these entries shares with the query, (n,)."""
+        if not self.entry_ids.size:
+            return np.zeros(entry_ids.size, dtype=np.int64)
+        rows = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
+        return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
+
+
+def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint32]) -> SharedHashes:
+    """Entries with one of these hashes; `buckets` are those of the hashes in each list, one after the other.
+
+    Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.
+    """
+    from bookprint_core.index import kernels
+
+    data = [bucket or b"" for bucket in buckets]
+    ends = np.array(list(accumulate(map(len, data))), dtype=np.int64) // POSTING_BYTES
+    postings = np.frombuffer(b"".join(data), dtype="<u4")
+    room = _ROOM
+    while True:
+        entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
+        count = kernels.count_sharing(postings, ends, tags, entry_ids, counts)
+        if count >= 0:
+            order = np.argsort(entry_ids[:count])
+            return SharedHashes(entry_ids[order], counts[order])
+        room *= 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryColumns:
+    """The columns of the flat index, by ascending entry id."""
+
+    entry_ids: NDArray[np.uint64]  # (n,)
+    bits: NDArray[np.uint8]  # (n, 16), zero where there is no fingerprint
+    signed: NDArray[np.bool_]  # (n,), whether there is a fingerprint
+    shingle_counts: NDArray[np.uint32]  # (n,), 0 where there is no MinHash
+    levels: NDArray[np.uint8]  # (n,), 255 where there is no FracMinHash
+    identified: NDArray[np.bool_]  # (n,), whether it is an identifier alone
+
+    @classmethod
+    def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
+        n = entry_ids.size
+        return cls(
+            entry_ids,
+            np.zeros((n, 16), dtype=np.uint8),
+            np.zeros(n, dtype=np.bool_),
+            np.zeros(n, dtype=np.uint32),
+            np.full(n, NO_SAMPLE, dtype=np.uint8),
+            np.zeros(n, dtype=np.bool_),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedBuckets:
+    """Buckets that are not empty, by ascending address, and their records by ascending entry."""
+
+    addresses: NDArray[np.uint32]  # (n,); of the flat index: the numbers of its segments
+    bounds: NDArray[np.int64]  # (n + 1,): bucket i holds the bytes from bounds[i] to bounds[i + 1]
+    records: NDArray[np.uint8]
+    width: int  # bytes of a record
+
+    def data(self, start: int = 0, end: int | None = None) -> list[bytes]:
+        """The records of buckets start, start + 1, … before end."""
+        bounds = self.bounds[start:] if end is None else self.bounds[start : end + 1]
+        return [self.records[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
+
+
+def band_buckets(columns: EntryColumns, band: int) -> PackedBuckets:
+    """The buckets of one band."""
+    bits, entry_ids = columns.bits[columns.signed], columns.entry_ids[columns.signed]
+    keys = np.ascontiguousarray(bits).view(">u2")[:, band].astype(np.uint32)
+    return packed_buckets(np.uint32(band << BAND_BITS) | keys, pack_bands(bits, entry_ids))
+
+
+def flat_segments(columns: EntryColumns) -> PackedBuckets:
+    """The segments of the flat index."""
+    records = np.zeros(columns.entry_ids.size, dtype=FLAT_RECORD)
+    records["entry_id"] = columns.entry_ids
+    records["bits"], records["signed"] = columns.bits, columns.signed
+    records["signed"][columns.identified] = IDENTIFIED
+    records["shingle_count"], records["level"] = columns.shingle_counts, columns.levels
+    return packed_buckets((columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).astype(np.uint32), records)
+
+
+def packed_buckets(
+    addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[np.uint32]
+) -> PackedBuckets:
+    """Records grouped by address, each group in the given order."""
+    # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
+    order = np.argsort(addresses.astype(np.uint16), kind="stable")
+    order = order[np.argsort((addresses >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+    filled, first = np.unique(addresses[order], return_index=True)
+    rows = np.ascontiguousarray(records[order]).view(np.uint8)
+    width = records.dtype.itemsize
+    bounds = width * np.append(first, addresses.size).astype(np.int64)
+    return PackedBuckets(filled, bounds, rows.ravel(), width)
+
+
+def differences(expected: bytes, actual: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
+    """The records that a bucket lacks, and those that it has too many of; records are `width` bytes.
+
+    >>> differences(b"aabbcc", b"bbddbb", 2)
+    ([b'aa', b'cc'], [b'bb', b'dd'])
+    """
+    wanted, present = Counter(_split(expected, width)), Counter(_split(actual, width))
+    return sorted(set(wanted) - set(present)), sorted((present - Counter(set(wanted))).elements())
+
+
+def _split(data: bytes, width: int) -> Iterator[bytes]:
+    return (data[at : at + width] for at in range(0, len(data), width))

@@ -1,0 +1,83 @@
+"""Common parts of the compiled kernels: the decorator, two mixing functions, the bit count and the types.
+
+Modules import kernels inside the functions that call them, because importing numba takes half a second that
+commands without signatures should not wait for. Integer arithmetic wraps around on purpose: numba widens, so
+each 32-bit step is cast. Positions are unsigned in the hottest loops: numba guards signed ones.
+"""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+# numba imports SciPy where it is installed, for linear algebra that no kernel uses: 14 MB in each process.
+_hides_scipy = "scipy" not in sys.modules
+if _hides_scipy:
+    sys.modules["scipy"] = cast(ModuleType, None)  # to import it fails
+
+import numba  # noqa: E402
+import numba.np.arraymath  # noqa: E402 - looks for SciPy
+from numba.core import types  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+if _hides_scipy:
+    del sys.modules["scipy"]
+
+# numba's own annotations are partial
+nbtypes = cast(Any, types)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+U8, U32, U64 = np.uint8, np.uint32, np.uint64
+I64 = cast(Callable[[Any], int], np.int64)
+Index = cast(Callable[[Any], int], np.uintp)
+
+Codes = NDArray[np.uint32]
+"""The code points of a text, one each."""
+
+GramLengths = tuple[int, int, int, int]
+"""Code points of an n-gram by kind of script, in the order of `bookprint_core.recipe.Lengths`."""
+
+BLOCK = 512
+"""n-gram hashes are made in blocks of this many, which stay in the first-level cache."""
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """The function compiled for the types it is called with; it releases the GIL and is cached on disk."""
+    return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def _generate_popcount(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.ctpop(arguments[0])
+
+
+def _type_popcount(typing_context: Any, word: Any) -> Any:
+    return nbtypes.uint64(nbtypes.uint64), _generate_popcount
+
+
+popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
+"""The number of set bits of a word."""
+
+
+@compiled
+def mix32(h: np.uint32) -> np.uint32:
+    """The 32-bit finaliser of MurmurHash3 (Appleby 2011)."""
+    h = U32(h ^ U32(h >> U32(16)))
+    h = U32(h * U32(0x85EBCA6B))
+    h = U32(h ^ U32(h >> U32(13)))
+    h = U32(h * U32(0xC2B2AE35))
+    return U32(h ^ U32(h >> U32(16)))
+
+
+@compiled
+def mix64(h: np.uint64) -> np.uint64:
+    """The 64-bit finaliser of MurmurHash3 (Appleby 2011)."""
+    h = U64(h ^ (h >> U64(33)))
+    h = U64(h * U64(0xFF51AFD7ED558CCD))
+    h = U64(h ^ (h >> U64(33)))
+    h = U64(h * U64(0xC4CEB9FE1A85EC53))
+    return U64(h ^ (h >> U64(33)))

@@ -1,0 +1,216 @@
+"""The search of a band index: which buckets answer a question, and what they answer.
+
+A plan says what to read, a read holds the buckets, and the functions below compute the entries. The
+verification rule accepts nothing that neither the bands nor the posting list proposes. So only
+near-duplicates behind a full posting bucket are missed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.index.fingerprints import probe_radius, probes
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import (
+    NO_POSTING,
+    NO_SAMPLE,
+    Hits,
+    Posting,
+    entries_near,
+    entries_sharing,
+    sample_posting,
+)
+from bookprint_core.matching.identifier_comparison import compare, reach
+from bookprint_core.matching.verification import (
+    VERIFICATION,
+    Candidates,
+    Evidence,
+    compared,
+    evidence_of_each,
+    is_compared,
+    is_near_duplicate,
+    verified,
+)
+from bookprint_core.model import Entry, Fingerprint, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
+from bookprint_core.signatures.identifier import Identifier
+
+LAST_DISTANCE = 129
+"""Orders hits: the distance of an entry that was found without one, behind all others."""
+
+_LAST_RANK = 1 << 30
+
+_FEW_UNSAMPLED = 1 / 32
+"""Of all entries, those without a sample up to which each of them is compared sooner than all are."""
+
+_FEWEST = 0.95
+"""A book's words by its length code are at least this share of its shingles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The part of the index to read for a query."""
+
+    bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
+    distance: int = 0  # bits up to which entries are near
+    bands: NDArray[np.uint32] | None = None  # addresses of buckets; None: the flat index is scanned
+    sample: Posting = NO_POSTING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexRead:
+    """The index as read for a plan: the flat index, and a bucket for each address (None: empty)."""
+
+    flat: FlatIndex
+    bands: Sequence[bytes | None]
+    sample: Sequence[bytes | None]  # those of the first posting list, then those of the next
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposed:
+    """Entries that are near the query or share hashes with it; arrays of one length."""
+
+    entry_ids: NDArray[np.uint64]  # ascending
+    candidates: Candidates
+
+    near: NDArray[np.bool_]  # whether each is a near-duplicate of the query
+
+    @property
+    def distances(self) -> NDArray[np.uint8]:
+        """Their distances; 129 where either book has no fingerprint."""
+        distances: NDArray[np.uint8] = np.minimum(self.candidates.distances, LAST_DISTANCE).astype(np.uint8)
+        return distances
+
+
+def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:
+    """The plan for every entry within a distance; `flat` is the index as last read, for estimates."""
+    require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
+    radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
+    bands = None if radius is None else probes(fingerprint.bits, radius)
+    return Plan(fingerprint.bits, distance, bands)
+
+
+def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
+    """The plan for every entry that may be related, be it only by a small part of either book.
+
+    Beyond the distance that suffices alone, books with samples must share hashes, which the posting list
+    shows. The few without are compared one by one.
+    """
+    plan = Plan()
+    if query.fingerprint is not None:
+        is_narrow = (
+            query.sample is not None and flat is not None and flat.unsampled <= _FEW_UNSAMPLED * flat.size
+        )
+        rule = VERIFICATION
+        distance = rule.distance_alone if is_narrow else rule.distance_unsampled
+        plan = plan_range(query.fingerprint, distance, flat)
+    if query.sample is not None:
+        require_same_recipe(query.sample.recipe, DEFAULT_SAMPLE)
+        plan = replace(plan, sample=sample_posting(query.sample.hashes))
+    return plan
+
+
+def near(plan: Plan, read: IndexRead) -> Hits:
+    """Every entry within the plan's distance, exactly."""
+    if plan.bits is None:
+        return Hits.none()
+    if plan.bands is None:
+        return read.flat.within(plan.bits, plan.distance)
+    return read.flat.among(entries_near(read.bands, plan.bits, plan.distance), plan.bits, plan.distance)
+
+
+def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
+    """The near-duplicates of the query, and other entries that share enough hashes with it.
+
+    Of two books one of which is an identifier alone, `within_reach` proposes.
+    """
+    sampled = entries_sharing(read.sample, plan.sample.tags)
+    found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
+    if plan.bits is not None and plan.distance < VERIFICATION.distance_unsampled:
+        unsampled = read.flat.unsampled_within(plan.bits, VERIFICATION.distance_unsampled)
+        found = np.union1d(found, unsampled.entry_ids)
+    rows = read.flat.rows(found)
+    entry_ids = read.flat.entry_ids(rows)
+    level = NO_SAMPLE if query.sample is None else query.sample.level
+    candidates = Candidates.between(
+        np.array([level], dtype=np.uint8),
+        read.flat.levels(rows),
+        read.flat.distances(plan.bits, rows),
+        sampled.counts_of(entry_ids),
+    )
+    near_duplicate = verified(candidates)
+    if query.identified is not None:
+        near_duplicate[:] = False
+    return Proposed(entry_ids, candidates, near_duplicate & ~read.flat.identified(rows))
+
+
+def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> list[int]:
+    """The entries, or those of them that are identifiers alone, that may be the same by their identifiers.
+
+    The index knows no word counts. A book has as many words as shingles or more, and the reach falls with
+    their number, so none is missed.
+    """
+    with_minhash = query.minhash is not None
+    [longest] = reach(np.ones(1, dtype=np.int64), with_minhash=with_minhash).tolist()
+    bits = query.fingerprint.bits
+    hits = flat.identified_within(bits, longest) if identified else flat.within(bits, longest)
+    counts = flat.shingle_counts(flat.rows(hits.entry_ids)) * _FEWEST
+    words = np.minimum(query.word_count, counts.astype(np.int64))
+    entry_ids: list[int] = hits.entry_ids[hits.distances <= reach(words, with_minhash=with_minhash)].tolist()
+    return entry_ids
+
+
+def by_identifiers(query: Entry, other: Entry) -> bool:
+    """Whether two books are compared by their identifiers, since one is known by it alone."""
+    return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
+
+
+def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | None:
+    """The evidence of two books that are the same by their identifiers; None where they are not."""
+    if other is None:
+        return None
+    comparison = compare(query, other)
+    if comparison.verdict != "same":
+        return None
+    shares = (comparison.jaccard, comparison.this_in_other, comparison.other_in_this)
+    jaccard, inside, around = (None if share is None else share.estimate for share in shares)
+    return Evidence(comparison.distance, None, jaccard, inside, around)
+
+
+def near_duplicates(proposals: Proposed) -> Hits:
+    """Those of the proposed entries that the verification rule accepts, nearest first."""
+    return Hits(proposals.entry_ids[proposals.near], proposals.distances[proposals.near]).sorted()
+
+
+def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
+    """The entries that may be related, nearest first, the query left out.
+
+    Near-duplicates come by their distance; then others that share enough, by how many hashes. `pending`
+    entries are compared one by one, because the index does not hold them yet.
+    """
+    shared = proposals.candidates.shared
+    kept = proposals.near | compared(proposals.candidates)
+    nearness = ranks(proposals.near, proposals.distances, shared)
+    ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
+    for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
+        is_near, count = is_near_duplicate(pair), pair.shared or 0
+        if is_compared(pair):
+            distance = LAST_DISTANCE if pair.distance is None else pair.distance
+            nearness = ranks(np.array([is_near]), np.array([distance]), np.array([count]))
+            ranked[other.entry_id] = int(nearness[0])
+    ranked.pop(query.entry_id, None)
+    return sorted(ranked, key=lambda entry_id: (ranked[entry_id], entry_id))
+
+
+def ranks(
+    near: NDArray[np.bool_], distances: NDArray[np.integer], shared: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Numbers by which candidates are ordered, the lowest first, (n,): equal ones by their ids.
+
+    Near-duplicates come by distance (129 where either book has no fingerprint), then others by the hashes
+    that they share.
+    """
+    by_distance = np.minimum(distances, LAST_DISTANCE).astype(np.int64)
+    return np.where(near, by_distance, _LAST_RANK - shared.astype(np.int64))

@@ -1,0 +1,232 @@
+"""Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
+
+Fingerprints within 15 bits are those of copies. Farther out the two must share text, as their samples show:
+the more bits lie between them, the larger the share of the smaller book has to be. Among 42 million pairs of
+different books of one language none lay within 15 bits, eight within 23; volumes of one journal come within
+16 bits of each other and share set phrases, 2 % of what is sampled. For a part of a larger work, whose
+fingerprint may lie anywhere, the share alone decides. The rule is ours, measured in
+docs/why/decisions/0038-letter-samples.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.index.fingerprints import NO_DISTANCE
+from bookprint_core.index.records import NO_SAMPLE
+from bookprint_core.model import Entry, Sketch, require_same_recipe
+from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.signatures.fracminhash import kept_shares, shared_hashes
+from bookprint_core.signatures.minhash import containment, equal_values_of_each
+from bookprint_core.signatures.simhash import hamming
+
+HasSignatures = Sketch | Entry
+
+_SAMPLE = sample_recipe(DEFAULT_SAMPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The similarities of two books by their signatures; None where either book lacks the signature."""
+
+    distance: int | None  # bits, 0 to 128
+    equal_values: int | None = None  # of 128
+    jaccard: float | None = None  # 0 to 1
+    this_in_other: float | None = None  # share of this book's shingles that the other has, 0 to 1
+    other_in_this: float | None = None  # the reverse
+    shared: int | None = None  # hashes in both samples
+    sampled: float | None = None  # share of the smaller book that the other has, by the samples; 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStep:
+    """A share of the smaller book that suffices up to a distance."""
+
+    shared: int  # hashes in both samples, at least
+    share: float  # of the smaller book that the other has, by the samples, at least
+    distance: int  # bits, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The rule by which evidence makes two books near-duplicates, or worth comparing page by page."""
+
+    distance_alone: int  # the most bits that suffice alone
+    distance_unsampled: int  # the same where either book has no sample
+    min_shared: int  # hashes in both samples, the fewest of any step
+    steps: tuple[ShareStep, ...]  # of near-duplicates
+    compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
+
+
+VERIFICATION = Verification(
+    distance_alone=15,
+    distance_unsampled=23,
+    min_shared=2,
+    steps=(
+        ShareStep(2, 0.03, 23),
+        ShareStep(12, 0.07, 46),
+        ShareStep(16, 0.12, NO_DISTANCE),
+        ShareStep(4, 0.25, NO_DISTANCE),
+    ),
+    # Books of one language and one size share two hashes by chance more often than any other number.
+    compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
+)
+"""Near-duplicates share `min_shared` hashes or lie within `distance_alone` bits, `distance_unsampled` where
+either has no sample: so they are found."""
+
+
+def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
+    """The evidence of two books; raises RecipeMismatch if a pair of signatures is of two recipes."""
+    return evidence_of_each(this, [other])[0]
+
+
+def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
+    """The evidence of one book and each of the others; raises as `evidence` does."""
+    evidence = [
+        Evidence(_distance(this, other), shared=shared, sampled=sampled)
+        for other in others
+        for shared, sampled in [_sampled(this, other)]
+    ]
+    compared = [(row, other.minhash) for row, other in enumerate(others) if other.minhash is not None]
+    if this.minhash is None or not compared:
+        return evidence
+    size = len(this.minhash.values)
+    equal = equal_values_of_each(this.minhash, [minhash for _, minhash in compared])
+    counts = np.array([minhash.shingle_count for _, minhash in compared])
+    this_in_other, other_in_this = containment(equal, this.minhash.shingle_count, counts, size)
+    columns = (equal.tolist(), (equal / size).tolist(), this_in_other.tolist(), other_in_this.tolist())
+    for (row, _), values, jaccard, inside, around in zip(compared, *columns, strict=True):
+        evidence[row] = replace(
+            evidence[row], equal_values=values, jaccard=jaccard, this_in_other=inside, other_in_this=around
+        )
+    return evidence
+
+
+def _distance(this: HasSignatures, other: HasSignatures) -> int | None:
+    if this.fingerprint is None or other.fingerprint is None:
+        return None
+    require_same_recipe(this.fingerprint.recipe, other.fingerprint.recipe)
+    return hamming(this.fingerprint.bits, other.fingerprint.bits)
+
+
+def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | tuple[None, None]:
+    """The hashes in both samples, and the share of the smaller book that they stand for."""
+    if this.sample is None or other.sample is None:
+        return None, None
+    shared = shared_hashes(this.sample, other.sample)
+    levels = np.array([this.sample.level]), np.array([other.sample.level])
+    return shared, float(_shares(*levels, np.array([shared]))[0])
+
+
+def is_near_duplicate(evidence: Evidence) -> bool:
+    """Whether one book is a near-duplicate of the other, or contains it.
+
+    >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
+    True
+    >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
+    False
+    """
+    return bool(verified(Candidates.of(evidence))[0])
+
+
+def is_compared(evidence: Evidence) -> bool:
+    """Whether two books are compared page by page: near-duplicates, and those that share a little.
+
+    >>> is_compared(Evidence(50, shared=2, sampled=0.008)), is_compared(Evidence(50, shared=3, sampled=0.012))
+    (False, True)
+    """
+    candidates = Candidates.of(evidence)
+    return bool((verified(candidates) | compared(candidates))[0])
+
+
+_WHOLE = 0.75
+"""Share of the smaller book from which on a part is what two books share as a whole."""
+
+
+def is_partial(evidence: Evidence) -> bool:
+    """Whether near-duplicates may share a part alone, such as a preface, a privilege or a quotation.
+
+    So it is where they lie farther apart than copies of long books do, and less than three quarters of the
+    smaller one are found in the other. Two copies that are both badly read look the same.
+
+    >>> is_partial(Evidence(44, 30, 0.25, 0.4, 0.4)), is_partial(Evidence(44, 30, 0.25, 0.9, 0.3))
+    (True, False)
+    """
+    far = evidence.distance is None or evidence.distance > VERIFICATION.distance_unsampled
+    return far and max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) < _WHOLE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Pairs of a book and its query to verify, as arrays of one length."""
+
+    distances: NDArray[np.integer]  # NO_DISTANCE where either book has no fingerprint
+    shared: NDArray[np.integer]  # hashes in both samples
+    shares: NDArray[np.float64]  # of the smaller book that the other has, by the samples; 0 to 1
+    sampled: NDArray[np.bool_]  # whether both have a sample
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "Candidates":
+        """One pair, (1,)."""
+        distance = NO_DISTANCE if evidence.distance is None else evidence.distance
+        return cls(
+            np.array([distance]),
+            np.array([evidence.shared or 0]),
+            np.array([evidence.sampled or 0.0]),
+            np.array([evidence.shared is not None]),
+        )
+
+    @classmethod
+    def between(
+        cls,
+        levels: NDArray[np.uint8],
+        others: NDArray[np.uint8],
+        distances: NDArray[np.integer],
+        shared: NDArray[np.integer],
+    ) -> "Candidates":
+        """Pairs of one query, or of one each, by the levels of their samples; NO_SAMPLE: there is none."""
+        return cls(
+            distances, shared, _shares(levels, others, shared), np.maximum(levels, others) != NO_SAMPLE
+        )
+
+
+def verified(candidates: Candidates) -> NDArray[np.bool_]:
+    """Whether each candidate is a near-duplicate of its query, (n,)."""
+    rule = VERIFICATION
+    alone = np.where(candidates.sampled, rule.distance_alone, rule.distance_unsampled)
+    return (candidates.distances <= alone) | _meet(candidates, rule.steps)
+
+
+def compared(candidates: Candidates) -> NDArray[np.bool_]:
+    """Whether each candidate that is no near-duplicate is compared with its query all the same, (n,)."""
+    return _meet(candidates, VERIFICATION.compared)
+
+
+def _shares(
+    levels: NDArray[np.integer], others: NDArray[np.integer], shared: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """The share of the smaller book that the other has, by shared hashes, (n,), 0 to 1.
+
+    A shared hash stands for as many as the lower limit leaves one of. How many a book has is estimated from
+    how many a sample keeps on average.
+    """
+    kept, kept_by_others = kept_shares(levels, _SAMPLE), kept_shares(others, _SAMPLE)
+    smaller = _SAMPLE.mean_kept / np.maximum(kept, kept_by_others)
+    shares: NDArray[np.float64] = np.minimum(
+        1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)
+    )
+    return shares
+
+
+def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
+    """Whether each candidate meets one of the steps, (n,)."""
+    met = np.zeros(candidates.distances.size, dtype=np.bool_)
+    for step in steps:
+        met |= (
+            (candidates.shared >= step.shared)
+            & (candidates.shares >= step.share)
+            & (candidates.distances <= step.distance)
+        )
+    return met

@@ -1,0 +1,264 @@
+"""The alignment of two books: which of their pages match, and how much of each page the other book has.
+
+Spasojević and Poncin (2011) find alike pages by the values they share. Here every page of one book is held
+against every page of the other, and page pairs that stand out from unrelated ones (`background`) make runs
+(`runs`). Pages may be inserted, lost, bound elsewhere or paginated again. Very long books are aligned in
+groups first (`coarse`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.model import PageSignatures, require_same_recipe
+from bookprint_core.relations.background import ENOUGH, FAINT, Background, estimate_background
+from bookprint_core.relations.coarse import blocks_of, group_size, grouped_pages, sliced_pages
+from bookprint_core.relations.coverage import page_coverage
+from bookprint_core.relations.runs import find_runs, split
+
+Unit = Literal["page", "window"]
+
+MOST_CELLS = 25_000_000
+"""Pairs of pages that are compared at once: one byte each, and one more for the step to it."""
+
+LEAST_BINS = 24
+"""Pages with fewer filled bins in common are too short to compare."""
+
+_LEAST_TEXT = 75
+"""A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
+
+_FARTHEST_AGAIN = 4
+"""Text pages after which a page may have been scanned again."""
+
+_AGAIN = 0.75
+"""It is then at least so alike, in units of a typical pair of equal pages,"""
+
+_BEYOND_FORMULAS = 1.5
+"""and this many times as alike as most neighbouring pages are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Pages of two books that match and follow each other in both."""
+
+    pairs: NDArray[np.int64]  # (pairs, 2) ascending in both books
+    similarities: NDArray[np.float64]  # (pairs,) 0 to 1
+    same_page: NDArray[np.float64]  # (pairs,) share of what is found of both pages that is found on the pair
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """The first page in the left book and the one after the last."""
+        return int(self.pairs[0, 0]), int(self.pairs[-1, 0]) + 1
+
+    @property
+    def right(self) -> tuple[int, int]:
+        """The first page in the right book and the one after the last."""
+        return int(self.pairs[0, 1]), int(self.pairs[-1, 1]) + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """The matching pages of two books."""
+
+    unit: Unit  # window: the pages of at least one book are not known
+    runs: tuple[Run, ...]  # in the order of the left book
+    left_coverage: NDArray[np.float64]  # (pages,) share of each page that the right book has, 0 to 1
+    right_coverage: NDArray[np.float64]  # (pages,) the reverse
+    left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for blank pages and those scanned before
+    right_lengths: NDArray[np.int64]
+    typical_coverage: float  # of a matching page, before noise is allowed for; 0 to 1
+
+
+def align(left: PageSignatures, right: PageSignatures) -> Alignment:
+    """The alignment of two books; raises `RecipeMismatch`.
+
+    330 pages against 330 take some milliseconds and 400 KB. Time grows with the product of the page counts,
+    memory with it up to 80 MB. The books in the other order give the same alignment, mirrored.
+    """
+    require_same_recipe(left.recipe, right.recipe)
+    if _order(right) < _order(left):
+        return _mirrored(_align(right, left))
+    return _align(left, right)
+
+
+def concatenated(runs: Sequence[Run]) -> Run:
+    """The pairs of all runs, one run after the other."""
+    return Run(
+        np.concatenate([np.zeros((0, 2), dtype=np.int64), *(run.pairs for run in runs)]),
+        np.concatenate([np.zeros(0), *(run.similarities for run in runs)]),
+        np.concatenate([np.zeros(0), *(run.same_page for run in runs)]),
+    )
+
+
+def _order(pages: PageSignatures) -> tuple[int, bytes]:
+    return len(pages.values), pages.values.tobytes() + pages.lengths.tobytes()
+
+
+def _align(left: PageSignatures, right: PageSignatures) -> Alignment:
+    size = group_size(len(left.values), len(right.values), MOST_CELLS)
+    return _align_pages(left, right) if size == 1 else _align_groups(left, right, size)
+
+
+def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
+    """Compares every page with every other one."""
+    from bookprint_core.relations import kernels
+
+    similarities = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
+    kernels.page_similarities(left.values, right.values, LEAST_BINS, similarities)
+    lengths = _text_lengths(left), _text_lengths(right)
+    background = estimate_background(similarities, *lengths)
+    for pages, length, rows in zip((left, right), lengths, (similarities, similarities.T), strict=True):
+        again = _scanned_again(pages, length, background)
+        length[again] = 0
+        rows[again] = 0
+    neighbours = _neighbours(left.values, 1)[0, 1:], _neighbours(right.values, 1)[0, 1:]
+    runs = find_runs(similarities, background)
+    if background.typical < FAINT and _take_up_half(runs, lengths):
+        background = estimate_background(similarities, *lengths, faint=True)
+        runs = find_runs(similarities, background)
+    pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *runs])
+    coverage = page_coverage(pairs, similarities, background, lengths, neighbours)
+    ends = np.cumsum([len(run) for run in runs])[:-1]
+    return Alignment(
+        unit=_unit(left, right),
+        runs=tuple(
+            Run(run, similarities[run[:, 0], run[:, 1]] / 255, same_page)
+            for run, same_page in zip(runs, np.split(coverage.same_page, ends), strict=bool(runs))
+        ),
+        left_coverage=coverage.left,
+        right_coverage=coverage.right,
+        left_lengths=lengths[0],
+        right_lengths=lengths[1],
+        typical_coverage=coverage.typical,
+    )
+
+
+def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.int64], ...]) -> bool:
+    """Whether runs, a long one among them, take up half of a book: they show how alike equal pages are.
+
+    Formulas and quotations stand here and there.
+    """
+    spans = [sum(int(run[-1, side] - run[0, side]) + 1 for run in runs) for side in (0, 1)]
+    return max(map(len, runs), default=0) >= ENOUGH and any(
+        2 * span >= np.count_nonzero(length) for span, length in zip(spans, lengths, strict=True)
+    )
+
+
+def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
+    """Compares groups of `size` pages, and then the pages of those groups that match."""
+    coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
+    left_coverage, right_coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
+    left_lengths, right_lengths = _text_lengths(left), _text_lengths(right)
+    runs: list[Run] = []
+    typical: list[float] = []
+    for block in blocks_of([run.pairs for run in coarse.runs], size, len(left.values), len(right.values)):
+        fine = _align_pages(sliced_pages(left, block.left), sliced_pages(right, block.right))
+        starts = np.array([block.left[0], block.right[0]], dtype=np.int64)
+        runs += [replace(run, pairs=run.pairs + starts) for run in fine.runs]
+        typical += [fine.typical_coverage] * len(fine.runs)
+        rows, columns = slice(*block.left), slice(*block.right)
+        left_coverage[rows] = np.maximum(left_coverage[rows], fine.left_coverage)
+        right_coverage[columns] = np.maximum(right_coverage[columns], fine.right_coverage)
+        left_lengths[rows] = np.minimum(left_lengths[rows], fine.left_lengths)
+        right_lengths[columns] = np.minimum(right_lengths[columns], fine.right_lengths)
+    return Alignment(
+        unit=_unit(left, right),
+        runs=_joined(runs),
+        left_coverage=left_coverage,
+        right_coverage=right_coverage,
+        left_lengths=left_lengths,
+        right_lengths=right_lengths,
+        typical_coverage=float(np.median(typical)) if typical else 0.0,
+    )
+
+
+def _joined(runs: list[Run]) -> tuple[Run, ...]:
+    """Runs that go on across the edge of a block as one."""
+    if not runs:
+        return ()
+    every = concatenated(runs)
+    codes = every.pairs[:, 0] * (every.pairs[:, 1].max() + 1) + every.pairs[:, 1]
+    rows = np.unique(codes, return_index=True)[1]
+    pairs = every.pairs[rows]
+    backwards = np.flatnonzero(np.diff(pairs[:, 1]) < 0) + 1
+    joined = []
+    start = 0
+    for part in (part for ascending in np.split(pairs, backwards) for part in split(ascending)):
+        chosen = rows[start : start + len(part)]
+        joined.append(Run(part, every.similarities[chosen], every.same_page[chosen]))
+        start += len(part)
+    return tuple(joined)
+
+
+def _mirrored(alignment: Alignment) -> Alignment:
+    runs = [replace(run, pairs=run.pairs[:, ::-1]) for run in alignment.runs]
+    return Alignment(
+        unit=alignment.unit,
+        runs=tuple(sorted(runs, key=lambda run: (*run.left, *run.right))),
+        left_coverage=alignment.right_coverage,
+        right_coverage=alignment.left_coverage,
+        left_lengths=alignment.right_lengths,
+        right_lengths=alignment.left_lengths,
+        typical_coverage=alignment.typical_coverage,
+    )
+
+
+def _unit(left: PageSignatures, right: PageSignatures) -> Unit:
+    return "page" if left.unit == right.unit == "page" else "window"
+
+
+def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
+    return np.where(pages.lengths >= _LEAST_TEXT, pages.lengths, 0).astype(np.int64)
+
+
+def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]:
+    """The similarity, 0 to 1, of each page to those before it: (farthest, pages), 0 where there are none."""
+    from bookprint_core.relations import kernels
+
+    equal = np.zeros((farthest, len(values)), dtype=np.uint8)
+    common = np.zeros_like(equal)
+    kernels.compare_neighbours(values, equal, common)
+    return np.where(common >= LEAST_BINS, equal / np.maximum(common, 1), 0)
+
+
+def _scanned_again(
+    pages: PageSignatures, lengths: NDArray[np.int64], background: Background
+) -> NDArray[np.int64]:
+    """The pages that repeat one of the few text pages before them, more closely than formulas do."""
+    text = np.flatnonzero(lengths)
+    similarities = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)
+    least = max(_AGAIN * background.typical, background.threshold, _BEYOND_FORMULAS * _usual(similarities))
+    again = np.zeros(text.size, dtype=np.bool_)
+    for back in range(1, min(_FARTHEST_AGAIN, text.size - 1) + 1):
+        length, before = lengths[text[back:]], lengths[text[:-back]]
+        again[back:] |= (similarities[back - 1, back:] >= least) & (
+            np.abs(length - before) <= 10 + length // 32
+        )
+    return text[again]
+
+
+def _usual(similarities: NDArray[np.float64]) -> float:
+    """The similarity that four of five neighbouring pages reach at most."""
+    if not similarities.size:
+        return 0.0
+    rank = int(0.8 * similarities.size)
+    return float(np.partition(similarities, rank, axis=None)[rank])
+
+
+SIMILARITY_STEPS = 255
+"""Steps in which similarities of a page map are kept."""
+
+
+def page_map(alignment: Alignment) -> NDArray[np.int32]:
+    """The matching pages, run by run: left page, right page and similarity in 255ths; (pairs, 3)."""
+    every = concatenated(alignment.runs)
+    return np.column_stack([every.pairs, np.rint(every.similarities * SIMILARITY_STEPS)]).astype(np.int32)
+
+
+def run_bounds(alignment: Alignment) -> NDArray[np.int32]:
+    """Each run's first page and the one after the last, in the left book and then the right; (runs, 4)."""
+    bounds = [(*run.left, *run.right) for run in alignment.runs]
+    return np.array(bounds, dtype=np.int32).reshape(-1, 4)

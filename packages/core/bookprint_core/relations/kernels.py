@@ -1,0 +1,179 @@
+"""Compiled kernels that compare the pages of two books, and align the books over the similarities.
+
+The alignment is local (Smith and Waterman 1981). A step leads from one pair of pages to the next in the left
+book, the right book or both. A path ends where it has lost so much since its best pair (the X-drop of
+Altschul et al. 1997), and what follows starts anew: a strong run never swallows a weaker one behind a gap.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.jit import U32, compiled
+
+
+@compiled
+def page_similarities(
+    left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
+) -> None:
+    """Writes the similarity of each two pages, 0 to 255, into `out`: 255 · equal bins / bins filled in both.
+
+    Pages are rows of at most 255 bins; 0 is an empty one. Fewer than `least` bins filled in both count as
+    not alike. Each loop is one row against all, which the compiler turns into vector instructions.
+    """
+    bins = left.shape[1]
+    equal = np.empty(right.shape[0], dtype=np.uint8)
+    filled = np.empty(right.shape[0], dtype=np.uint8)
+    common = np.empty(right.shape[0], dtype=np.uint8)
+    all_filled = np.empty(bins, dtype=np.uint8)
+    all_filled[:] = 1
+    _count_common(all_filled, right, filled)
+    for i in range(left.shape[0]):
+        page = left[i]
+        _count_equal(page, right, equal)
+        shared = filled
+        empty = 0
+        for k in range(bins):
+            empty += page[k] == 0
+        if empty:
+            _count_common(page, right, common)
+            shared = common
+        row = out[i]
+        for j in range(row.size):
+            # Bins that are empty on both sides were counted as equal.
+            alike = U32(equal[j]) + U32(filled[j]) - U32(shared[j]) - U32(empty)
+            row[j] = alike * U32(255) // U32(shared[j]) if shared[j] >= least else U32(0)
+
+
+@compiled
+def _count_equal(page: NDArray[np.uint8], right: NDArray[np.uint8], equal: NDArray[np.uint8]) -> None:
+    for j in range(right.shape[0]):
+        count = 0
+        for k in range(right.shape[1]):
+            count += page[k] == right[j, k]
+        equal[j] = count
+
+
+@compiled
+def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
+    for j in range(right.shape[0]):
+        count = 0
+        for k in range(right.shape[1]):
+            count += (page[k] != 0) & (right[j, k] != 0)
+        common[j] = count
+
+
+@compiled
+def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
+    """Writes how many bins each page and the one `row + 1` before it have equal, and how many both have.
+
+    `equal` and `common` are (rows, pages); pages that have none so far before them keep what is there.
+    """
+    for row in range(equal.shape[0]):
+        for i in range(row + 1, pages.shape[0]):
+            same = 0
+            shared = 0
+            for k in range(pages.shape[1]):
+                filled = (pages[i, k] != 0) & (pages[i - row - 1, k] != 0)
+                shared += filled
+                same += filled & (pages[i, k] == pages[i - row - 1, k])
+            equal[row, i] = same
+            common[row, i] = shared
+
+
+STOP, BOTH, LEFT, RIGHT, USED = range(5)
+"""The last step of a path to a pair: none (it starts there), in both books, in the left or in the right one.
+`trace_path` marks the pairs it has been to as USED."""
+
+
+@compiled
+def smith_waterman(
+    similarities: NDArray[np.uint8],
+    weights: NDArray[np.float32],
+    limits: NDArray[np.float32],
+    steps: NDArray[np.uint8],
+    best: NDArray[np.float32],
+    ends: NDArray[np.int64],
+) -> int:
+    """The number of paths that reach a weight; -1 where they are more than `best` has room for.
+
+    A pair weighs `weights[similarity]`, (256,), which ascend. `limits` are the cost of a step in one book
+    alone, the loss that ends a path, and the least weight of a path. Writes the weight of the best pair of
+    each path into `best`, its row and column into `ends` (paths, 2). `steps`, of the shape of `similarities`,
+    gets the last step of the best path to each pair.
+    """
+    rows, columns = similarities.shape
+    none = np.float32(0)
+    step_cost, drop, least = limits[0], limits[1], limits[2]
+    telling = 0
+    while telling < weights.size and weights[telling] <= none:
+        telling += 1
+    # Of this row and the one above, one place ahead of the column: score; where it is above 0, best score so
+    # far and path.
+    scores = np.zeros((2, columns + 1), dtype=np.float32)
+    peaks = np.empty((2, columns + 1), dtype=np.float32)
+    slots = np.empty((2, columns + 1), dtype=np.int32)
+    count = 0
+    for i in range(rows):
+        here, above = i % 2, (i + 1) % 2
+        score = none
+        for j in range(columns):
+            left_score, corner = score, scores[above, j]
+            upper = scores[above, j + 1]
+            similarity = similarities[i, j]
+            score = none
+            steps[i, j] = STOP
+            if similarity >= telling or left_score > none or corner > none or upper > none:
+                score, peak, slot, step = corner, peaks[above, j], slots[above, j], BOTH
+                if upper - step_cost > score:
+                    score, step = upper - step_cost, LEFT
+                    peak, slot = peaks[above, j + 1], slots[above, j + 1]
+                if left_score - step_cost > score:
+                    score, step = left_score - step_cost, RIGHT
+                    peak, slot = peaks[here, j], slots[here, j]
+                if score <= none:
+                    score, peak, slot, step = none, none, np.int32(-1), STOP
+                score += weights[similarity]
+                if score <= none or score < peak - drop:
+                    score = none
+                else:
+                    if score > peak:
+                        peak = score
+                        if slot < 0 and score >= least:
+                            if count == best.size:
+                                return -1
+                            slot = np.int32(count)
+                            best[slot] = none
+                            count += 1
+                        if slot >= 0 and score > best[slot]:
+                            best[slot] = score
+                            ends[slot, 0] = i
+                            ends[slot, 1] = j
+                    steps[i, j] = step
+                    peaks[here, j + 1] = peak
+                    slots[here, j + 1] = slot
+            scores[here, j + 1] = score
+    return count
+
+
+@compiled
+def trace_path(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
+    """The number of pairs on the path to a pair, up to one that was traced before.
+
+    Writes them into `path` (rows + columns, 2), last first, and marks them in `steps`.
+    """
+    size = 0
+    i, j = row, column
+    while True:
+        step = steps[i, j]
+        if step == USED:
+            return size
+        steps[i, j] = USED
+        path[size, 0] = i
+        path[size, 1] = j
+        size += 1
+        if step == STOP:
+            return size
+        if step != RIGHT:
+            i -= 1
+        if step != LEFT:
+            j -= 1

@@ -1,0 +1,131 @@
+"""The relation of two books, from their signatures to a class (Spasojević and Poncin 2011, section IV)."""
+
+from dataclasses import dataclass, replace
+
+from bookprint_core.model import Metadata, MinHashSignature, PageSignatures
+from bookprint_core.relations.alignment import Alignment, align
+from bookprint_core.relations.classification import RELATED, Classification, shares_v1
+from bookprint_core.relations.signals import Sides, Signals, measure
+from bookprint_core.signatures.minhash import jaccard
+
+CLASSIFIER = "shares-v1"
+"""The name of the classifier in use, which is kept with each relation."""
+
+LEAST_TEXT = 300
+"""Code points without which a book has too little text to be compared."""
+
+LEAST_LINK = 0.2
+"""Share of the one book or the other from which on text that merely overlaps joins them in a cluster."""
+
+LEAST_WORDS = 2_000
+"""The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
+
+
+REVISED_LINES = 0.015
+"""Share of lines with other words or numbers from which on books with the same pages are no copies."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedBook:
+    """A book's signatures and metadata, from which relations are computed."""
+
+    pages: PageSignatures | None
+    minhash: MinHashSignature | None
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
+    """The relation of the left book to the right one."""
+
+    classification: Classification
+    mirrored: Classification  # from the right book's point of view
+    classifier: str
+    signals: Signals | None  # None: too little text to align
+    alignment: Alignment | None
+    link: float | None  # share of text that joins them in a cluster, 0 to 1; None: nothing does
+    revised: float | None = None  # share of lines with other words or numbers; None: texts were not compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextComparison:
+    """What the signatures of two books show; books with equal signatures share it."""
+
+    signals: Signals | None  # None: too little text to align
+    alignment: Alignment | None
+    words: Sides  # distinct shingles, which are as many as words; 0 where a book has no MinHash
+    too_little: str | None  # why no relation can be told from them; None: one can
+
+
+def relate(left: ComparedBook, right: ComparedBook) -> Relation:
+    """The relation of two books; raises `RecipeMismatch` where signatures of two recipes meet."""
+    return relation_of(compare(left, right), left.metadata, right.metadata)
+
+
+def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
+    """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
+    if left.pages is None or right.pages is None:
+        missing = (
+            "The page signatures of at least one book are missing, as of a book known by its identifier."
+        )
+        return TextComparison(None, None, Sides(0, 0), missing)
+    alignment = align(left.pages, right.pages)
+    similarity = 0.0
+    if left.minhash is not None and right.minhash is not None:
+        similarity = jaccard(left.minhash, right.minhash)
+    too_little = None
+    if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
+        too_little = "At least one book has too little readable text."
+    words = Sides(*(0 if book.minhash is None else book.minhash.shingle_count for book in (left, right)))
+    return TextComparison(measure(alignment, similarity), alignment, words, too_little)
+
+
+def relation_of(
+    comparison: TextComparison, left: Metadata, right: Metadata, revised: float | None = None
+) -> Relation:
+    """The relation of two books that were compared and have these metadata.
+
+    `revised` is the share of lines in which their texts have other words or numbers, where it is known.
+    """
+    signals = comparison.signals
+    link = None
+    if comparison.too_little is not None:
+        classification = mirrored = _insufficient(comparison.too_little)
+    else:
+        assert signals is not None
+        classification = shares_v1(signals, left, right)
+        mirrored = shares_v1(signals.swapped(), right, left)
+        if revised is not None and revised >= REVISED_LINES and classification.kind == "SAME_PAGINATION":
+            classification, mirrored = _revised(classification, revised), _revised(mirrored, revised)
+        link = _link(classification, signals.text_shared, comparison.words)
+    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment, link, revised)
+
+
+def _revised(copies: Classification, share: float) -> Classification:
+    """The class of books that would be copies but for so many lines that were revised."""
+    same, overlapping = (copies.confidences[kind] for kind in ("SAME_PAGINATION", "OVERLAPPING_TEXT"))
+    confidences = {**copies.confidences, "SAME_PAGINATION": overlapping, "OVERLAPPING_TEXT": same}
+    because = (
+        f"The pages are the same, but in {share:.0%} of the lines compared the books have other words or "
+        "numbers: another issue of the same form, not a copy."
+    )
+    return replace(copies, kind="OVERLAPPING_TEXT", confidences=confidences, because=because)
+
+
+def _link(classification: Classification, shared: Sides, words: Sides) -> float | None:
+    """The larger share of either book that the other has, where that joins them in a cluster.
+
+    Copies do, and parts and their wholes. Books that overlap must share `LEAST_LINK` and `LEAST_WORDS`: many
+    books that do not belong together share less. Measured in docs/why/decisions/0037-links.md.
+    """
+    if classification.kind not in RELATED:
+        return None
+    if classification.kind == "OVERLAPPING_TEXT" and classification.direction is None:
+        shared_words = min(shared.left * words.left, shared.right * words.right)
+        if shared.most < LEAST_LINK or shared_words < LEAST_WORDS:
+            return None
+    return shared.most
+
+
+def _insufficient(because: str) -> Classification:
+    return Classification("INSUFFICIENT_TEXT", None, 1.0, {"INSUFFICIENT_TEXT": 1.0}, because)

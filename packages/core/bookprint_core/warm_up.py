@@ -1,0 +1,65 @@
+"""Compiling every kernel, or loading it from its cache, before the first book comes."""
+
+import numpy as np
+
+from bookprint_core.index.fingerprints import rows_within, words
+from bookprint_core.index.records import entries_sharing
+from bookprint_core.model import PageSignatures
+from bookprint_core.recipe import (
+    DEFAULT_FINGERPRINT,
+    DEFAULT_MINHASH,
+    DEFAULT_PAGES,
+    DEFAULT_SAMPLE,
+    fingerprint_recipe,
+    minhash_recipe,
+    page_recipe,
+    sample_recipe,
+)
+from bookprint_core.relations.alignment import align
+from bookprint_core.signatures.fracminhash import gram_sample
+from bookprint_core.signatures.minhash import minhash
+from bookprint_core.signatures.page_minhash import page_minhash
+from bookprint_core.signatures.shingles import Shingles, shingles
+from bookprint_core.signatures.simhash import simhash
+from bookprint_core.text.content import content_from_pages
+from bookprint_core.text.normal_form import PADDING, NormalText, normalise
+from bookprint_core.vectors import BYTES, cosine, word_counts
+
+_TEXT = " ".join(f"word{number} of many" for number in range(100)) * 3
+_NO_PLACES = np.zeros(0, dtype=np.int64)
+
+
+def warm_up() -> None:
+    """Calls every kernel once."""
+    for part in PARTS:
+        part()
+
+
+def _characters() -> None:
+    """Reads pages of one script and of two, signs their characters, and looks into a little of an index."""
+    none = Shingles(np.zeros(0, dtype=np.uint64), 0, 0, _NO_PLACES)
+    for page in (_TEXT, _TEXT + "漢字かな交じり文"):
+        text = normalise(content_from_pages([page]))
+        simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
+        page_minhash(text, none, page_recipe(DEFAULT_PAGES))
+    query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
+    rows_within(query, words(rows), 0)
+    entries_sharing([bytes(4)], np.zeros(1, dtype=np.uint32))
+
+
+def _words() -> None:
+    """Signs the words of a text of one script and of one with two; compares pages and vectors."""
+    codes = np.array([*map(ord, _TEXT), *[0] * PADDING], dtype=np.uint32)
+    for kinds in (np.zeros(0, dtype=np.uint8), np.zeros(len(_TEXT), dtype=np.uint8)):
+        text = NormalText(codes, len(_TEXT), kinds, _NO_PLACES, _NO_PLACES)
+        hashes = shingles(text, minhash_recipe(DEFAULT_MINHASH), page_recipe(DEFAULT_PAGES)).hashes
+        minhash(hashes, minhash_recipe(DEFAULT_MINHASH))
+        gram_sample(text, sample_recipe(DEFAULT_SAMPLE))
+        word_counts(text)
+    pages = PageSignatures(DEFAULT_PAGES, "page", np.ones((2, 128), np.uint8), np.ones(2, np.uint16))
+    align(pages, pages)
+    cosine(np.zeros(BYTES, dtype=np.uint8), np.zeros(BYTES, dtype=np.uint8))
+
+
+PARTS = (_characters, _words)
+"""What calls every kernel, in parts that take as long as each other to compile, side by side."""

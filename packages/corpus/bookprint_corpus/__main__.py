@@ -1,0 +1,208 @@
+"""`python -m bookprint_corpus`: the driver of a corpus, with the commands `corpus run` and `dedupe`.
+
+The program `bookprint` becomes this process and leaves its arguments as they are.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import wraps
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, ParamSpec
+
+import typer
+
+from bookprint_core.errors import InvalidInput
+from bookprint_core.matching.candidates import SelectionLimits
+from bookprint_corpus import engine
+from bookprint_corpus.dedupe.sections import Keep, Same
+
+if TYPE_CHECKING:
+    from bookprint_corpus.corpus import Corpus
+
+P = ParamSpec("P")
+
+_INTERRUPTED = 130
+_TOLD_AT_INTERRUPT = "Interrupted. Run the same command again: finished stages are skipped.\n"
+_REFUSALS_TOLD = 20
+
+_Inputs = Annotated[
+    list[str],
+    typer.Argument(help="Parquet tables, JSON Lines, files of every format, archives, folders or globs."),
+]
+_EngineOption = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="local|sc://HOST:PORT",
+        help="Sail on this machine, a task for each core; or a Spark cluster by its Spark Connect address.",
+    ),
+]
+_ColumnOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="FIELD=NAME", help="The column of Parquet tables with text, pages, id, title, …"
+    ),
+]
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its status."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    corpus = typer.Typer(help="Compute a whole collection on an engine for much data.", no_args_is_help=True)
+    corpus.command()(_with_plain_errors(run))
+    app.add_typer(corpus, name="corpus")
+    app.command()(_with_plain_errors(dedupe))
+    app(prog_name="bookprint")
+
+
+def run(
+    inputs: _Inputs,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the tables.")
+    ],
+    engine_address: _EngineOption = engine.LOCAL,
+    column: _ColumnOptions = None,
+    nearest: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Candidates of a book that it is compared with, at most.")
+    ] = SelectionLimits().nearest,
+    block_books: Annotated[
+        int,
+        typer.Option(
+            min=1, max=2_000_000, help="Books of a block; a task that searches takes some 3 KB each."
+        ),
+    ] = 250_000,
+) -> None:
+    """Compute signatures, candidates, relations, page maps and clusters of a whole collection.
+
+    The result is Parquet tables, which pandas, DuckDB and Spark read and `bookprint load` puts into a
+    service. After an interruption run the command again: finished stages are skipped. Needs the extra
+    `corpus`. Exit status: 0 all books are in, 1 some were refused (table `refused`), 2 it could not run.
+    """
+    from bookprint_corpus import pipeline
+    from bookprint_corpus.corpus import Corpus, Options
+    from bookprint_corpus.splits import corpus_input
+    from bookprint_corpus.storage import absolute
+
+    source = corpus_input(inputs, _columns(column))
+    with _started(engine_address) as started:
+        corpus = Corpus(absolute(out), started, Options(SelectionLimits(nearest=nearest), block_books))
+        pipeline.run(corpus, source, _tell)
+    _exit_after_refusals(corpus)
+
+
+def dedupe(
+    inputs: _Inputs,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the result.")
+    ],
+    keep: Annotated[Keep, typer.Option(help="Which of several copies is kept.")] = "best",
+    same: Annotated[
+        Same,
+        typer.Option(
+            help="What is left out: copies of one printing, of one text, or also what another book contains."
+        ),
+    ] = "same-text",
+    mark: Annotated[
+        bool,
+        typer.Option(
+            "--mark",
+            help="Leave no row out; list in each what it is a copy of (likely_duplicates_barcodes_gen).",
+        ),
+    ] = False,
+    engine_address: _EngineOption = engine.LOCAL,
+    column: _ColumnOptions = None,
+) -> None:
+    """Find the copies in a collection, and keep one of each.
+
+    DIR/dedupe gets clusters.parquet, with what is kept and why. Parquet tables of the input stand in tables/,
+    without the rows that are left out; other books to keep are listed in keep.txt. What cannot be read is
+    kept. The rest of DIR is as `corpus run` writes it: another --keep or --same computes nothing anew. Needs
+    the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 it could not run.
+    """
+    from bookprint_corpus.corpus import Corpus, Options
+    from bookprint_corpus.dedupe import command
+    from bookprint_corpus.splits import corpus_input
+    from bookprint_corpus.storage import absolute
+
+    command.require_apart(inputs, absolute(out))
+    source = corpus_input(inputs, _columns(column))
+    with _started(engine_address) as started:
+        corpus = Corpus(absolute(out), started, Options())
+        result = command.dedupe(corpus, source, command.Choice(same, keep, mark), _tell)
+    kept = result.books - result.left_out
+    counted = f"{kept:,} of {result.books:,} books are kept, {result.left_out:,} are left out"
+    _tell(counted if result.books else "No book could be read.")
+    for problem in result.problems:
+        sys.stderr.write(f"not copied: {problem}\n")
+    _exit_after_refusals(corpus, failed=bool(result.problems))
+
+
+def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """The command, with expected errors printed as one message instead of a traceback."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            command(*args, **kwargs)
+        except InvalidInput as exc:
+            sys.stderr.write(f"{exc}\n")
+            raise typer.Exit(2) from exc
+        except KeyboardInterrupt:
+            sys.stderr.write(_TOLD_AT_INTERRUPT)
+            raise typer.Exit(_INTERRUPTED) from None
+
+    return run
+
+
+def _started(address: str) -> AbstractContextManager[engine.Engine]:
+    if address == engine.LOCAL:
+        signal.signal(signal.SIGINT, _end)
+    return engine.started(address)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End at once, as a kill would: Sail, which is in this process, stops serving at SIGINT, and its client
+    would try for minutes to reach it."""
+    os.write(sys.stderr.fileno(), _TOLD_AT_INTERRUPT.encode())
+    os._exit(_INTERRUPTED)
+
+
+def _columns(options: list[str] | None) -> dict[str, str]:
+    """The columns that are named, by what they hold."""
+    from bookprint_readers.table import named_columns
+
+    return named_columns(options or ())
+
+
+def _exit_after_refusals(corpus: "Corpus", failed: bool = False) -> None:
+    """Name the first refusals; end with status 1 where there are any, or where something else has failed."""
+    from bookprint_corpus import storage
+
+    refused = storage.read(corpus.out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()
+    for row in refused:
+        sys.stderr.write(f"refused: {row['place']}: {row['reason']}\n")
+    count = storage.row_count(corpus.out, "refused")
+    if count > len(refused):
+        more = f"{count - len(refused):,} more are refused: see {storage.url(corpus.out, 'refused')}"
+        sys.stderr.write(f"{more}\n")
+    if count or failed:
+        raise typer.Exit(1)
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

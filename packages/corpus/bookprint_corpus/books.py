@@ -1,0 +1,110 @@
+"""The books of a corpus with their signatures, in the order of their numbers, some at a time."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bookprint_core.errors import BrokenFile, InvalidInput
+from bookprint_core.model import (
+    Metadata,
+    Sketch,
+    Submission,
+)
+from bookprint_core.signatures.table_codec import METADATA, metadata_of, sketch_of
+from bookprint_corpus.folder import CorpusFolder, NumberedRows
+from bookprint_corpus.tables import TABLES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS_AT_ONCE = 1024
+"""Rows with their page signatures: some forty megabytes."""
+
+_COLUMNS = tuple(column.name for column in TABLES["sketches"])
+_DESCRIPTION = ("book", "place", *METADATA, "content_key")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusBookRow:
+    """What is said of a book of a corpus, and the key of its content."""
+
+    number: int
+    place: str  # where it was read
+    metadata: Metadata
+    content_key: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusBook:
+    """A book of a corpus with its signatures."""
+
+    number: int
+    place: str  # where it was read
+    submission: Submission
+    content_key: bytes  # of its text
+    passed_over: int  # candidates that were too many to compare
+
+
+class CorpusBooks:
+    """The books of a corpus."""
+
+    def __init__(self, folder: CorpusFolder) -> None:
+        """Raises BrokenFile where the tables do not have each book once."""
+        self._table = NumberedRows(folder, "sketches", "book")
+        self.count = self._table.numbers.size
+        """The number of books."""
+        twice = np.flatnonzero(np.diff(self._table.numbers) == 0)
+        if twice.size:
+            raise BrokenFile(
+                f"The table `sketches` has book {self._table.numbers[twice[0]]} twice. Write it anew, into "
+                "another folder, with `bookprint corpus run`."
+            )
+        passed_over = folder.numbers("books", "passed_over")
+        cut = np.flatnonzero(passed_over)
+        numbers = folder.numbers("books", "book")
+        if numbers.size != self.count:
+            raise BrokenFile(
+                f"The tables `books` and `sketches` are of {numbers.size:,} and {self.count:,} books. Write "
+                "them anew, into another folder, with `bookprint corpus run`."
+            )
+        self._passed_over = dict(zip(numbers[cut].tolist(), passed_over[cut].tolist(), strict=True))
+
+    def descriptions(self) -> Iterator[CorpusBookRow]:
+        """The books without their signatures, which are most of what is read otherwise."""
+        for row in self._rows(_DESCRIPTION, 10_000):
+            yield CorpusBookRow(row["book"], row["place"], metadata_of(row), row["content_key"])
+
+    def read(self, after: int = -1) -> Iterator[CorpusBook]:
+        """The books behind a number; raises BrokenFile where signatures are not those of a recipe."""
+        for row in self._rows(_COLUMNS, _ROWS_AT_ONCE, after):
+            labels = tuple(row["page_labels"] or ())
+            submission = Submission(metadata_of(row), sketch=_sketch(row), page_labels=labels)
+            passed_over = self._passed_over.get(row["book"], 0)
+            yield CorpusBook(row["book"], row["place"], submission, row["content_key"], passed_over)
+
+    def _rows(self, columns: tuple[str, ...], at_once: int, after: int = -1) -> Iterator[Mapping[str, Any]]:
+        numbers = self._table.numbers
+        for start in range(int(numbers.searchsorted(after, side="right")), numbers.size, at_once):
+            first, last = numbers[[start, min(start + at_once, numbers.size) - 1]].tolist()
+            batches = self._table.between(first, last, columns, at_once)
+            yield from sorted((row for batch in batches for row in rows_of(batch)), key=itemgetter("book"))
+
+
+def rows_of(batch: "pa.RecordBatch") -> Iterator[dict[str, Any]]:
+    """The rows of a batch by column, each list as a list and bytes as bytes."""
+    names = batch.schema.names
+    for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _sketch(row: Mapping[str, Any]) -> Sketch:
+    try:
+        return sketch_of(row)
+    except InvalidInput as exc:
+        raise BrokenFile(
+            f"Book {row['book']} has no signatures of this version in the table `sketches`: {exc} Write it "
+            "anew, into another folder, with `bookprint corpus run`."
+        ) from exc

@@ -1,0 +1,143 @@
+"""The folder that `bookprint corpus run` writes: whether it is whole, and the rows of its tables.
+
+Tables may be larger than memory, so only numbers of books are read at once; rows are read some at a time.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.errors import InvalidInput
+from bookprint_corpus.tables import PROGRESS, TABLES, VERSION
+from bookprint_readers.parquet import damage_named, require_pyarrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_TABLES = ("books", "sketches", "relations", "page_maps", "clusters")
+
+
+class CorpusFolder:
+    """The tables of a finished corpus."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises InvalidInput where it is no finished corpus of this version, or pyarrow is missing."""
+        require_pyarrow()
+        _check_progress(folder)
+        for table in _TABLES:
+            if not (folder / table).is_dir():
+                raise _unfinished(folder)
+        self._folder = folder
+        for table in _TABLES:
+            for path in self.files(table):
+                _check_columns(table, path)
+
+    def files(self, table: str) -> list[Path]:
+        """The files of a table, by name."""
+        found = (self._folder / table).rglob("*.parquet")
+        return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "_")))
+
+    def numbers(self, table: str, column: str) -> NDArray[np.int64]:
+        """A column of whole numbers, in the order of files and rows."""
+        parts = []
+        for path in self.files(table):
+            with _opened(path) as file:
+                parts.append(_numbers(file.read([column])))
+        return _joined(parts)
+
+
+class NumberedRows:
+    """The rows of a table by a number in each, whichever files and row groups they lie in.
+
+    An engine deals rows to files as it likes. So it is noted which row group has each number: 12 bytes a row.
+    """
+
+    def __init__(self, folder: CorpusFolder, table: str, column: str) -> None:
+        self._column = column
+        self._groups: list[tuple[Path, int]] = []
+        parts = []
+        for path in folder.files(table):
+            with _opened(path) as file:
+                for group in range(file.num_row_groups):
+                    self._groups.append((path, group))
+                    parts.append(_numbers(file.read_row_group(group, [column])))
+        numbers = _joined(parts)
+        groups = np.repeat(np.arange(len(parts), dtype=np.int32), [part.size for part in parts])
+        order = np.argsort(numbers, kind="stable")
+        self.numbers: NDArray[np.int64] = numbers[order]
+        """The number of each row, ascending."""
+        self._group_of = groups[order]
+
+    def between(
+        self, first: int, last: int, columns: Sequence[str], at_once: int
+    ) -> "Iterator[pa.RecordBatch]":
+        """The rows with the numbers `first` to `last`, in any order, at most so many at once.
+
+        The columns must have the one with the numbers.
+        """
+        import pyarrow as pa
+
+        start, end = self.numbers.searchsorted(first), self.numbers.searchsorted(last, side="right")
+        for path, group in (self._groups[place] for place in np.unique(self._group_of[start:end])):
+            with _opened(path) as file:
+                for batch in file.iter_batches(
+                    at_once, row_groups=[group], columns=list(columns), use_threads=False
+                ):
+                    numbers = batch.column(self._column).to_numpy()
+                    yield batch.filter(pa.array((numbers >= first) & (numbers <= last)))
+
+
+@contextmanager
+def _opened(path: Path) -> "Iterator[pq.ParquetFile]":
+    """A Parquet file; raises BrokenFile where it is damaged."""
+    with damage_named(str(path)), require_pyarrow().ParquetFile(path, pre_buffer=False) as file:
+        yield file
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+
+def _numbers(table: "pa.Table") -> NDArray[np.int64]:
+    values: NDArray[np.int64] = table.column(0).to_numpy()
+    return values.astype(np.int64)
+
+
+def _check_progress(folder: Path) -> None:
+    try:
+        progress = json.loads((folder / PROGRESS).read_bytes())
+        version, complete = progress["version"], progress["complete"]
+    except (OSError, ValueError, TypeError, KeyError) as exc:
+        raise InvalidInput(
+            f"{folder} is no corpus. Name the folder that `bookprint corpus run` has written."
+        ) from exc
+    if version != VERSION:
+        raise InvalidInput(
+            f"{folder} was written by another version of Bookprint. Load it with that version, or write it "
+            "anew with `bookprint corpus run`."
+        )
+    if not complete:
+        raise _unfinished(folder)
+
+
+def _unfinished(folder: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{folder} is not finished. Run the `bookprint corpus run` that writes it once more: it goes on where"
+        " it ended."
+    )
+
+
+def _check_columns(table: str, path: Path) -> None:
+    with _opened(path) as file:
+        missing = {column.name for column in TABLES[table]}.difference(file.schema_arrow.names)
+    if missing:
+        raise InvalidInput(
+            f"{path} lacks columns that are loaded: {', '.join(sorted(missing))}. Write the corpus anew with "
+            "the `bookprint corpus run` of this version."
+        )

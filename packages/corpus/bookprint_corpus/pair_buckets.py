@@ -1,0 +1,89 @@
+"""Buckets of pairs of books: the pairs that one task compares.
+
+A book goes into every bucket that has one of its pairs. So related books share a bucket, and only those that
+are related to very many are in several.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_corpus.components import connected_components
+
+Numbers = NDArray[np.int64]
+
+_COMPARISONS = 1_000
+"""Pairs of texts that fill a bucket: some ten seconds of work, and some 40 MB of page signatures."""
+
+_PAIRS = 50_000
+"""Pairs of books with equal texts that do so."""
+
+_MOST_BUCKETS = 64
+"""Sail holds up to 10 MB for each bucket while it fills them, so there are more only for large corpora."""
+
+_LARGEST = 8
+"""Times that buckets are made larger before there are more of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of books to compare."""
+
+    left: Numbers  # (pairs,)
+    right: Numbers  # (pairs,)
+    left_text: Numbers  # (pairs,) the oldest book with the text of the left one
+    right_text: Numbers  # (pairs,)
+
+    def take(self, places: Numbers) -> "Pairs":
+        return Pairs(self.left[places], self.right[places], self.left_text[places], self.right_text[places])
+
+    def starts(self) -> NDArray[np.bool_]:
+        """Whether each pair has other texts than the one before it, (pairs,)."""
+        differ = (np.diff(self.left_text) != 0) | (np.diff(self.right_text) != 0)
+        return np.concatenate([np.ones(min(1, self.left.size), dtype=np.bool_), differ])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairBuckets:
+    """Pairs in the order of their buckets; within one, those of equal texts follow each other."""
+
+    pairs: Pairs
+    ends: Numbers  # (buckets,) one more than the place of the last pair of each
+
+
+def pair_buckets(pairs: Pairs, most: int = _MOST_BUCKETS) -> PairBuckets:
+    """The pairs in buckets; components that fill less than one stay together."""
+    founders = connected_components(pairs.left_text, pairs.right_text).founders_of(pairs.left_text)
+    order = np.lexsort((pairs.right, pairs.left, pairs.right_text, pairs.left_text, founders))
+    pairs, founders = pairs.take(order), founders[order]
+    work = pairs.starts() / _COMPARISONS + 1 / _PAIRS
+    before = np.cumsum(work) - work
+    total = float(work.sum())
+    filled = max(1.0, min(total / most, _LARGEST))
+    starts = np.flatnonzero(np.diff(founders, prepend=-1))
+    sizes = np.diff(np.append(starts, founders.size))
+    is_small = np.add.reduceat(work, starts) <= filled if starts.size else np.zeros(0)
+    at = np.where(np.repeat(is_small, sizes), np.repeat(before[starts], sizes), before)
+    last = np.flatnonzero(np.diff(np.floor(at / filled), append=-1))
+    return PairBuckets(pairs, last + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Which books go into which buckets."""
+
+    buckets: Numbers  # (rows,)
+    books: Numbers  # (rows,) each at most once in a bucket
+    texts: Numbers  # (rows,) the oldest book with the text of each, which is in the same bucket
+
+
+def placement(bucketed: PairBuckets) -> Placement:
+    """The books of the pairs in each bucket, and the oldest ones with their texts."""
+    pairs, ends = bucketed.pairs, bucketed.ends
+    numbers = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
+    books = np.concatenate([pairs.left, pairs.right, pairs.left_text, pairs.right_text])
+    texts = np.concatenate([pairs.left_text, pairs.right_text] * 2)
+    known, places = np.unique(books, return_inverse=True)
+    _, rows = np.unique(np.tile(numbers, 4) * known.size + places, return_index=True)
+    return Placement(np.tile(numbers, 4)[rows], books[rows], texts[rows])

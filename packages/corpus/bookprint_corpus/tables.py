@@ -1,0 +1,192 @@
+"""The tables of a corpus: what `bookprint corpus run` writes and `bookprint load` reads, column by column.
+
+Each table is a folder of Parquet files. Books have numbers that grow in the order of the input, so the
+smaller of two numbers is the older book, as with the ids of the service.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from bookprint_core.metadata import TABLE_FIELDS
+from bookprint_core.recipe import DIGESTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PROGRESS = "progress.json"
+"""The file beside the tables that says how far they are."""
+
+VERSION = 2
+"""The version of these tables, which that file names."""
+
+SIMILARITY_STEPS = 255
+"""Steps in which similarities of pages are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: str  # an Arrow type by its name, or "list<…>" or "struct<…>" of such
+    meaning: str
+
+
+def _columns(*columns: tuple[str, str, str]) -> tuple[Column, ...]:
+    return tuple(Column(*column) for column in columns)
+
+
+_BOOK = ("book", "int64", "Number of the book; it grows in the order of the input.")
+_PAIR = (
+    ("left", "int64", "Number of the older book."),
+    ("right", "int64", "Number of the younger book."),
+)
+_ARROW_TYPES = {str: "string", int: "int64", tuple: "list<string>"}
+_METADATA = (
+    *((each.name, _ARROW_TYPES[each.kind], each.description) for each in TABLE_FIELDS),
+    ("page_labels", "list<string>", "What is printed on each page; null where nothing is."),
+)
+_COUNTS = (
+    ("word_count", "int64", ""),
+    ("character_count", "int64", "Of the normalised text."),
+    ("page_count", "int64", "Null where the page breaks are not known."),
+    ("single_words", "int64", "Words that occur once; null where they were not counted."),
+)
+_CONTENT_KEY = ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys.")
+_SIGNATURES = (
+    ("fingerprint_recipe", "string", "Null: the text is too short or too even."),
+    ("fingerprint", "binary", "16 bytes, most significant bit first."),
+    ("minhash_recipe", "string", "Null: shorter than one shingle."),
+    ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
+    ("shingle_count", "int64", "Distinct shingles."),
+    ("sample_recipe", "string", ""),
+    ("sample_level", "int64", "Of the sample: all hashes below the limit of this level are in it."),
+    ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
+    ("pages_recipe", "string", ""),
+    ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
+    ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),
+)
+
+TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
+    {
+        "books": _columns(
+            _BOOK,
+            ("place", "string", "Where it was read: a path, and which part of the file."),
+            *_METADATA,
+            *_COUNTS,
+            _CONTENT_KEY,
+            ("identifier", "string", "The book's identifier, computed from its text; null: too little text."),
+            ("passed_over", "int64", "Candidates that were too many to compare."),
+        ),
+        "sketches": _columns(
+            _BOOK,
+            ("place", "string", "As in `books`."),
+            *_METADATA,
+            *_COUNTS,
+            _CONTENT_KEY,
+            *_SIGNATURES,
+        ),
+        "refused": _columns(
+            ("place", "string", "Where it lies."),
+            ("reason", "string", "What is wrong, and what to do."),
+            ("problem", "string", "The kind of problem, as the API names it."),
+        ),
+        "candidates": _columns(
+            *_PAIR,
+            ("distance", "int64", "Hamming distance of the fingerprints; null where one is missing."),
+            ("shared_hashes", "int64", "Hashes that are in both samples."),
+            ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
+        ),
+        "capped": _columns(
+            ("block", "int64", "Block of books whose index is meant, from 0."),
+            ("value", "int64", "Low 32 bits of a hash of samples."),
+            ("books", "int64", "Books of the block that have it; the first 8,192 are found by it."),
+        ),
+        "relations": _columns(
+            *_PAIR,
+            ("kind", "string", "Of the left book to the right one, as the API names it."),
+            ("direction", "string", "Which book contains the other, where one does."),
+            ("confidence", "double", "0 to 1."),
+            ("classifier", "string", ""),
+            ("left_because", "string", "The reason in one sentence, from the left book's point of view."),
+            ("right_because", "string", "The same from the right book's."),
+            ("confidences", "string", "JSON: the confidence of each kind."),
+            ("link", "double", "Share of text that joins them in a cluster; null: nothing does."),
+            ("signals", "string", "JSON: the figures it was decided by; null: too little text."),
+            ("unit", "string", "`page` or `window`: what was aligned; null: nothing was."),
+        ),
+        "page_maps": _columns(
+            *_PAIR,
+            (
+                "runs",
+                "list<struct<left_first:int32,left_end:int32,right_first:int32,right_end:int32>>",
+                "Runs of matching pages: the first page and the one after the last, in each book, from 0.",
+            ),
+            (
+                "pages",
+                "list<struct<left:int32,right:int32,similarity:int32>>",
+                "Matching pages, from 0; similarity in 255ths.",
+            ),
+        ),
+        "clusters": _columns(
+            ("by", "string", "`same_text` or `related`: which relations join its books."),
+            ("founder", "int64", "Number of its oldest book, which names the cluster."),
+            _BOOK,
+            ("size", "int64", "Books in the cluster; books alone are left out."),
+            ("best", "bool", "Whether this is the copy to keep."),
+            ("because", "string", "Why, for the best copy; null for others."),
+        ),
+    }
+)
+"""The columns of each table."""
+
+
+SIGNATURES = _columns(
+    ("place", "string", "Where it was read: a path, and which part of the file."),
+    *_METADATA,
+    *_COUNTS,
+    *_SIGNATURES,
+    *((name.replace("-", "_"), "binary", "16 bytes.") for name in DIGESTS),
+)
+"""The columns of the one table that `bookprint sign --out` writes."""
+
+
+@cache
+def schema(table: str) -> "pa.Schema":
+    """The Arrow schema of a table of a corpus."""
+    return arrow_schema(TABLES[table])
+
+
+def arrow_schema(columns: Iterable[Column]) -> "pa.Schema":
+    """The Arrow schema of a table with these columns."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def arrow_type(name: str) -> "pa.DataType":
+    """The Arrow type of this name.
+
+    >>> arrow_type("list<struct<left:int32,similarity:double>>")
+    ListType(list<item: struct<left: int32, similarity: double>>)
+    """
+    import pyarrow as pa
+
+    kind, _, inner = name.partition("<")
+    if kind == "list":
+        return pa.list_(arrow_type(inner[:-1]))
+    if kind == "struct":
+        fields = (field.split(":") for field in inner[:-1].split(","))
+        return pa.struct([pa.field(field, arrow_type(of)) for field, of in fields])
+    simple: dict[str, pa.DataType] = {
+        "bool": pa.bool_(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+    }
+    return simple[name]

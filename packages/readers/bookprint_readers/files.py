@@ -1,0 +1,352 @@
+"""Finding the books in files and folders, archives, JSON Lines, Parquet tables and manifests.
+
+What a file holds is found from its content. A folder is one book where a METS file in it names its pages, or
+where all its files are pages by their names; otherwise each of its files is a book.
+"""
+
+import glob
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from bookprint_core.errors import BrokenFile, FileTooLarge, InvalidInput
+from bookprint_core.signatures import table_codec
+from bookprint_readers import jsonl, parquet
+from bookprint_readers.formats.pages import BESIDE
+from bookprint_readers.package import expanded, is_archive, members_of, open_folder
+from bookprint_readers.source import Source, gunzipped
+from bookprint_readers.syntax.xml import root_name
+from bookprint_readers.table import Columns, find_columns, listed, metadata_of
+from bookprint_readers.text_table import PATH, TextTable
+from bookprint_readers.unread import (
+    Unread,
+    Unreadable,
+    UnreadFile,
+    UnreadLine,
+    UnreadMember,
+    UnreadRow,
+    UnreadSignatures,
+    UnreadSpan,
+)
+
+_HEAD_BYTES = 1 << 14
+
+_LONG_LINE = 1 << 15
+"""Bytes from which on a line is not sent to the process that reads it."""
+
+LARGEST_MEMBER = 1 << 28
+"""Bytes of a file within an archive of books."""
+
+_PAGE_NAME = re.compile(r"(?:p|pg|page|seq|leaf|img|image|scan|folio)?[-_. ]?0*(\d{1,8})", re.IGNORECASE)
+_FIRST_PAGES = 20
+"""A folder of pages begins with one of these numbers, and at least every second number is there."""
+
+TABLE_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
+"""The names of tables as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookFiles:
+    """The files and folders to read, in order."""
+
+    sizes: Mapping[str, int]  # bytes of each file, or of all files of a folder that is one book
+    folders: frozenset[str]  # those that are one book
+    notes: Sequence[str] = ()  # how manifests were read that are not as usual
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that is to be read."""
+        return sum(self.sizes.values())
+
+
+@dataclass(slots=True)
+class _Finding:
+    sizes: dict[str, int] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)  # real paths that a manifest names
+    notes: list[str] = field(default_factory=list)
+
+    def add_folder(self, top: str) -> None:
+        """Add what is in a folder, at any depth, that is not hidden."""
+        for parent, inner, names in os.walk(top, onerror=_refuse):
+            visible = sorted(name for name in names if not name.startswith("."))
+            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            if is_one_book(parent, visible):
+                self.sizes[parent], self.folders = _size_below(parent), self.folders | {parent}
+                inner.clear()
+                continue
+            for name in visible:
+                self.add_file(os.path.join(parent, name))
+
+    def add_file(self, path: str) -> None:
+        """Add one file, and note what it names if it is a manifest."""
+        self.sizes[path] = os.stat(path).st_size
+        try:
+            if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+                self.notes += filter(None, [manifest.table.told])
+                self.named.update(os.path.realpath(target) for target in manifest.targets())
+        except InvalidInput:
+            pass  # it is told where its books are read
+
+
+def find(paths: Sequence[Path]) -> BookFiles:
+    """Files as they are named; of folders all files, at any depth, that are not hidden.
+
+    A path that does not exist and has `*`, `?` or `[` in it stands for all that match. What a manifest among
+    them names is read as the manifest says. Raises OSError where a path cannot be read.
+    """
+    finding = _Finding()
+    for path in paths:
+        for match in _matches(path):
+            if os.path.isdir(match):
+                finding.add_folder(match)
+            else:
+                finding.add_file(match)
+    if finding.named:
+        for path_found in list(finding.sizes):
+            if os.path.realpath(path_found) in finding.named:
+                del finding.sizes[path_found]
+    return BookFiles(finding.sizes, frozenset(finding.folders), finding.notes)
+
+
+def texts_in(folder: Path) -> list[Path]:
+    """What lies in a folder of texts: even if their names are numbers, they are not pages of one book."""
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def is_one_book(folder: str, names: Sequence[str]) -> bool:
+    """Whether the files of these names in a folder are one book.
+
+    They are where one of them is a METS file. They are, too, where all but pictures and the like have one
+    suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
+    """
+    if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
+        root_name(head_of(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
+    ):
+        return True
+    pages = [os.path.splitext(name) for name in names if not BESIDE.fullmatch(name)]
+    matches = [_PAGE_NAME.fullmatch(stem) for stem, _ in pages]
+    numbers = sorted(int(match[1]) for match in matches if match)
+    return (
+        len(numbers) == len(pages) >= 2
+        and len({suffix.lower() for _, suffix in pages}) == 1
+        and numbers[0] <= _FIRST_PAGES
+        and numbers[-1] - numbers[0] < 2 * len(numbers)
+        and len(set(numbers)) == len(numbers)
+    )
+
+
+def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unread]:
+    """Every book of the files, in order. `columns` name columns of Parquet tables by what they hold.
+
+    Of manifests that name the same file the first gives it.
+    """
+    before = 0
+    named: set[str] = set()
+    for path, size in files.sizes.items():
+        end = before + size
+        try:
+            if path in files.folders:
+                yield UnreadFile(path, "", end)
+            else:
+                yield from _books_in(path, before, size, columns, named)
+        except InvalidInput as exc:
+            yield Unreadable(path, "", end, exc)
+        except OSError as exc:
+            yield Unreadable(path, "", end, _unreadable(exc))
+        before = end
+
+
+def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterator[Unread]:
+    """The books in some row groups of a Parquet table; `columns` as for `unread_books`."""
+    try:
+        yield from _rows(path, 0, os.stat(path).st_size, columns, groups)
+    except InvalidInput as exc:
+        yield Unreadable(path, "", 0, exc)
+    except OSError as exc:
+        yield Unreadable(path, "", 0, _unreadable(exc))
+
+
+def has_several_books(unread: Unread) -> bool:
+    """Whether what was taken for one book is an archive or a folder of which each file may be one."""
+    # A record describes one book.
+    if not isinstance(unread, UnreadFile) or unread.record is not None:
+        return False
+    return unread.is_folder or is_archive(Source.of_file(Path(unread.path)))
+
+
+def books_within(unread: Unread) -> Iterator[Unread]:
+    """The files of an archive or of a folder, each as a book."""
+    if isinstance(unread, UnreadFile) and unread.is_folder:
+        for source in open_folder(Path(unread.path)).members.values():
+            yield UnreadFile(os.path.join(unread.path, source.name), "", unread.position)
+    else:
+        yield from _members(unread)
+
+
+def _members(unread: Unread) -> Iterator[Unread]:
+    try:
+        for member in members_of(expanded(Source.of_file(Path(unread.path)))):
+            try:
+                if member.size > LARGEST_MEMBER:
+                    raise FileTooLarge(
+                        f"It is larger than {LARGEST_MEMBER:,} bytes. Unpack the archive first."
+                    )
+                with member.opened() as stream:
+                    data = stream.read(LARGEST_MEMBER + 1)
+                yield UnreadMember(unread.path, member.name, unread.position, data)
+            except InvalidInput as exc:
+                yield Unreadable(unread.path, member.name, unread.position, exc)
+    except InvalidInput as exc:
+        yield Unreadable(unread.path, "", unread.position, exc)
+
+
+def _books_in(
+    path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
+) -> Iterator[Unread]:
+    """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
+    head = head_of(path)
+    if head.startswith(parquet.MAGIC):
+        yield from _rows(path, before, size, columns)
+    elif is_json_lines(path, head):
+        for line in jsonl.lines(Path(path)):
+            where = (path, f"line {line.number}", before + line.position)
+            if not isinstance(line.data, bytes):
+                yield Unreadable(*where, line.data)
+            elif line.start is not None and len(line.data) > _LONG_LINE:
+                yield UnreadSpan(*where, line.start, len(line.data))
+            else:
+                yield UnreadLine(*where, line.data)
+    elif TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
+        yield from manifest.books(before, frozenset(named))
+        named.update(map(os.path.realpath, manifest.targets()))
+    else:
+        yield UnreadFile(path, "", before + size)
+
+
+def _rows(
+    path: str, before: int, size: int, named: Mapping[str, str], groups: range | None = None
+) -> Iterator[Unread]:
+    number = 0
+    try:
+        with parquet.opened(Path(path)) as table:
+            signed = table_codec.recognises(table.properties)
+            found = Columns() if signed else parquet.book_columns(table, named)
+            names = [name for name in table.names if name in table_codec.COLUMNS] if signed else found.names
+            for row in table.rows(names, groups):
+                number = row.number
+                where = (path, f"row {number}", before + round(size * row.share))
+                yield UnreadSignatures(*where, row.cells) if signed else UnreadRow(*where, row.cells, found)
+    except BrokenFile as exc:
+        yield Unreadable(path, f"row {number + 1}" if number else "", before + size, exc)
+
+
+def is_json_lines(path: str, head: bytes) -> bool:
+    """Whether a file with this head holds a book a line, as JSON."""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return True
+    # A first line that is damaged spoils no other.
+    return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
+
+
+def head_of(path: str) -> bytes:
+    """The first bytes of a file, of one compressed with gzip those that it expands to."""
+    with open(path, "rb") as stream:
+        return head_in(stream)
+
+
+def head_in(stream: BinaryIO) -> bytes:
+    """The first bytes of an open file, as `head_of` has them."""
+    try:
+        return gunzipped(stream).read(_HEAD_BYTES)
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        stream.seek(0)
+        return stream.read(_HEAD_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    """A CSV or TSV file of books, each of which its column `path` or `identifier` names.
+
+    A path is that of the book's file from the manifest's folder. Of a text elsewhere the identifier is known.
+    """
+
+    path: str
+    table: TextTable
+
+    @classmethod
+    def of(cls, path: str) -> "_Manifest | None":
+        """The manifest in a file; None where it is none.
+
+        Raises InvalidInput for a table that says of books what no text does, but not where their files are.
+        """
+        table = TextTable.of(Source.of_file(Path(path)))
+        columns = find_columns(table.header, {})
+        if table.path_column is not None or columns.identifier is not None:
+            return cls(path, table)
+        if columns.schemes or ("title" in columns.metadata and len(table.header) > 1):
+            raise InvalidInput(
+                f"A table of books that names none of their files. It has: {listed(table.header)}. Give it a "
+                f"column {PATH}, or ask for its books by `bookprint check`."
+            )
+        return None
+
+    def targets(self) -> Iterator[str]:
+        for _, _, cells in self.table.rows():
+            if target := self._target(cells):
+                yield target
+
+    def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
+        """The books that it names but for those `named` before, each with what it says of it."""
+        columns = find_columns((name for name in self.table.header if name != self.table.path_column), {})
+        for number, position, cells in self.table.rows():
+            target, where = self._target(cells), f"row {number}"
+            if target is None and columns.identifier is not None and cells.get(columns.identifier):
+                yield UnreadRow(self.path, where, before + position, cells, columns)
+                continue
+            if target is None:
+                empty = InvalidInput("The row names no path and no identifier.")
+                yield Unreadable(self.path, where, before + position, empty)
+                continue
+            if os.path.realpath(target) in named:
+                continue
+            known = metadata_of({name: value or None for name, value in cells.items()}, columns)
+            if os.path.exists(target):
+                yield UnreadFile(target, "", before + position, known)
+            else:
+                missing = InvalidInput(f"There is no file {target}.")
+                yield Unreadable(self.path, where, before + position, missing)
+
+    def _target(self, cells: Mapping[str, str]) -> str | None:
+        named = cells.get(self.table.path_column or "", "").strip()
+        return os.path.join(os.path.dirname(self.path), named) if named else None
+
+
+def _matches(path: Path) -> list[str]:
+    text = str(path)
+    if os.path.lexists(text) or not glob.has_magic(text):
+        return [text]
+    found = sorted(
+        match for match in glob.glob(text, recursive=True) if not os.path.isdir(match) or "**" not in text
+    )
+    return found or [text]
+
+
+def _size_below(folder: str) -> int:
+    return sum(
+        os.stat(os.path.join(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names
+    )
+
+
+def _unreadable(error: OSError) -> InvalidInput:
+    return InvalidInput(f"Cannot be read: {error.strerror or error}.")
+
+
+def _refuse(error: OSError) -> None:
+    # os.walk would pass over a folder that it cannot read, and its books would be missing without a word.
+    raise error

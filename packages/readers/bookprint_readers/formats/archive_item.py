@@ -1,0 +1,107 @@
+"""Items of the Internet Archive: text, leaves and metadata of a book, in files beside one another.
+
+A text of every scanned leaf has more pages than the book, since colour cards are leaves. `_djvu.xml` has an
+OBJECT only for the leaves that `_scandata.xml` adds to access formats; other texts may have them all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bookprint_core.book_rules import known_labels
+from bookprint_core.errors import BrokenFile, SeveralBooks
+from bookprint_core.model import Metadata
+from bookprint_readers.extraction import Extraction, description, identifier
+from bookprint_readers.package import Package, expanded
+from bookprint_readers.source import Source
+from bookprint_readers.syntax.xml import document, elements
+
+_TEXTS = (
+    r".*_djvu\.xml",
+    r".*_(?:ch)?ocr\.html?(?:\.gz)?",
+    r".*_hocr\.html?(?:\.gz)?",
+    r".*_abbyy(?:\.xml)?(?:\.gz)?",
+)
+"""Paths of texts with pages; the first kind that an item has is read."""
+
+_LEAVES = r"(?:.*[/_])?scandata\.xml"
+_METADATA = r".*_meta\.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """What `_scandata.xml` says of one leaf."""
+
+    is_shown: bool  # whether it is a page of the book
+    label: str | None
+
+
+def recognises(package: Package) -> bool:
+    """Whether a text with pages and the item's own files are in the package."""
+    beside = package.matching(_LEAVES) or package.matching(_METADATA)
+    return bool(beside) and any(package.matching(pattern) for pattern in _TEXTS)
+
+
+def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extraction:
+    """The book of the item; raises SeveralBooks, and what `read_file` raises for its text."""
+    texts = next(filter(None, map(package.matching, _TEXTS)))
+    if len(texts) > 1:
+        raise SeveralBooks(f"{package.name} holds {len(texts)} books. Send them one by one, or in bulk.")
+    book = read_file(expanded(texts[0]))
+    pages, labels, warnings = book.pages, book.labels, list(book.warnings)
+    for source in package.matching(_LEAVES)[:1]:
+        leaves = _leaves(source)
+        shown = [leaf for leaf in leaves if leaf.is_shown]
+        if len(leaves) == len(pages):
+            pages = [page for page, leaf in zip(pages, leaves, strict=True) if leaf.is_shown]
+        if len(shown) == len(pages):
+            labels = known_labels([leaf.label for leaf in shown])
+        elif leaves:
+            warnings.append(
+                f"{texts[0].name} has {len(pages)} pages, but {source.name} shows {len(shown)} leaves."
+            )
+    metadata = next(map(_metadata, package.matching(_METADATA)), book.metadata)
+    return replace(book, pages=pages, labels=labels, metadata=metadata, warnings=warnings)
+
+
+def _leaves(source: Source) -> list[_Leaf]:
+    """The leaves in the order of the scan."""
+    try:
+        return [
+            _Leaf(
+                page.findtext("{*}addToAccessFormats", "true").strip().casefold() != "false"
+                and page.findtext("{*}pageType", "").strip().casefold() != "delete",
+                page.findtext("{*}pageNumber"),
+            )
+            for page in elements(source, "page", repairs=[])
+        ]
+    except BrokenFile:
+        return []
+
+
+def _metadata(source: Source) -> Metadata:
+    try:
+        record = document(source, [])
+    except BrokenFile:
+        return Metadata()
+
+    def values(name: str) -> list[str]:
+        return [element.text for element in record.iter(f"{{*}}{name}") if element.text]
+
+    languages = [language for language in values("language") if language.casefold() not in {"unknown", "und"}]
+    stated = [
+        value.removeprefix("urn:").replace("oclc:record:", "oclc:") for value in values("external-identifier")
+    ]
+    return description(
+        title=next(iter(values("title")), None),
+        authors=values("creator"),
+        language=languages[0] if len(languages) == 1 else None,
+        date=next(iter(values("date") or values("year")), None),
+        volume=next(iter(values("volume")), None),
+        identifiers=[
+            *(identifier("ia", value) for value in values("identifier")),
+            *(identifier("isbn", value) for value in values("isbn")),
+            *(identifier("oclc", value) for value in values("oclc-id")),
+            *(identifier("lccn", value) for value in values("lccn")),
+            *(identifier(value.partition(":")[0], value) for value in stated if ":" in value),
+        ],
+    )

@@ -1,0 +1,96 @@
+"""HTML: one book a file, in pages where it marks page breaks as DPUB-ARIA or EPUB do."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from bookprint_core.errors import UnsupportedFormat
+from bookprint_core.model import Metadata
+from bookprint_core.text.catalogue_values import isbns_alone
+from bookprint_readers.extraction import Extraction, description, identifier
+from bookprint_readers.gutenberg import title_in
+from bookprint_readers.source import Source
+from bookprint_readers.syntax.markup import decoded_markup, marked_text, pages_of
+from bookprint_readers.syntax.tags import tags
+
+NAME = "html"
+
+_START = re.compile(
+    rb"\s*+(?>(?:<\?xml[^>]*+>|<!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta|center|h[1-6]|div|p|pre)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title")
+_AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author")
+_LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language", "language")
+_DATES = ("dc.date", "dcterms.issued", "dcterms.date", "citation_publication_date", "citation_date")
+_IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", "dc.identifier": "uri"}
+
+_BODY = re.compile("<body", re.IGNORECASE)
+
+_METADATA_WITHIN = 1 << 18
+"""Characters from the start in which the file may describe itself."""
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file starts as HTML does, in an encoding that keeps ASCII, in UTF-16 or in UTF-32."""
+    for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\0\0\xfe\xff", b"\xfe\xff"):
+        head = head.removeprefix(mark)
+    return _START.match(head.replace(b"\0", b"")) is not None
+
+
+def read(source: Source) -> Extraction:
+    """The book of the file. Raises UnsupportedFormat where the bytes are no text."""
+    markup = decoded_markup(source)
+    if markup is None:
+        raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
+    said = _metadata(_BODY.split(markup.text[:_METADATA_WITHIN], maxsplit=1)[0])
+    found = pages_of(marked_text(markup.text))
+    return Extraction(
+        NAME,
+        found.pages,
+        paginated=len(found.pages) > 1,
+        metadata=_merged(said, found.header),
+        labels=found.labels,
+        warnings=markup.warnings,
+    )
+
+
+def _metadata(head: str) -> Metadata:
+    """What the elements `meta`, `title` and `html` say."""
+    fields = defaultdict[str, list[str]](list)
+    title = language = None
+    for tag in tags(head):
+        if tag.is_end:
+            continue
+        if tag.name == "meta":
+            said = tag.attributes()
+            name = said.get("name") or said.get("property") or said.get("http-equiv") or ""
+            fields[name.casefold().replace("dc:", "dc.")].append(said.get("content", ""))
+        elif tag.name == "title":
+            title = title or tag.text
+        elif tag.name == "html":
+            language = tag.attributes().get("lang") or tag.attributes().get("xml:lang")
+    return description(
+        title=_first(fields, _TITLES) or title_in(title),
+        authors=next((fields[name] for name in _AUTHORS if name in fields), ()),
+        language=language or _first(fields, _LANGUAGES),
+        date=_first(fields, _DATES),
+        identifiers=(
+            identifier("isbn" if isbns_alone(value) else scheme, value)
+            for name, scheme in _IDENTIFIERS.items()
+            for value in fields.get(name, ())
+            if scheme != "uri" or value.startswith("http") or isbns_alone(value)
+        ),
+    )
+
+
+def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
+    return next((fields[name][0] for name in names if fields.get(name)), None)
+
+
+def _merged(said: Metadata, header: Metadata) -> Metadata:
+    """What Project Gutenberg's header says, completed by the markup: its title has the author in it."""
+    named = header.completed_by(said)
+    return replace(said.completed_by(header), title=named.title, authors=named.authors)

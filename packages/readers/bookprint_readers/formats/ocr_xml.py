@@ -1,0 +1,326 @@
+"""Recognised text in XML: ABBYY FineReader, ALTO, DjVuXML and PAGE, page by page and line by line."""
+
+import math
+import re
+from collections import defaultdict, deque
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import chain
+
+from bookprint_core.book_rules import known_labels
+from bookprint_readers.extraction import Extraction, is_furniture, plain_kind, printed_label
+from bookprint_readers.source import Source
+from bookprint_readers.syntax.xml import Element, elements, local_name
+
+ABBYY_ROOTS = ("document", "page")
+"""Names of the document's element, which other formats use, too."""
+
+_ABBYY_SIGN = re.compile(
+    rb"abbyy|FineReader|\bblockType\s*=|<(?:\w+:)?charParams\b|\boriginalCoords\s*=", re.IGNORECASE
+)
+
+_ALTO_BLOCKS = ("{*}TextBlock", "{*}ComposedBlock", "{*}Illustration", "{*}GraphicalElement")
+_ALTO_MARGINS = ("TopMargin", "BottomMargin")
+_FOOT_LINES = 3
+"""Lines at the foot of a page of which some may be page furniture."""
+
+_HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
+
+_ORDER = re.compile(r"readingOrder\s*\{\s*index:\s*(\d{1,9})")
+_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")
+"""What Transkribus writes in `custom`."""
+
+_DJVU_SEPARATORS = {"PAGECOLUMN": "\n", "REGION": "\n", "PARAGRAPH": "\n", "LINE": "\n", "WORD": " "}
+_DJVU_WITHOUT_BLANKS = {"WORD", "CHARACTER"}
+
+_READING_ORDER = frozenset((
+    "OrderedGroup", "UnorderedGroup", "OrderedGroupIndexed", "UnorderedGroupIndexed", "RegionRef",
+    "RegionRefIndexed",
+))  # fmt: skip
+"""Groups of the reading order of PAGE, and references to regions in them."""
+
+
+def is_abbyy(head: bytes) -> bool:
+    """Whether a document with one of ABBYY_ROOTS is FineReader's."""
+    return _ABBYY_SIGN.search(head.replace(b"\0", b"")) is not None
+
+
+def read_abbyy(source: Source) -> Extraction:
+    """The pages of FineReader XML, versions 6 to 10, blank ones too; raises BrokenFile.
+
+    A document of one page may have `page` as its root. White space within `charParams` is a space of the
+    text, white space between them is none (FineReader_xml schema, CharParamsType).
+    """
+    repairs: list[str] = []
+    found = elements(source, "page", repairs=repairs)
+    pages = ["\n".join(map(_abbyy_line, page.iter("{*}line"))) for page in found]
+    return Extraction("abbyy", pages, paginated=True, printed_lines=True, warnings=repairs)
+
+
+def _abbyy_line(line: Element) -> str:
+    parts: list[str] = []
+    for formatting in line:
+        if len(formatting) == 0:
+            parts.append(formatting.text or "")
+        else:
+            parts.extend(_abbyy_character(child) for child in formatting if local_name(child) == "charParams")
+    return " ".join("".join(parts).split())
+
+
+def _abbyy_character(element: Element) -> str:
+    """The character; an empty element is a space from which a program has taken the white space."""
+    text = element.text or ""
+    # Variants of the recognition stand before the character or behind it.
+    return text.strip() or "".join(child.tail or "" for child in element).strip() or " "
+
+
+def read_alto(source: Source) -> Extraction:
+    """The pages of ALTO, versions 1 to 4, with any namespace or none; raises BrokenFile.
+
+    Blocks come as ReadingOrder (4.3) or IDNEXT says, else as they stand. What stands in the margins at the
+    head and the foot, or in blocks and lines that tags name so, is page furniture.
+    """
+    pages, labels = [], []
+    repairs: list[str] = []
+    tags: set[str] = set()
+    order: list[str] = []
+    for element in elements(source, "Page", "ReadingOrder", "Tags", repairs=repairs):
+        name = local_name(element)
+        if name == "Tags":
+            tags.update(tag.get("ID", "") for tag in element if is_furniture(tag.get("LABEL")))
+        elif name == "ReadingOrder":
+            order += [name for part in element.iter("*") for name in part.get("REF", "").split()]
+        else:
+            lines, furniture = _alto_lines(element, order or _chained(element), tags)
+            text, apart = _alto_text(lines), _alto_text(furniture)
+            pages.append(text or apart)
+            labels.append(element.get("PRINTED_IMG_NR") or printed_label(apart))
+    return Extraction(
+        "alto", pages, paginated=True, printed_lines=True, labels=known_labels(labels), warnings=repairs
+    )
+
+
+def _chained(page: Element) -> list[str]:
+    """The ids of the blocks of a page, each followed by the one that its IDNEXT names; none without any."""
+    following = {block.get("ID", ""): block.get("IDNEXT", "") for block in page.iter(*_ALTO_BLOCKS)}
+    targets = set(following.values())
+    order: dict[str, None] = {}
+    for name in [*(name for name in following if name not in targets), *following]:
+        while targets != {""} and name in following and name not in order:
+            order[name] = None
+            name = following[name]
+    return list(order)
+
+
+def _alto_lines(
+    page: Element, order: Iterable[str], tags: Container[str]
+) -> tuple[list[Element], list[Element]]:
+    """The lines of a page in order, and those of its furniture; what the order does not name comes last."""
+    named: dict[str, list[Element]] = {name: [] for name in order}
+    rest: list[Element] = []
+    furniture: list[Element] = []
+    marked: dict[Element, bool] = {}
+    for line in page.iter("{*}TextLine"):
+        around = [line, *line.iterancestors()]
+        for part in around:
+            if part not in marked:
+                marked[part] = local_name(part) in _ALTO_MARGINS or any(
+                    tag in tags for tag in part.get("TAGREFS", "").split()
+                )
+        if any(map(marked.__getitem__, around)):
+            furniture.append(line)
+        else:
+            name = next((name for part in around if (name := part.get("ID", "")) in named), "")
+            named.get(name, rest).append(line)
+    return [*chain(*named.values()), *rest], furniture
+
+
+def _alto_text(lines: Iterable[Element]) -> str:
+    """The text of lines; a word that is divided stands whole where its first half does.
+
+    It stands in SUBS_CONTENT of both halves (ALTO schema, String). A half without the other one stays as it
+    is printed; but of a first half whose page goes on all is read. The normal form joins what keeps its
+    hyphen.
+    """
+    rows = [[part for part in line if local_name(part) in {"String", "HYP"}] for line in lines]
+    strings = [
+        (part, number) for number, row in enumerate(rows) for part in row if local_name(part) == "String"
+    ]
+    wholes = _alto_wholes(strings, len(rows) - _FOOT_LINES)
+    words: list[list[str]] = [[] for _ in rows]
+    divided: dict[int, int] = {}  # by line the words up to a first half
+    for (string, number), whole in zip(strings, wholes, strict=True):
+        if whole != "":
+            words[number].append(string.get("CONTENT", "") if whole is None else whole)
+            if whole is not None:
+                divided[number] = len(words[number])
+    for number, row in enumerate(rows):
+        end = divided.get(number)
+        if end is not None:
+            if not any(sum(map(str.isalnum, word)) > 1 for word in words[number][end:]):
+                del words[number][end:]  # the hyphen, and what stands between columns
+        elif row and local_name(row[-1]) == "HYP" and not (words[number] or [""])[-1].endswith(_HYPHENS):
+            words[number][-1:] = [f"{word}-" for word in words[number][-1:] or [""]]
+    return "\n".join(map(" ".join, words))
+
+
+def _alto_wholes(strings: Sequence[tuple[Element, int]], foot: int) -> list[str | None]:
+    """For each String, with the number of its line: None for its own content, "" where the first half had it.
+
+    From the line `foot` on a first half without its second stays one, as that may begin the next page.
+    """
+    seconds = defaultdict[str, deque[int]](deque)
+    for position, (string, _) in enumerate(strings):
+        if string.get("SUBS_TYPE") == "HypPart2":
+            seconds[string.get("SUBS_CONTENT", "")].append(position)
+    wholes: list[str | None] = [None] * len(strings)
+    for position, (string, line) in enumerate(strings):
+        content, whole = string.get("CONTENT", ""), string.get("SUBS_CONTENT")
+        if not whole or string.get("SUBS_TYPE") != "HypPart1" or wholes[position] == "":
+            continue
+        later = seconds[whole]
+        while later and later[0] < position:
+            later.popleft()
+        after = position + 1 if position + 1 < len(strings) else None
+        bare = content.rstrip("".join(_HYPHENS)).casefold()
+        if later:
+            wholes[later.popleft()] = ""
+        elif after and bare + strings[after][0].get("CONTENT", "").casefold() == whole.casefold():
+            wholes[after] = ""
+        elif line >= foot:
+            whole = content if content.endswith(_HYPHENS) else f"{content}-"
+        wholes[position] = whole
+    return wholes
+
+
+def read_djvu(source: Source) -> Extraction:
+    """The pages of DjVuXML, as the Internet Archive gives it in `_djvu.xml`; raises BrokenFile.
+
+    An OBJECT has the hidden text of a page, blank ones too. The text may be divided into words, into lines,
+    or not at all (DjVuXML 1.1 DTD, HIDDENTEXT).
+    """
+    repairs: list[str] = []
+    pages = [_djvu_page(page) for page in elements(source, "OBJECT", repairs=repairs)]
+    return Extraction("djvu", pages, paginated=True, printed_lines=True, warnings=repairs)
+
+
+def _djvu_page(page: Element) -> str:
+    parts: list[str] = []
+    for element in page.iter("*"):
+        name, text = local_name(element), element.text or ""
+        parts.append(_DJVU_SEPARATORS.get(name, ""))
+        parts.append(text.strip() if name in _DJVU_WITHOUT_BLANKS else text)
+    lines = (" ".join(line.split()) for line in "".join(parts).split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+def read_page(source: Source) -> Extraction:
+    """The pages of PAGE-XML of any version (2009 to 2024), as a rule one; raises BrokenFile.
+
+    Regions come in the reading order where there is one, else as they stand (PAGE schema, ReadingOrder).
+    """
+    repairs: list[str] = []
+    found = [_page_of_regions(page) for page in elements(source, "Page", repairs=repairs)]
+    return Extraction(
+        "page",
+        [text for text, _ in found],
+        paginated=True,
+        printed_lines=True,
+        labels=known_labels([label for _, label in found]),
+        warnings=repairs,
+    )
+
+
+def _page_of_regions(page: Element) -> tuple[str, str | None]:
+    """The text of a page without its furniture, and the number that a region of its own has."""
+    regions = [part for part in page.iter() if _is_region(part)]
+    by_id = {region.get("id"): region for region in reversed(regions)}
+    names = [name for order in page.iterchildren("{*}ReadingOrder") for name in _names(order)]
+    apart = dict.fromkeys(by_id[name] for name in names if name in by_id)
+    order = [*apart, *_in_order(part for part in page if _is_region(part) and part not in apart)]
+    texts = [(_region(region, apart), _furniture_of(region)) for region in order]
+    body: list[str] = []
+    for text, furniture in texts:
+        # Some engines call headings within a page `header`, too.
+        if text and (furniture is None or (furniture == "header" and body)):
+            body.append(text)
+    label = printed_label("\n".join(text for text, furniture in texts if furniture == "pagenumber"))
+    return "\n".join(body if any(map(str.strip, body)) else (text for text, _ in texts if text)), label
+
+
+def _furniture_of(region: Element) -> str | None:
+    """The kind of page furniture that a region is, by its type or as Transkribus writes it."""
+    kind = region.get("type") or "".join(_STRUCTURE.findall(region.get("custom", ""))[:1])
+    return plain_kind(kind) if is_furniture(kind) else None
+
+
+def _in_order(parts: Iterable[Element]) -> list[Element]:
+    """The parts by the index that each has, in `index` or as Transkribus writes it; else as they stand."""
+    found = list(parts)
+    stated = [part.get("index") or "".join(_ORDER.findall(part.get("custom", ""))[:1]) for part in found]
+    if not all(stated):
+        return found
+    order = sorted(range(len(found)), key=lambda position: _number(stated[position]))
+    return [found[position] for position in order]
+
+
+def _names(group: Element) -> Iterator[str]:
+    """The ids of the regions in a group of the reading order."""
+    yield group.get("regionRef", "")
+    parts = [part for part in group if local_name(part) in _READING_ORDER]
+    for part in sorted(parts, key=lambda part: _number(part.get("index"))):
+        yield from _names(part)
+
+
+def _region(region: Element, apart: Container[Element]) -> str:
+    """The text of a region, without those in it that stand apart in the reading order.
+
+    Its own text counts where neither lines nor regions in it have one.
+    """
+    texts = [_text_line(line) for line in _in_order(region.iterchildren("{*}TextLine"))]
+    inner = sorted(filter(_is_region, region), key=_cell)
+    texts += [_region(part, apart) for part in inner if part not in apart and not _furniture_of(part)]
+    return "\n".join(texts) if any(map(str.strip, texts)) else _main_text(region)
+
+
+def _cell(part: Element) -> tuple[float, float]:
+    """Row and column of a cell of a table; the same for all else, which stays as it stands."""
+    role = next(part.iterfind("{*}Roles/{*}TableCellRole"), None)
+    if role is not None:
+        return _number(role.get("rowIndex")), _number(role.get("columnIndex"))
+    return _number(part.get("row")), _number(part.get("col"))
+
+
+def _text_line(line: Element) -> str:
+    return _main_text(line) or " ".join(filter(None, map(_word, line.iterchildren("{*}Word"))))
+
+
+def _word(word: Element) -> str:
+    return _main_text(word) or "".join(map(_main_text, word.iterchildren("{*}Glyph")))
+
+
+def _main_text(part: Element) -> str:
+    """The reading with a text that has the lowest index, else the highest confidence."""
+    readings = [(_reading(reading), reading) for reading in part.iterchildren("{*}TextEquiv")]
+    return min(
+        (found for found in readings if found[0]),
+        key=lambda found: (_number(found[1].get("index")), -_number(found[1].get("conf"), 0)),
+        default=("", part),
+    )[0]
+
+
+def _reading(reading: Element) -> str:
+    text = reading.findtext("{*}Unicode")
+    return (text if text is not None else reading.findtext("{*}PlainText") or "").strip()
+
+
+def _is_region(part: Element) -> bool:
+    # Transkribus writes the cells of a table as TableCell.
+    return local_name(part).endswith("Region") or local_name(part) == "TableCell"
+
+
+def _number(value: str | None, absent: float = math.inf) -> float:
+    try:
+        number = float(value) if value else absent
+    except ValueError:
+        return absent
+    return absent if math.isnan(number) else number

@@ -1,0 +1,221 @@
+"""PDF with a text layer, as PDFium reads it: the text of each page, line by line.
+
+PDFium is not safe for threads, so one document is read at a time; each page is closed before the next.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from string import punctuation
+from threading import Lock
+
+import pypdfium2
+from pypdfium2 import PdfiumError
+from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
+
+from bookprint_core.book_rules import MAX_PAGES, known_labels
+from bookprint_core.errors import BrokenFile, EncryptedFile
+from bookprint_core.model import PAGE_BREAK, Metadata
+from bookprint_core.text.catalogue_values import isbns_alone
+from bookprint_readers import gutenberg
+from bookprint_readers.extraction import Extraction, clean, description, identifier
+from bookprint_readers.source import Source, too_many_pages
+from bookprint_readers.syntax.xml import document, local_name
+
+NAME = "pdf"
+
+_MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
+_MARK_WITHIN = 1024
+"""Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
+
+_PDFIUM = Lock()
+
+_DIVIDED = re.compile("\ufffe(?=\\w)")
+"""PDFium's mark for a hyphen at a line's end, which takes the place of the line break, too."""
+
+_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"
+"""So a page is a paragraph of its own, since PDF has no blank lines."""
+
+_CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
+
+_FILLING = re.compile(
+    r"""(?:untitled|unnamed|unbenannt|sans[ ]titre|ohne[ ]titel|no[ ]job[ ]name|title|titel|titre|document
+        |dokument|presentation|präsentation|powerpoint[ ]presentation|full[ ]page[ ]photo|layout|slide|folie
+        |book|buch|page|seite|scan)[ _-]?\d*
+    |\d{5,}
+    |""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What programs write for a title that they do not know, without the punctuation around it."""
+
+_NOBODY = {"admin", "administrator", "anonymous", "author", "owner", "unknown", "user"}
+"""What programs write for an author whom they do not know."""
+
+_FILE_NAME = re.compile(
+    r"""(?:[a-z]:\\|file:|/).*
+    |.*\.(?:pdf|docx?|dotx?|rtf|odt|sxw|wpd|wps|pages|txt|tex|dvi|e?ps|indd|inx|pm[d\d]|p65|qx[dp]|fm|book|mif
+        |ai|cdr|pub|pptx?|xlsx?|x?html?|xml|epub|tiff?|jpe?g|png|jp2|djvu)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_DOI = re.compile(r"\b10\.\d{4,9}/\S+")
+_PROGRAM = re.compile(r"^(?:Microsoft (?:Office )?\w+|OpenOffice|LibreOffice) +- +", re.IGNORECASE)
+
+_PACKET_BEGIN, _PACKET_END = b"<?xpacket begin", b"<?xpacket end"
+
+_PACKET_OF_A_PDF = (b"ns.adobe.com/pdf/", b"application/pdf")
+"""What tells the packet of a PDF from those of the pictures in it."""
+
+_LONGEST_PACKET = 1 << 20
+"""Bytes of a packet."""
+
+
+def recognises(head: bytes) -> bool:
+    """Whether the file is a PDF; other bytes may stand in front of its mark."""
+    return _MARK.search(head[:_MARK_WITHIN]) is not None
+
+
+def read(source: Source) -> Extraction:
+    """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
+    with _PDFIUM, _document(source) as document:
+        if len(document) > MAX_PAGES:
+            raise too_many_pages(source.name)
+        pages, damaged = [], []
+        for index in range(len(document)):
+            try:
+                pages.append(_text(document, index))
+            except PdfiumError:
+                pages.append("")
+                damaged.append(index + 1)
+        if len(damaged) == len(pages):
+            raise BrokenFile(f"{source.name} is a damaged PDF: none of its {len(pages)} pages can be read.")
+        labels = known_labels([_label(document, index) for index in range(len(document))])
+        information = {key: _entry(document, key) for key in ("Title", "Author")}
+    warnings = [f"Page {number} is damaged and taken as blank." for number in damaged[:10]]
+    text = _BETWEEN_PAGES.join(pages)
+    book = gutenberg.without_licence(text)
+    return Extraction(
+        NAME,
+        _with_blanks(text, book.text),
+        paginated=True,
+        printed_lines=True,
+        metadata=_metadata(source, information) if book.metadata == Metadata() else book.metadata,
+        labels=labels,
+        warnings=warnings,
+    )
+
+
+def _with_blanks(text: str, book: str) -> list[str]:
+    """The pages of the book that is a part of this text; pages before and after it are blank."""
+    start = text.index(book)
+    before, after = text.count(_BETWEEN_PAGES, 0, start), text.count(_BETWEEN_PAGES, start + len(book))
+    return [""] * before + book.split(_BETWEEN_PAGES) + [""] * after
+
+
+@contextmanager
+def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
+    with source.opened() as stream:
+        try:
+            # In a PDF within an archive PDFium cannot go back.
+            document = pypdfium2.PdfDocument(stream if stream.seekable() else source.read())
+        except PdfiumError as exc:
+            if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
+                raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.") from exc
+            raise BrokenFile(f"{source.name} is a damaged PDF: {exc}") from exc
+        with closing(document):
+            yield document
+
+
+def _text(document: pypdfium2.PdfDocument, index: int) -> str:
+    with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
+        text = text_page.get_text_range()
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL)
+    return _DIVIDED.sub("\ufffe\n", text)
+
+
+def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
+    """What the document says is printed on a page as its number (ISO 32000-1, section 12.4.2)."""
+    try:
+        return document.get_page_label(index) or None
+    except UnicodeError:
+        return None
+
+
+def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
+    """An entry of the document information; empty where it is missing or no text."""
+    try:
+        return str(document.get_metadata_value(key))
+    except UnicodeError:
+        return ""
+
+
+def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
+    """What the XMP packet says, else the document information, whose dates are not those of the book."""
+    properties = _properties(source)
+    titles = (*properties.get("title", ()), information["Title"])
+    authors = properties.get("creator") or information["Author"].split(";")
+    numbers = properties.get("identifier", ())
+    isbns = (
+        *properties.get("isbn", ()),
+        *(number for number in numbers if "isbn" in number.casefold() or isbns_alone(number)),
+    )
+    dois = map(_DOI.search, (*properties.get("doi", ()), *numbers))
+    return description(
+        title=next(filter(None, map(_title, titles)), None),
+        authors=[name for name in authors if name.strip(punctuation + " ").casefold() not in _NOBODY],
+        language=next(iter(properties.get("language", ())), None),
+        date=next(iter(properties.get("publicationDate") or properties.get("date", ())), None),
+        identifiers=[
+            *(identifier("isbn", isbn) for isbn in isbns),
+            *(identifier("doi", doi[0]) for doi in dois if doi),
+        ],
+    )
+
+
+def _title(text: str) -> str | None:
+    """The title in a field that programs fill with the file's name or a word of their own."""
+    text = _PROGRAM.sub("", clean(text) or "")
+    filled = _FILLING.fullmatch(text.strip(punctuation)) or _FILE_NAME.fullmatch(text)
+    return None if filled else text
+
+
+def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
+    """The values of each property of a PDF by its local name, as "title"; empty without a packet.
+
+    A packet can be found without knowing the file's format (XMP specification, part 1, section 7.3).
+    """
+    last = None
+    for packet in _packets(source):
+        if any(mark in packet for mark in _PACKET_OF_A_PDF):
+            last = packet  # since changes are appended to a PDF
+    if last is None:
+        return {}
+    repairs: list[str] = []
+    try:
+        root = document(Source.of_bytes(last, source.name), repairs)
+    except BrokenFile:
+        return {}
+    if repairs:  # the document information is sure beside a packet that is cut off
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for described in root.iter("{*}Description"):
+        for name, value in described.attrib.items():
+            found.setdefault(str(name).rpartition("}")[2], (str(value),))
+        for element in described:
+            texts = (str(text).strip() for text in element.itertext())
+            found.setdefault(local_name(element), tuple(filter(None, texts)))
+    return found
+
+
+def _packets(source: Source) -> Iterator[bytes]:
+    held = b""
+    with source.opened() as stream:
+        while part := stream.read(_LONGEST_PACKET):
+            held += part
+            position = 0
+            while (start := held.find(_PACKET_BEGIN, position)) >= 0 and (
+                end := held.find(_PACKET_END, start)
+            ) >= 0:
+                yield held[start:end]
+                position = end
+            begun = start >= 0 and len(held) - start <= _LONGEST_PACKET
+            held = held[start:] if begun else held[1 - len(_PACKET_BEGIN) :]

@@ -1,0 +1,228 @@
+"""Packages of files: zip and tar archives, and folders. Nothing of an archive is written to a folder."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
+
+from bookprint_core.errors import BrokenFile, EncryptedFile, FileTooLarge
+from bookprint_readers.source import Allowance, Source
+
+MOST_MEMBERS = 100_000
+"""Files in one package."""
+
+EXPANSION, FREE_EXPANSION = 100, 1 << 26
+"""A compressed file may expand to EXPANSION times its size, and to FREE_EXPANSION bytes in any case."""
+
+_PART = 1 << 20
+
+_BUFFER = 1 << 13
+"""Bytes read ahead: little, since of many members only the head is read."""
+
+_ENCRYPTED = 0x1
+"""Flag of a member of a zip (APPNOTE, section 4.4.4)."""
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+_OPENERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
+    b"\x1f\x8b": lambda raw: cast(BinaryIO, gzip.GzipFile(fileobj=raw)),
+    b"BZh": lambda raw: cast(BinaryIO, bz2.BZ2File(raw)),
+    b"\xfd7zXZ\0": lambda raw: cast(BinaryIO, lzma.LZMAFile(raw)),  # noqa: SIM115
+}
+_COMPRESSED_SUFFIX = re.compile(r"\.(gz|bz2|xz|tgz)$", re.IGNORECASE)
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,  # a method of compression that zipfile does not know
+    OSError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Package:
+    """The files of a package by their path within it, in natural order: page_2 comes before page_10."""
+
+    name: str
+    members: Mapping[str, Source]
+
+    def matching(self, pattern: str) -> list[Source]:
+        """The members whose whole path matches a regular expression, case aside, in order."""
+        matches = re.compile(pattern, re.IGNORECASE).fullmatch
+        return [source for path, source in self.members.items() if matches(path)]
+
+
+def expanded(source: Source) -> Source:
+    """The content of a file compressed with gzip, bzip2 or xz; any other file as it is.
+
+    Raises BrokenFile and FileTooLarge.
+    """
+    head = source.head()
+    opener = next((opener for mark, opener in _OPENERS.items() if head.startswith(mark)), None)
+    if opener is None:
+        return source
+    allowance = Allowance(EXPANSION * source.size + FREE_EXPANSION)
+    spool = TemporaryFile()  # noqa: SIM115 (it lives as long as what was opened of the source)
+    with source.opened() as raw, _damage_named(source.name), opener(raw) as stream:
+        while part := stream.read(_PART):
+            allowance.spend(len(part))
+            spool.write(part)
+    spool.flush()
+    return Source.of_open_file(spool, _COMPRESSED_SUFFIX.sub("", source.name))
+
+
+def open_inner(source: Source) -> Package | None:
+    """The archive in a file of a package; as `open_package`."""
+    with source.opened() as stream, _damage_named(source.name):
+        # An archive is read from any place, which a member of an archive cannot be.
+        return open_package(source if stream.seekable() else Source.of_bytes(stream.read(), source.name))
+
+
+def is_archive(source: Source) -> bool:
+    """Whether the bytes begin as a zip or tar does, or are compressed."""
+    head = source.head(512)
+    return head.startswith((*_ZIP, *_OPENERS)) or head[257:262] == b"ustar"
+
+
+def open_package(source: Source) -> Package | None:
+    """The archive in these bytes; None where they are none.
+
+    Raises BrokenFile, EncryptedFile and FileTooLarge.
+    """
+    head = source.head()
+    if head.startswith(_ZIP):
+        members = _zip_members
+    elif head[257:262] == b"ustar":
+        members = _tar_members
+    else:
+        return None
+    allowance = Allowance()
+    return _package(source.name, members(source, lambda: allowance))
+
+
+def members_of(source: Source) -> Iterator[Source]:
+    """The files of an archive of books, as they come; each may expand to as much as the file of one book.
+
+    Raises BrokenFile and EncryptedFile.
+    """
+    members = _zip_members if source.head().startswith(_ZIP) else _tar_members
+    with _damage_named(source.name):
+        for path, member in members(source, Allowance):
+            if not _is_hidden(path):
+                yield member
+
+
+def open_folder(folder: Path) -> Package:
+    """The files of a folder at any depth."""
+
+    def members() -> Iterator[tuple[str, Source]]:
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                path = Path(parent, name)
+                if path.is_file():
+                    inside = path.relative_to(folder).as_posix()
+                    yield inside, Source.of_file(path, inside)
+
+    return _package(folder.name, members())
+
+
+def natural_order(path: str) -> list[tuple[int, str]]:
+    """A key that sorts the numbers in paths by their value."""
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
+        for part in re.split(r"(\d+)", path.casefold())
+        if part
+    ]
+
+
+def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
+    found: dict[str, Source] = {}
+    with _damage_named(name):
+        for path, source in members:
+            if not _is_hidden(path):
+                found[path] = source
+            if len(found) > MOST_MEMBERS:
+                raise FileTooLarge(f"{name} holds more than {MOST_MEMBERS:,} files. Split it into its books.")
+    return Package(name, {path: found[path] for path in sorted(found, key=natural_order)})
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether systems leave the file beside others: .DS_Store, and what a Mac adds to archives."""
+    return any(part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."})
+
+
+def _zip_members(source: Source, allowance: Callable[[], Allowance]) -> Iterator[tuple[str, Source]]:
+    archive = zipfile.ZipFile(source.opened())
+    for info in archive.infolist():
+        if not info.filename or info.is_dir():  # is_dir fails without a name
+            continue
+        if info.flag_bits & _ENCRYPTED:
+            raise EncryptedFile(f"{source.name} is encrypted. Send it without its password.")
+        opened = _counted(partial(archive.open, info), info.filename, allowance())
+        yield info.filename, Source(info.filename, info.file_size, opened)
+
+
+def _tar_members(source: Source, allowance: Callable[[], Allowance]) -> Iterator[tuple[str, Source]]:
+    archive = tarfile.open(fileobj=source.opened(), mode="r:")  # noqa: SIM115
+    for info in archive:
+        if info.isreg():
+            opened = _counted(partial(archive.extractfile, info), info.name, allowance())
+            yield info.name.removeprefix("./"), Source(info.name, info.size, opened)
+
+
+def _counted(opened: Callable[[], object], name: str, allowance: Allowance) -> Callable[[], BinaryIO]:
+    def open_member() -> BinaryIO:
+        with _damage_named(name):
+            return _stream(_Counted(cast(BinaryIO, opened()), name, allowance))
+
+    return open_member
+
+
+def _stream(raw: io.RawIOBase) -> BinaryIO:
+    return io.BufferedReader(raw, _BUFFER)
+
+
+class _Counted(io.RawIOBase):
+    """A member of an archive, of which every byte that is expanded counts."""
+
+    def __init__(self, stream: BinaryIO, name: str, allowance: Allowance) -> None:
+        self._stream = stream
+        self._name = name
+        self._allowance = allowance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        with _damage_named(self._name):
+            data = self._stream.read(len(buffer))
+        self._allowance.spend(len(data))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as exc:
+        if isinstance(exc, FileTooLarge | EncryptedFile | BrokenFile):
+            raise
+        raise BrokenFile(f"{name} is a damaged archive: {str(exc) or type(exc).__name__}.") from exc

@@ -1,0 +1,90 @@
+"""Values as they come from a child that reads: JSON with the name of a type, and built anew as one of it.
+
+A file may have taken the child over, so nothing of what comes is taken for more than plain values.
+"""
+
+import json
+from base64 import b64encode
+from binascii import a2b_base64
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from bookprint_core.errors import InvalidInput
+from bookprint_core.json_limits import exceeds_json_limits
+from bookprint_core.model import Sketch
+from bookprint_core.signatures import json_codec
+
+_SCALARS = (str, int, bool, NoneType)
+
+
+def to_json(value: object) -> bytes:
+    """A value with the name of its type; halves of surrogate pairs in texts become question marks."""
+    named = {type(value).__name__: value}
+    try:
+        return orjson.dumps(named, default=_plain, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    except orjson.JSONEncodeError:
+        return json.dumps(named, default=_plain, ensure_ascii=False).encode(errors="replace")
+
+
+def from_json(data: bytes, kinds: Sequence[type]) -> Any:
+    """The value of one of these types; raises ValueError for whatever else."""
+    if exceeds_json_limits(data):
+        raise ValueError("too many values")
+    try:
+        [(name, value)] = orjson.loads(data).items()
+        return _built({kind.__name__: kind for kind in kinds}[name], value)
+    except (AttributeError, KeyError, TypeError, InvalidInput) as exc:
+        raise ValueError(f"none of the types that were asked for: {exc}") from exc
+
+
+def _plain(value: Any) -> object:
+    match value:
+        case Sketch():
+            return json_codec.encode(value)
+        case bytes():
+            return b64encode(value).decode()
+        case np.ndarray():
+            return b64encode(value.tobytes()).decode()
+        case InvalidInput():
+            return str(value)
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    raise TypeError
+
+
+def _built(kind: Any, value: Any) -> Any:
+    """The value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
+    if kind in _SCALARS and type(value) is kind:
+        return value
+    if kind is bytes:
+        return a2b_base64(value, strict_mode=True)
+    if kind is Sketch:
+        return json_codec.decode(value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = _types(kind)
+        return kind(**{name: _built(types[name], part) for name, part in value.items()})
+    if isinstance(kind, type) and issubclass(kind, InvalidInput):
+        return kind(_built(str, value))
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal and type(value) is str and value in inner:
+        return value
+    if origin in (Union, UnionType):  # with None alone
+        return None if value is None else _built(inner[0], value)
+    if origin in (tuple, Sequence) and type(value) is list:
+        parts = [_built(inner[0], part) for part in value]
+        return tuple(parts) if origin is tuple else parts
+    if kind == NDArray[np.uint8]:
+        return np.frombuffer(a2b_base64(value, strict_mode=True), np.uint8)
+    raise TypeError(f"{kind} was expected")
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)

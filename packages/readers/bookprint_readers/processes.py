@@ -1,0 +1,305 @@
+"""Reading in child processes: of strangers each file in one of its own, of bulk one book after the other.
+
+A file of a stranger meets no other file, and goes over as a descriptor. Of many books one that kills or hangs
+a process is refused. Results come in the order of the books, and the books under way are limited, so that
+memory stays flat. The process that asks needs no reader, and loads none.
+"""
+
+import asyncio
+import os
+import queue
+import resource
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.reduction import DupFd
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from bookprint_core.errors import BrokenFile, FileTooLarge, Unavailable, UnusableFile
+from bookprint_readers.extraction import Extraction, without_page_furniture
+from bookprint_readers.killable import (
+    NEW_NETWORK,
+    NEW_USER,
+    Bounds,
+    Child,
+    Children,
+    Died,
+    NotStarted,
+    OutOfProcessorTime,
+    OutOfTime,
+    Parent,
+)
+from bookprint_readers.plain_values import to_json
+from bookprint_readers.source import MOST_BYTES, Source
+
+if TYPE_CHECKING:
+    from bookprint_readers.unread import Unread
+
+BYTES_BESIDE_TEXT = 1 << 25
+"""Of an answer, at most: page labels, metadata and warnings."""
+
+SECONDS_PER_BOOK = 120.0
+"""Seconds of processor time; a process that takes more over one book is killed."""
+
+SLEEP_FACTOR = 10
+"""Seconds for each of processor time, after which a process that sleeps is killed.
+
+A reader waits for nothing but its file, and so sleeps less than it computes. It may come to sleep on a slow
+disk or where memory is short. Time in which it waits for a processor counts on macOS alone.
+"""
+
+_MEMORY_BYTES = 4 << 30
+"""Bytes that a process may map beyond its libraries. A book of 600 KB takes some 30 MB."""
+
+_AHEAD = 3
+"""Books for each process that are under way, being read or waiting for those before them."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """What the reading of one file may take."""
+
+    seconds: float = 8.0  # of processor time
+    memory_bytes: int = 1 << 30  # beyond what the child has at its start
+    characters: int = 1 << 26  # of the text that is read
+
+
+class IsolatedReader:
+    """Reads files in child processes, at most `at_once` of them; safe for threads.
+
+    Leaving it as a context kills the children that are reading.
+    """
+
+    def __init__(self, limits: ReadingLimits, at_once: int | None = None) -> None:
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(at_once or os.cpu_count() or 1, thread_name_prefix="read")
+        answer_bytes = 4 * limits.characters + BYTES_BESIDE_TEXT
+        self._children = Children(
+            Bounds(
+                processor_seconds=limits.seconds,
+                sleeping_seconds=SLEEP_FACTOR * limits.seconds,
+                memory_bytes=limits.memory_bytes,
+                message_bytes=answer_bytes,
+                namespaces=NEW_USER | NEW_NETWORK,
+            )
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._children.kill()
+
+    async def read(self, descriptor: int, name: str) -> Extraction:
+        """The book in an open file, which is shown as `name`, without page furniture.
+
+        The position of the descriptor neither counts nor changes. Raises InvalidInput, most often one of the
+        kinds of UnusableFile; Unavailable where no process could be started.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self.read_waiting, descriptor, name)
+
+    def read_waiting(self, descriptor: int, name: str) -> Extraction:
+        """As `read`, for threads."""
+        try:
+            with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
+                outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
+        except OutOfProcessorTime as exc:
+            raise FileTooLarge(
+                f"{name} takes more than {self._limits.seconds:g} s of processor time to read. "
+                "Split it into its parts."
+            ) from exc
+        except OutOfTime as exc:
+            raise FileTooLarge(
+                f"{name} was not read: its reader hangs. It waited for more than "
+                f"{SLEEP_FACTOR * self._limits.seconds:g} s, and took less than {self._limits.seconds:g} s "
+                "of processor time. Send it again later."
+            ) from exc
+        except NotStarted as exc:
+            raise Unavailable("The reader of the file did not start in time. Try again in a moment.") from exc
+        except Died as exc:
+            raise BrokenFile(
+                f"{name} cannot be read: its reader crashed ({exc}), perhaps for want of memory "
+                f"({self._limits.memory_bytes >> 20:,} MiB)."
+            ) from exc
+        if isinstance(outcome, UnusableFile):
+            raise outcome
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Descriptor:
+    """The number of an open file, in whichever process it is."""
+
+    number: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (DupFd(self.number),)
+
+
+def _received(duplicate: Any) -> _Descriptor:
+    return _Descriptor(duplicate.detach())
+
+
+def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
+    """Send the book in the file, or the reason why there is none; runs in the child."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
+    try:
+        answer = to_json(_read(Source.of_open_file(file.number, name), limits))
+    except UnusableFile as exc:
+        answer = to_json(exc)
+    except MemoryError:
+        memory = f"{limits.memory_bytes >> 20:,} MiB of memory"
+        answer = to_json(FileTooLarge(f"{name} takes more than {memory} to read. Split it into its parts."))
+    except Exception as exc:
+        # A reader has let through what it should have named; the message may be the file's own words.
+        sys.stderr.writelines(f"{line!r}\n" for line in traceback.format_exc().splitlines())
+        answer = to_json(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
+    parent.send(answer)
+
+
+def _read(source: Source, limits: ReadingLimits) -> Extraction:
+    # Late, because the process that asks needs no reader.
+    from bookprint_readers.recognition import read_book
+
+    extraction = without_page_furniture(read_book(source))
+    if sum(map(len, extraction.pages)) > limits.characters:
+        raise FileTooLarge(
+            f"{source.name} holds a text of more than {limits.characters:,} characters. "
+            "Split it into its books."
+        )
+    return extraction
+
+
+class ParentQuestion:
+    """What a process may ask its parent, once for each book."""
+
+
+Ask = Callable[[Any], Any]
+"""Asks the parent a question while a book is read."""
+
+BookWork = Callable[["Unread", Ask], T]
+"""What a process does with a book; it can be pickled, and raises nothing."""
+
+
+class ReadingProcesses(Generic[T]):
+    """Processes that do a work on books; leaving them as a context kills them."""
+
+    def __init__(
+        self,
+        count: int,
+        work: BookWork[T],
+        kinds: Sequence[type],
+        answer: Ask | None = None,
+        seconds: float = SECONDS_PER_BOOK,
+    ) -> None:
+        """`kinds` are the types of what comes of the work, and of what it asks; `answer` answers that, in
+        threads of its own. `seconds` are those of processor time that one book may take.
+        """
+        self._count = count
+        self._work = work
+        self._kinds = kinds
+        self._seconds = seconds
+        self._answer = answer
+        self._closed = False
+        # Root would lose the right to open the files of others.
+        namespaces = NEW_USER | NEW_NETWORK if os.geteuid() else NEW_NETWORK
+        bounds = Bounds(seconds, SLEEP_FACTOR * seconds, _MEMORY_BYTES, MOST_BYTES, namespaces)
+        self._children = Children(bounds)
+        self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: to be started
+        for _ in range(count):
+            self._idle.put(None)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="read")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the processes, and wait until nothing is asked any more."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._children.kill()
+        self._threads.shutdown()
+
+    def map(self, books: Iterable["Unread"]) -> Iterator[tuple["Unread", T | BrokenFile]]:
+        """Each book with what came of it, in order; an error for one over which a process was lost."""
+        under_way: deque[tuple[Unread, Future[T | BrokenFile]]] = deque()
+        for book in books:
+            under_way.append((book, self._threads.submit(self._result, book)))
+            if len(under_way) >= self._count * _AHEAD:
+                done, future = under_way.popleft()
+                yield done, future.result()
+        while under_way:
+            done, future = under_way.popleft()
+            yield done, future.result()
+
+    def _result(self, book: "Unread") -> T | BrokenFile:
+        try:
+            return self._read(book)
+        except Died:
+            # Something else may have killed it, as where the system is short of memory.
+            try:
+                return self._read(book)
+            except Died as exc:
+                return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
+
+    def _read(self, book: "Unread") -> T | BrokenFile:
+        """What comes of one book; raises Died."""
+        child, kept = self._idle.get(), None
+        try:
+            if self._closed:
+                return BrokenFile("Reading was ended early.")
+            child = child or self._children.start(_serve, self._work)
+            result: T = self._exchange(child, book)
+            kept = child
+            return result
+        except OutOfProcessorTime:
+            return BrokenFile(
+                f"Reading it took more than {self._seconds:,g} seconds of processor time. "
+                "Convert it to another format."
+            )
+        except OutOfTime:
+            return BrokenFile(
+                f"Its reader hangs: it waited for more than {SLEEP_FACTOR * self._seconds:,g} seconds, and "
+                f"took less than {self._seconds:,g} seconds of processor time. Run the same command again."
+            )
+        finally:
+            self._idle.put(kept)
+
+    def _exchange(self, child: Child, book: "Unread") -> Any:
+        """What the child makes of the book, which it may ask about."""
+        child.send(book)
+        message = child.receive(*self._kinds)
+        if isinstance(message, ParentQuestion) and self._answer is not None:
+            child.send(self._answer(message))
+            message = child.receive(*(kind for kind in self._kinds if not issubclass(kind, ParentQuestion)))
+        return message
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _serve(parent: Parent, work: BookWork[Any]) -> None:
+    """The life of a process: one book after the other, until the parent hangs up."""
+
+    def ask(question: Any) -> Any:
+        parent.send(to_json(question))
+        return parent.receive()
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
+    with suppress(EOFError, OSError):
+        while True:
+            book = parent.receive()
+            parent.send(to_json(work(book, ask)))

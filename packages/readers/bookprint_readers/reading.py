@@ -1,0 +1,94 @@
+"""What processes make of the books they read: the book, its signatures, or the reason why it is refused."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from bookprint_core.book_rules import checked
+from bookprint_core.errors import BrokenFile, FileTooLarge, InvalidInput, NoText, Refusal, SeveralBooks
+from bookprint_core.model import NewBook, NewContent, Submission
+from bookprint_core.signatures.digests import digests
+from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.text.content import content_key
+from bookprint_readers.files import books_within, has_several_books
+from bookprint_readers.processes import Ask, ReadingProcesses
+from bookprint_readers.unread import Unread
+
+T = TypeVar("T")
+
+
+def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
+    """What came of each book; of an archive or a folder with several, what came of each file."""
+    for book, result in each_of(reading, books):
+        if isinstance(result, Refusal) and result.problem == SeveralBooks.problem and has_several_books(book):
+            yield from each_of(reading, books_within(book))
+        else:
+            yield book, result
+
+
+def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
+    """What came of each book, as it stands; one over which a process was lost is refused."""
+    for book, result in reading.map(books):
+        yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
+
+
+def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submission | Refusal:
+    """The book as it would be posted, in a collection if one is named."""
+    try:
+        return submission_in(collection, book)
+    except Exception as exc:
+        return refusal_of(exc)
+
+
+def submission_in(collection: str | None, book: Unread) -> Submission:
+    """The book in this collection, whatever it says itself; None: in the one that it says."""
+    submission = checked(book.read())
+    if collection is None:
+        return submission
+    return replace(submission, metadata=replace(submission.metadata, collection=collection))
+
+
+def key_of(submission: Submission) -> bytes:
+    """The key of the content of a book; raises InvalidInput where it has none."""
+    if submission.content is not None:
+        return content_key(submission.content)
+    if submission.sketch is None:
+        raise InvalidInput("A book needs one of text, pages or signatures.", "text")
+    return signature_key(submission.sketch)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Reads a book and computes its signatures, digests too, with the fingerprint of a recipe."""
+
+    recipe: str
+
+    def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal:
+        """The signatures; those that came instead of a text stay as they are."""
+        try:
+            submission = checked(book.read())
+            content = submission.content
+            if content is None:
+                assert submission.sketch is not None
+                computed = submission.sketch
+                if computed.identified is not None:
+                    raise NoText("It is an identifier alone, which cannot be signed. Ingest it as it is.")
+            else:
+                computed = replace(sketch(content, self.recipe), digests=digests(content.text))
+            labels = submission.page_labels
+            signed = NewContent(key_of(submission), computed, None, page_labels=labels)
+            return NewBook(submission.metadata, signed)
+        except Exception as exc:
+            return refusal_of(exc)
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """The refusal for whatever reading or signing a book raised."""
+    if isinstance(error, InvalidInput):
+        return Refusal.of(error)
+    if isinstance(error, MemoryError):
+        return Refusal("Reading it takes more memory than a book may. Split it.", FileTooLarge.problem)
+    if isinstance(error, OSError):
+        return Refusal(f"Cannot be read: {error.strerror or error}.", "unreadable")
+    # A reader must not raise anything else, and one book must not end the run if it does.
+    return Refusal(f"Cannot be read: {type(error).__name__}: {error}"[:500], BrokenFile.problem)

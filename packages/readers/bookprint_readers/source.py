@@ -1,0 +1,131 @@
+"""Bytes with a name that readers read from: a file, a member of a package, or what a client has sent."""
+
+import gzip
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from bookprint_core.book_rules import MAX_PAGES
+from bookprint_core.errors import FileTooLarge
+
+HEAD_BYTES = 1 << 16
+"""Bytes from which a format is recognised."""
+
+MOST_BYTES = 1 << 30
+"""Bytes that the file of one book may have, also when all that is compressed in it is expanded."""
+
+MOST_TEXT_BYTES = 1 << 26
+"""Bytes of a text, with its tags, that is held in memory at once."""
+
+
+class Allowance:
+    """How many bytes may still be expanded from one file, all its members together."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = self._left = min(most, MOST_BYTES)
+
+    def spend(self, count: int) -> None:
+        """Raise FileTooLarge once more has been expanded than a book needs."""
+        self._left -= count
+        if self._left < 0:
+            raise (
+                too_large()
+                if self._most == MOST_BYTES
+                else FileTooLarge(
+                    f"The file expands to more than {self._most:,} bytes. Send it uncompressed."
+                )
+            )
+
+
+def too_many_pages(name: str) -> FileTooLarge:
+    """The error for a file of more than MAX_PAGES."""
+    return FileTooLarge(f"{name} has more than {MAX_PAGES:,} pages. Split it into its books.")
+
+
+def too_large() -> FileTooLarge:
+    """The error for a file of more than MOST_BYTES."""
+    return FileTooLarge(f"The file holds more than {MOST_BYTES:,} bytes. Split it into its books.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Bytes with a name, which can be opened as often as needed."""
+
+    name: str  # of the file, or the path within the package; only to be shown
+    size: int  # bytes
+    opened: Callable[[], BinaryIO]
+
+    @classmethod
+    def of_file(cls, path: Path, name: str | None = None) -> "Source":
+        """A file, shown under another name where one is given; raises FileTooLarge."""
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise too_large()
+        return cls(name or path.name, size, lambda: path.open("rb"))
+
+    @classmethod
+    def of_open_file(cls, file: int | IO[bytes], name: str) -> "Source":
+        """An open file, which need not have a path, or its descriptor; raises FileTooLarge."""
+        size = os.fstat(file if isinstance(file, int) else file.fileno()).st_size
+        if size > MOST_BYTES:
+            raise too_large()
+        return cls(name, size, lambda: io.BufferedReader(_Reopened(file)))
+
+    @classmethod
+    def of_bytes(cls, data: bytes, name: str) -> "Source":
+        return cls(name, len(data), lambda: io.BytesIO(data))
+
+    def head(self, count: int = HEAD_BYTES) -> bytes:
+        with self.opened() as stream:
+            return stream.read(count)
+
+    def read(self) -> bytes:
+        with self.opened() as stream:
+            return stream.read()
+
+    def read_text(self) -> bytes:
+        """All bytes of what should be text; raises FileTooLarge where no book is so long."""
+        if self.size > MOST_TEXT_BYTES:
+            raise FileTooLarge(
+                f"{self.name} holds more than {MOST_TEXT_BYTES:,} bytes of text. Split it into its books."
+            )
+        return self.read()
+
+
+class _Reopened(io.RawIOBase):
+    """An open file from its beginning, with a position of its own; closing it leaves the file open."""
+
+    def __init__(self, file: int | IO[bytes]) -> None:
+        self._file = file  # a temporary file is gone when nobody refers to it
+        self._descriptor = file if isinstance(file, int) else file.fileno()
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset += self._position
+        elif whence == io.SEEK_END:
+            offset += os.fstat(self._descriptor).st_size
+        self._position = max(offset, 0)
+        return self._position
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        data = os.pread(self._descriptor, len(buffer), self._position)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+def gunzipped(file: BinaryIO) -> BinaryIO:
+    """The content of an open file, of one compressed with gzip what it expands to."""
+    compressed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file

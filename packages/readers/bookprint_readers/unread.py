@@ -1,0 +1,144 @@
+"""Books that are yet to be read: where each lies, small enough to be sent to the process that reads it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bookprint_core.book_rules import checked
+from bookprint_core.errors import InvalidInput
+from bookprint_core.model import CatalogRecord, Metadata, Submission
+from bookprint_core.signatures import table_codec
+from bookprint_readers import jsonl, parquet
+from bookprint_readers.extraction import Extraction, clean, submission_of, without_page_furniture
+from bookprint_readers.package import open_folder
+from bookprint_readers.recognition import read_book, read_package
+from bookprint_readers.source import Source
+from bookprint_readers.table import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A book that has not been read yet."""
+
+    path: str  # of the file or folder
+    part: str  # which of its books: "line 3", "row 4", a path within an archive; empty: there is only one
+    position: int  # bytes of all files up to the end of this book
+
+    @property
+    def place(self) -> str:
+        """Where the book lies, to be shown."""
+        return f"{self.path}, {self.part}" if self.part else self.path
+
+    def read(self) -> Submission:
+        """The book; raises InvalidInput, and OSError."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFile(Unread):
+    """A file that holds one book, or a folder whose files are its pages."""
+
+    known: Metadata = field(default_factory=Metadata)
+    """What a manifest or a record says of the book; it outranks the file."""
+
+    record: CatalogRecord | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        return Path(self.path).is_dir()
+
+    def read(self) -> Submission:
+        path = Path(self.path)
+        if self.is_folder:
+            extraction, name = read_package(open_folder(path)), path.resolve().name + "/"
+        else:
+            extraction, name = read_book(Source.of_file(path)), path.name
+        return _submission(extraction, name, self.known, self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadMember(Unread):
+    """A file of an archive of books."""
+
+    data: bytes
+
+    def read(self) -> Submission:
+        return _submission(read_book(Source.of_bytes(self.data, self.part)), self.part, Metadata())
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLine(Unread):
+    """A line of JSON Lines."""
+
+    data: bytes
+
+    def read(self) -> Submission:
+        return jsonl.submission(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadSpan(Unread):
+    """A long line of JSON Lines that is not compressed, which its process reads from the file itself."""
+
+    start: int
+    length: int  # bytes
+
+    def read(self) -> Submission:
+        with open(self.path, "rb") as stream:
+            stream.seek(self.start)
+            return jsonl.submission(stream.read(self.length))
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRow(Unread):
+    """A row of a Parquet table."""
+
+    cells: Mapping[str, object]
+    columns: Columns
+
+    def read(self) -> Submission:
+        return parquet.submission(self.cells, self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadSignatures(Unread):
+    """A row of a table of signatures."""
+
+    cells: Mapping[str, object]
+
+    def read(self) -> Submission:
+        return table_codec.submission(self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Unread):
+    """What cannot even be sent to be read."""
+
+    reason: InvalidInput
+
+    def read(self) -> Submission:
+        raise self.reason
+
+
+def title_of(name: str) -> str | None:
+    """The file's name without folder and suffix, underscores as spaces; None where nothing is left.
+
+    The name of a folder ends in a slash, and has no suffix.
+    """
+    readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    last = Path(readable).name if readable.endswith("/") else Path(readable).stem
+    return clean(last.replace("_", " "))
+
+
+def _submission(
+    extraction: Extraction, name: str, known: Metadata, record: CatalogRecord | None = None
+) -> Submission:
+    merged = known.completed_by(extraction.metadata)
+    if not merged.title:
+        merged = replace(merged, title=title_of(name))
+    return submission_of(without_page_furniture(extraction), merged, record)
+
+
+def read(path: str | Path) -> Submission:
+    """Read the book in a file, or in a folder whose files are its pages; raises InvalidInput, and OSError."""
+    return checked(UnreadFile(str(path), "", 0).read())

@@ -1,0 +1,135 @@
+"""`bookprint dedupe` on ten small books, from the command to what is kept."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bookprint_corpus.dedupe.filtering import DUPLICATES
+from tests.api.library import prose, scanned
+
+pytestmark = pytest.mark.engine
+
+SCHEMA_TYPES: dict[str, pa.DataType] = {
+    "barcode_src": pa.string(),
+    "title_src": pa.string(),
+    "page_count_src": pa.int32(),
+    "language_gen": pa.string(),
+    DUPLICATES: pa.list_(pa.string()),
+    "text_by_page_src": pa.list_(pa.large_string()),
+    "text_by_page_gen": pa.list_(pa.large_string()),
+}
+SCHEMA = pa.schema(SCHEMA_TYPES, metadata={b"huggingface": b"{}"})
+"""Some columns of Institutional Books 1.0."""
+
+
+def paged(text: str, words: int = 250) -> list[str]:
+    """The text on pages of so many words."""
+    every = text.split()
+    return [" ".join(every[start : start + words]) for start in range(0, len(every), words)]
+
+
+def row(barcode: str, pages: list[str] | None) -> dict[str, Any]:
+    return {"barcode_src": barcode, "title_src": barcode, "language_gen": "eng", "text_by_page_src": pages}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tables: A, B, C have one text, C other pages; D is half of A; E there is twice; F is empty."""
+    folder = tmp_path_factory.mktemp("shelf")
+    text, other = prose(1), prose(2)
+    first = [
+        row("A", paged(scanned(text, 1, 0.01))),
+        row("E", paged(scanned(other, 2, 0.005))),
+        row("D", paged(text)[:8]),
+        row("F", None),
+    ]
+    second = [
+        row("B", paged(text)),
+        row("E2", paged(other)),
+        row("G", paged(prose(3))),
+        row("C", paged(text, 180)),
+        row("H", paged(prose(4))),
+        row("I", paged(prose(5))),
+    ]
+    for name, rows in (("first.parquet", first), ("more/second.parquet", second)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / name, row_group_size=3)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all runs share, so that the corpus is computed once."""
+    return tmp_path_factory.mktemp("out")
+
+
+def run_dedupe(shelf: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "app.cli", "dedupe", str(shelf), "--out", str(out), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def barcodes(out: Path) -> list[Sequence[str]]:
+    names = ("first.parquet", "more/second.parquet")
+    tables = [pq.read_table(out / "dedupe" / "tables" / name) for name in names]
+    return [table.column("barcode_src").to_pylist() for table in tables]
+
+
+def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> None:
+    run = run_dedupe(shelf, out)
+    assert "6 of 9 books are kept, 3 are left out" in run.stdout
+    assert run.returncode == 1  # F was refused
+    assert "first.parquet, row 4" in run.stderr
+    assert barcodes(out) == [["D", "F"], ["B", "E2", "G", "H", "I"]]
+    rows = {
+        each["external_id"] or each["place"]: each
+        for each in pq.read_table(out / "dedupe" / "clusters.parquet").to_pylist()
+    }
+    assert [rows[name]["cluster"] for name in "ABCDE"] == ["A", "A", "A", "D", "E"]
+    assert rows["A"]["because"] == "It is a copy of B, which is kept."
+    assert rows["B"]["size"] == 3
+    assert rows["E2"]["because"].startswith(
+        "Of the 2 complete copies it has the smallest share of words that occur only once, as "
+    )
+    refused = rows[f"{shelf}/first.parquet, row 4"]
+    assert refused["keep"]
+    assert refused["because"].startswith("It could not be compared.")
+    # The column is filled where it stands, and all else is as it was.
+    kept = pq.read_table(out / "dedupe" / "tables" / "more" / "second.parquet")
+    assert kept.schema.equals(pq.read_schema(shelf / "more" / "second.parquet"), check_metadata=True)
+    assert kept.column(DUPLICATES).to_pylist() == [["A", "C"], ["E"], None, None, None]
+    assert not (out / "dedupe" / "keep.txt").exists()
+
+
+def test_thresholds_are_kinds_of_relations_and_compute_nothing_anew(shelf: Path, out: Path) -> None:
+    run = run_dedupe(shelf, out, "--same=same-pagination", "--keep=first")
+    assert "skipped" in run.stdout
+    assert barcodes(out) == [["A", "E", "D", "F"], ["G", "C", "H", "I"]]
+    run_dedupe(shelf, out, "--same=contained", "--keep=longest")
+    assert "D" not in barcodes(out)[0]
+
+
+def test_where_every_book_is_refused_the_reasons_are_told_and_all_is_kept(
+    shelf: Path, tmp_path: Path
+) -> None:
+    run = run_dedupe(shelf, tmp_path / "out", "--column=text=body")
+    assert run.returncode == 1
+    assert [line.partition(": There is no column 'body'. ")[::2] for line in run.stderr.splitlines()] == [
+        (f"refused: {shelf / name}", "There are: " + ", ".join(SCHEMA.names) + ".")
+        for name in ("first.parquet", "more/second.parquet")
+    ]
+    assert [len(each) for each in barcodes(tmp_path / "out")] == [4, 6]
+
+
+def test_marking_leaves_every_row_in_its_place(shelf: Path, out: Path) -> None:
+    run_dedupe(shelf, out, "--mark", "--same=contained")
+    first = pq.read_table(out / "dedupe" / "tables" / "first.parquet")
+    assert first.drop_columns([DUPLICATES]).equals(
+        pq.read_table(shelf / "first.parquet").drop_columns([DUPLICATES])
+    )
+    assert first.column(DUPLICATES).to_pylist() == [["D", "B", "C"], ["E2"], ["A", "B", "C"], None]

@@ -1,1 +1,0 @@
-"""The corpus mode: whole collections computed by an engine that speaks Spark Connect."""
