@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import app
-
-APP = Path(app.__path__[0])
+ROOT = Path(__file__).parents[1]
+PLACES = [(ROOT, "app"), *((folder, f"bookprint_{folder.name}") for folder in (ROOT / "packages").iterdir())]
 WITH_EXAMPLES = sorted(
-    ".".join(("app", *path.relative_to(APP).with_suffix("").parts))
-    for path in APP.rglob("*.py")
+    ".".join(path.relative_to(place).with_suffix("").parts)
+    for place, package in PLACES
+    for path in (place / package).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
 

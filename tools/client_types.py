@@ -14,7 +14,7 @@ from typing import Any
 from app.main import create_app
 from app.settings import Settings
 
-FILE = Path(__file__).parents[1] / "client" / "bookprint_client" / "answers.py"
+FILE = Path(__file__).parents[1] / "packages" / "client" / "bookprint_client" / "answers.py"
 NAMED = {
     "Action": ("AuditAnswer", "action"),
     "ChangeType": ("ChangeAnswer", "type"),

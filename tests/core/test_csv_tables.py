@@ -1,15 +1,11 @@
 """CSV tables: no cell is a formula, and what our own tables say is read as it was."""
 
 import csv
-import re
 from io import StringIO
-from pathlib import Path
 
 import pytest
 
 from bookprint_core.csv_tables import csv_line, unmarked
-
-ROOT = Path(__file__).parents[2]
 
 FORMULAS = ("=1+1", "@SUM(1)", "+cmd|'/C calc'!A0", "-1+1", "-x", "\t=1", "\r=1", "\n=1", "＝1", "－2+3")
 PLAIN = ("Emma", "a=b", "-12", "+1.5", "'tis", "", "'", "1-2")
@@ -26,11 +22,3 @@ def test_what_a_spreadsheet_would_run_is_marked_and_read_back(cell: str) -> None
 def test_what_is_no_formula_stays_as_it_is(cell: str) -> None:
     [[written, _]] = csv.reader(StringIO(csv_line([cell, -12]), newline=""))
     assert written == unmarked(cell) == cell
-
-
-def test_there_is_one_writer_of_csv() -> None:
-    files = [path for folder in ("app", "client", "workers") for path in (ROOT / folder).rglob("*.py")]
-    writers = [
-        path for path in files if re.search(r"csv\.(?:Dict)?[wW]riter|import writer|to_csv", path.read_text())
-    ]
-    assert [path.name for path in writers] == ["csv_tables.py"]

@@ -12,6 +12,7 @@ import pytest
 from app.api.reconciliation.queries import ExtensionQuery, ReconciliationQuery
 from app.main import create_app
 from app.settings import Settings
+from tests.project.test_documents import source_of
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "reference" / "bounds.md").read_text(encoding="utf-8")
@@ -71,7 +72,7 @@ def _bound(place: str, document: dict[str, Any]) -> float | None:
 @cache
 def _constants(module: str) -> dict[str, Any]:
     """The names of a module, read anew: the tests' own has them wait longer than a client would."""
-    return runpy.run_path(str(ROOT / "app" / f"{module}.py"))
+    return runpy.run_path(str(source_of(module) if "/" in module else ROOT / "app" / f"{module}.py"))
 
 
 def _largest(schema: dict[str, Any]) -> float | None:

@@ -17,9 +17,12 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BUDGET = {"README.md": 710, "start": 1_412, "guides": 12_818, "reference": 11_350, "why": 18_710}
 """Words of the README and of each part; the index of the pages counts as the part `start`."""
 
-_ROOMS = ["api", "cli", "core", "embedded", "readers", "services", "stores", "synthesis"]
+_ROOMS = ["api", "cli", "embedded", "services", "stores", "synthesis"]
+NOUNS = ["client", "core", "corpus", "readers"]
+"""The packages, as documents name their modules: `core/text/names`."""
+
 _MODULE = re.compile(
-    rf"`((?:{'|'.join([*_ROOMS, 'app', 'bench', 'migrations', 'research', 'tests', 'workers'])})/[\w/.]*)`"
+    rf"`((?:{'|'.join([*_ROOMS, *NOUNS])}|app|bench|migrations|research|tests|workers)/[\w/.]*)`"
 )
 _COMMAND = re.compile(r"(?:^|[`$|]) *bookprint ([a-z][a-z-]*)", re.MULTILINE)
 _ON_AN_INDEX = re.compile(r"(?<![\w./-])bookprint\[")
@@ -123,7 +126,10 @@ def test_every_command_named_exists() -> None:
 
 
 def test_nothing_says_to_install_extras_of_a_package_that_is_on_no_index() -> None:
-    sources = [*DOCUMENTS, *(path for room in ("app", "workers") for path in (ROOT / room).rglob("*.py"))]
+    sources = [
+        *DOCUMENTS,
+        *(path for room in ("app", "packages", "workers") for path in (ROOT / room).rglob("*.py")),
+    ]
     assert [_name(path) for path in sources if _ON_AN_INDEX.search(path.read_text(encoding="utf-8"))] == []
 
 
@@ -135,7 +141,10 @@ def test_glossary_has_each_word_once() -> None:
 
 
 def _exists(path: str) -> bool:
-    """Whether this is a folder, a module, or a name in a module, from the root or below app."""
+    """Whether this is a folder, a module, or a name in one: from the root, below app, or of a package."""
+    noun, _, within = path.partition("/")
+    if noun in NOUNS:
+        path = f"packages/{noun}/bookprint_{noun}/{within}"
     base, _, attribute = path.rstrip("/").rpartition(".")
     return any(
         (folder / path).exists()
@@ -143,6 +152,13 @@ def _exists(path: str) -> bool:
         or (bool(base) and re.search(rf"\b{attribute}\b", _source(folder / f"{base}.py")) is not None)
         for folder in (ROOT, ROOT / "app")
     )
+
+
+def source_of(module: str) -> Path:
+    """The file of a module that documents name from the folder `app` on, or from the noun of a package."""
+    noun, _, within = module.partition("/")
+    folder = ROOT / "packages" / noun / f"bookprint_{noun}" if noun in NOUNS else ROOT / "app" / noun
+    return folder / f"{within}.py"
 
 
 def _source(module: Path) -> str:
@@ -170,7 +186,7 @@ def test_every_module_cites_its_source() -> None:
     uncited = [
         f"{module}: {author} {year}"
         for author, year, module in _cited((ROOT / "docs/why/sources.md").read_text(encoding="utf-8"))
-        if not {author, year} <= set(re.findall(r"\w+", _source(ROOT / "app" / f"{module}.py")))
+        if not {author, year} <= set(re.findall(r"\w+", _source(source_of(module))))
     ]
     assert uncited == []
 

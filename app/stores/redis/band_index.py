@@ -1,8 +1,8 @@
 """The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
 Every bucket is one string of fixed-width records (`bookprint_core.index.records`). There are eight bands, and
-a posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry in
-the flat index is in its buckets too.
+a posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry
+in the flat index is in its buckets too.
 """
 
 from collections.abc import AsyncIterator, Sequence

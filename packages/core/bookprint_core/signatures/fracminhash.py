@@ -5,8 +5,8 @@ limit is the largest of the recipe's levels that leaves no more hashes than the 
 compared below the lower of their limits, where each sample is complete.
 
 What is hashed are grams of folded letters (`bookprint_core.text.folding`): runs of 20 letters, of 18 Arabic
-ones, or of eight Han and the like, which an error in ten letters leaves whole one time in eight. A gram's hash
-is mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
+ones, or of eight Han and the like, which an error in ten letters leaves whole one time in eight. The hash of
+a gram is mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
 """
 
 from collections.abc import Callable
