@@ -9,22 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.services.books import IngestRun
-from app.services.bulk.loading import Load
 from app.synthesis.library import synthetic_library
-from app.wiring import Services
-from bookprint_core.errors import Refusal
 from bookprint_core.matching.verification import evidence_of_each, is_compared
 from bookprint_core.model import Metadata, Sketch, Submission
 from bookprint_core.relations.relation import ComparedBook, Relation, relate
 from bookprint_core.signatures.page_minhash import to_records
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_key
-from bookprint_corpus.books import CorpusBooks
-from bookprint_corpus.folder import CorpusFolder
-from bookprint_corpus.pairs import CorpusPairs
 from bookprint_corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
-from tests.factories import ACTOR
 
 SPLIT = 1 << 32
 
@@ -86,21 +78,6 @@ def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5
 def write_progress(folder: Path, **changed: object) -> None:
     """Say that the corpus is complete."""
     (folder / PROGRESS).write_text(json.dumps({"version": VERSION, "complete": True, "stages": {}} | changed))
-
-
-async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
-    """Load the tables in a folder: the number of books by their outcome, and the refusals by place."""
-    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), IngestRun()
-    load = Load(
-        books=CorpusBooks(tables),
-        pairs=CorpusPairs(tables),
-        run=run,
-        refuse=refused.__setitem__,
-        progress=lambda done, total: None,
-        actor=ACTOR,
-    )
-    await services.loading(load).run()
-    return {kind: number for kind, number in run.counts.items() if number}, refused
 
 
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:

@@ -1,8 +1,16 @@
-"""Books that are related, and their jobs, for tests without a worker."""
+"""Books that are related, and their jobs, for tests without a worker; the loading of a corpus."""
 
+from pathlib import Path
+
+from app.services.books import IngestRun
+from app.services.bulk.loading import Load
 from app.services.pairs.relate import Relate
 from app.stores.postgres.connections import SQL
+from app.wiring import Services
+from bookprint_core.errors import Refusal
 from bookprint_core.matching.candidates import SelectionLimits
+from bookprint_corpus import CorpusBooks, CorpusFolder, CorpusPairs
+from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
 WORDS = 300
@@ -55,3 +63,18 @@ async def end(services: OpenServices, job_id: int, status: str) -> None:
     await services.database.rows(
         SQL("UPDATE procrastinate_jobs SET status = $status WHERE id = $id"), id=job_id, status=status
     )
+
+
+async def load_corpus(services: Services, folder: Path) -> tuple[dict[str, int], dict[str, Refusal]]:
+    """Load the tables in a folder: the number of books by their outcome, and the refusals by place."""
+    tables, refused, run = CorpusFolder(folder), dict[str, Refusal](), IngestRun()
+    load = Load(
+        books=CorpusBooks(tables),
+        pairs=CorpusPairs(tables),
+        run=run,
+        refuse=refused.__setitem__,
+        progress=lambda done, total: None,
+        actor=ACTOR,
+    )
+    await services.loading(load).run()
+    return {kind: number for kind, number in run.counts.items() if number}, refused

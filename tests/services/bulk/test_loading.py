@@ -17,9 +17,9 @@ from bookprint_core.clusters.clustering import By
 from bookprint_core.errors import Refusal
 from bookprint_core.model import Metadata, Submission
 from tests.factories import ACTOR
-from tests.made_corpus import MadeCorpus, load_corpus, made_books, write_corpus
+from tests.made_corpus import MadeCorpus, made_books, write_corpus
 from tests.open_services import OpenServices, empty, open_on
-from tests.paged_books import run_jobs, waiting
+from tests.paged_books import load_corpus, run_jobs, waiting
 from tests.servers import flushed_redis
 
 Catalogue = Callable[[], AbstractAsyncContextManager[OpenServices]]

@@ -23,10 +23,10 @@ from bookprint_core.relations.classification import RELATED
 from bookprint_corpus import engine, pipeline
 from bookprint_corpus.corpus import Corpus, Options
 from bookprint_corpus.splits import corpus_input
-from tests.corpus.engines.by_corpus import findings_of_corpus
-from tests.corpus.engines.by_service import findings_of_service
-from tests.corpus.engines.findings import Findings, differences, without
-from tests.corpus.engines.made_libraries import library_with_many_copies, paged, small_library, write_library
+from tests.engines.by_corpus import findings_of_corpus
+from tests.engines.by_service import findings_of_service
+from tests.engines.findings import Findings, differences, without
+from tests.engines.made_libraries import library_with_many_copies, paged, small_library, write_library
 from tests.servers import flushed_redis, fresh_database
 
 pytestmark = pytest.mark.engine

@@ -18,11 +18,10 @@ from bookprint_core.clusters.clustering import KINDS, By
 from bookprint_core.matching.candidates import SelectionLimits
 from bookprint_core.matching.search import LAST_DISTANCE, plan_candidates, proposed, related_entries
 from bookprint_readers.files import find, unread_books
-from tests.corpus.engines.findings import Candidate, Findings, Membership, Pair
+from tests.engines.findings import Candidate, Findings, Membership, Pair
 from tests.factories import ACTOR
-from tests.made_corpus import load_corpus
 from tests.open_services import OpenServices, open_with_stores
-from tests.paged_books import run_jobs, with_limits
+from tests.paged_books import load_corpus, run_jobs, with_limits
 
 _BOOKS = SQL("SELECT id, external_id, entry_id FROM books ORDER BY id")
 _RELATIONS = SQL("SELECT * FROM relations")

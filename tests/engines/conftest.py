@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bookprint_corpus.engine import LOCAL
-from tests.corpus.engines.sail_workers import SailCluster, sail_cluster
+from tests.engines.sail_workers import SailCluster, sail_cluster
 
 SPARK = "BOOKPRINT_TEST_SPARK"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from bookprint_corpus import storage
-from tests.corpus.engines.findings import Candidate, Findings, Membership, Pair
+from tests.engines.findings import Candidate, Findings, Membership, Pair
 
 _DOCUMENTS = ("confidences", "signals")
 

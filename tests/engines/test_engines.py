@@ -11,7 +11,7 @@ import pytest
 
 from bookprint_corpus import engine, storage
 from bookprint_corpus.corpus import Corpus, Options
-from tests.corpus.engines.sail_workers import WORKERS, SailCluster
+from tests.engines.sail_workers import WORKERS, SailCluster
 
 pytestmark = pytest.mark.engine
 

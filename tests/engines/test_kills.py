@@ -18,9 +18,9 @@ import pytest
 
 from bookprint_corpus.engine import LOCAL
 from bookprint_corpus.tables import TABLES
-from tests.corpus.engines.by_corpus import sorted_rows
-from tests.corpus.engines.made_libraries import small_library, write_library
-from tests.corpus.engines.sail_workers import SailCluster, sail_cluster
+from tests.engines.by_corpus import sorted_rows
+from tests.engines.made_libraries import small_library, write_library
+from tests.engines.sail_workers import SailCluster, sail_cluster
 
 pytestmark = pytest.mark.engine
 
