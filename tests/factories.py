@@ -66,3 +66,13 @@ def new_content(sketch: Sketch, text: str | None = None) -> NewContent:
     """Content with this sketch; its key is made from the fingerprint or the text."""
     bits = sketch.fingerprint.bits if sketch.fingerprint else b""
     return NewContent(sha256(bits + (text or "").encode()).digest(), sketch, text and text.encode())
+
+
+WORDS = 300
+"""Words of a page."""
+
+
+def pages_of(text: str, words: int = WORDS) -> list[str]:
+    """The text in pages of so many words."""
+    all_words = text.split(" ")
+    return [" ".join(all_words[start : start + words]) for start in range(0, len(all_words), words)]

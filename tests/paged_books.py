@@ -13,15 +13,6 @@ from bookprint_corpus import CorpusBooks, CorpusFolder, CorpusPairs
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
 
-WORDS = 300
-"""Words of a page."""
-
-
-def pages_of(text: str, words: int = WORDS) -> list[str]:
-    """The text in pages of so many words."""
-    all_words = text.split(" ")
-    return [" ".join(all_words[start : start + words]) for start in range(0, len(all_words), words)]
-
 
 def with_limits(services: OpenServices, nearest: int, representatives: int) -> Relate:
     """The service of relating with other limits."""

@@ -7,8 +7,8 @@ from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
+from tests.factories import pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of
 
 ISBN, WRONG_DIGIT = "9780141439600", "0-14-143960-3"
 TEXT = prose(940, 6_000)

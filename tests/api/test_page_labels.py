@@ -7,7 +7,8 @@ from httpx import AsyncClient
 from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
-from tests.paged_books import pages_of, run_jobs
+from tests.factories import pages_of
+from tests.paged_books import run_jobs
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.library import prose, scanned
 from tests.cli.command_line import Service, bookprint
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 from tests.prescribed_server import Answer, prescribing
 
 ISBN = "9780141439600"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.api.library import prose, scanned
 from tests.cli.command_line import Service, bookprint, in_a_process
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 
 ISBN = "isbn:9783161484100"
 SCAN = pages_of(prose(931, 9000))

@@ -24,9 +24,10 @@ from app.settings import Settings
 from app.wiring import open_stores
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
+from tests.factories import pages_of
 from tests.faults.killable_service import Service, serving
 from tests.open_services import with_stores
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 
 SEED = 2024
 WORKS = 3

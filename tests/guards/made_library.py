@@ -6,7 +6,7 @@ from typing import Any
 
 from app.synthesis.library import synthetic_library
 from tests.api.library import prose, scanned
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 
 Json = dict[str, Any]
 

@@ -12,7 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-TESTING = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout")
+EXTRAS = {"corpus": "[engine]", "readers": "[parquet]"}
+TESTING = ("datasketch", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def environment(folder: Path, *requirements: str) -> Path:
 @pytest.fixture(scope="module", params=["client", "core", "corpus", "readers"])
 def alone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Alone:
     name = str(request.param)
-    wanted = "bookprint-corpus[engine]" if name == "corpus" else f"bookprint-{name}"
+    wanted = f"bookprint-{name}{EXTRAS.get(name, '')}"
     return Alone(name, environment(tmp_path_factory.mktemp(name) / "venv", wanted))
 
 
@@ -79,11 +80,11 @@ def test_the_example_of_its_readme_prints_what_is_said_there(alone: Alone) -> No
 def test_its_tests_need_nothing_else(alone: Alone, tmp_path: Path) -> None:
     if alone.name == "client":
         pytest.skip("The client is tested against a service.")
-    wanted = "bookprint-corpus[engine]" if alone.name == "corpus" else f"bookprint-{alone.name}"
+    wanted = f"bookprint-{alone.name}{EXTRAS.get(alone.name, '')}"
     python = environment(tmp_path / "venv", wanted, *TESTING)
     collect = ["-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", f"tests/{alone.name}"]
     run = subprocess.run([python, *collect], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout
+    assert run.returncode == 0, run.stdout[-4000:]
 
 
 def test_its_wheel_has_its_types_and_the_licence(alone: Alone) -> None:

@@ -11,9 +11,9 @@ from bookprint_core.model import Book, Metadata, Submission
 from bookprint_core.relations.classification import Kind
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
-from tests.factories import ACTOR
+from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 
 PAGES = pages_of(prose(41, 6000))
 OTHER = pages_of(prose(42, 3000))

@@ -16,9 +16,9 @@ from bookprint_core.model import Book, Metadata, Submission
 from bookprint_core.text.catalogue_values import modulo_11_digit
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
-from tests.factories import ACTOR
+from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 
 WORDS = 3000
 KINDS: Sequence[ConflictBy] = ("isbn", "title", "text")

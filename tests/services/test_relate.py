@@ -22,8 +22,8 @@ from bookprint_core.relations.relation import CLASSIFIER
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
-from tests.factories import ACTOR, a_sketch
-from tests.paged_books import pages_of, run_jobs, waiting, with_limits
+from tests.factories import ACTOR, a_sketch, pages_of
+from tests.paged_books import run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)

@@ -15,8 +15,9 @@ from app.wiring import open_stores
 from tests.api.conftest import asking, module_application, module_settings, started
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
+from tests.factories import pages_of
 from tests.open_services import OpenServices, with_stores
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 from tests.web.conftest import OF_BROWSERS
 from tests.web.test_sign_in import made_key, signed_in
 

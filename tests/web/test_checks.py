@@ -12,9 +12,8 @@ from app.web import checks
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
-from tests.factories import ACTOR
+from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of
 
 TEXT = prose(960, 6_000)
 ISBN = "9780141439600"

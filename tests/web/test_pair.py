@@ -13,7 +13,7 @@ from app.web.pair import self_contained_page
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 
 PAGES = pages_of(prose(1, 9000))
 HOSTILE = "<script>alert(1)</script>\" onload='x' &amp; {{ 7*7 }} \u202eevil"

@@ -17,7 +17,8 @@ from app.wiring import Services
 from tests.api.conftest import asking
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
-from tests.paged_books import pages_of, run_jobs
+from tests.factories import pages_of
+from tests.paged_books import run_jobs
 from tests.web.conftest import OF_BROWSERS
 
 PAGES = pages_of(prose(51, 6000))

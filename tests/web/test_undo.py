@@ -16,9 +16,9 @@ from app.wiring import Services
 from tests.api.conftest import asking
 from tests.api.library import prose, scanned
 from tests.api.posting import Json
-from tests.factories import ACTOR
+from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 from tests.web.conftest import OF_BROWSERS
 from tests.web.test_pairs import api, read, send
 

@@ -19,10 +19,9 @@ from app.wiring import Services
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose
-from tests.factories import ACTOR, a_sketch, new_content
+from tests.factories import ACTOR, a_sketch, new_content, pages_of
 from tests.forks import Fork
 from tests.open_services import OpenServices, open_with_stores
-from tests.paged_books import pages_of
 from tests.waiting import until
 
 PAGES = pages_of(prose(1, 3000))

@@ -124,7 +124,7 @@ def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> Cor
     progress.session = corpus.engine.spark.session_id
     options = {"block_books": corpus.options.block_books, **asdict(corpus.options.limits)}
     progress.input, progress.recipes, progress.options = source.key, _RECIPES, options
-    progress.program, progress.complete = version("bookprint"), False
+    progress.program, progress.complete = version("bookprint-corpus"), False
     key = _key(source.key, _RECIPES)
     for stage in stages_of(source):
         key = _key(key, stage.name, stage.version, options if stage.is_optioned else None)

@@ -8,8 +8,9 @@ from httpx import AsyncClient
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
+from tests.factories import pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 
 ISBN, OTHER_ISBN = "9780141439600", "9783161484100"
 TEXT = prose(1, 3000)

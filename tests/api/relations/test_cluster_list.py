@@ -8,7 +8,8 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.relations.test_clusters import decide
-from tests.paged_books import pages_of, run_jobs
+from tests.factories import pages_of
+from tests.paged_books import run_jobs
 
 
 async def listed(client: AsyncClient, **query: Any) -> Json:

@@ -9,7 +9,8 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import pages_of, run_jobs
+from tests.factories import pages_of
+from tests.paged_books import run_jobs
 
 TEXT = prose(1, 3000)
 OTHER = prose(2, 3000)

@@ -9,8 +9,9 @@ from httpx import AsyncClient
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.test_bad_input import assert_problem
+from tests.factories import pages_of
 from tests.open_services import OpenServices
-from tests.paged_books import pages_of, run_jobs
+from tests.paged_books import run_jobs
 
 TEXT = prose(41, 3000)
 NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"

@@ -9,7 +9,8 @@ from app.catalog.evidence import Form
 from app.wiring import Services
 from tests.api.library import prose
 from tests.api.posting import Json, post
-from tests.paged_books import pages_of, run_jobs
+from tests.factories import pages_of
+from tests.paged_books import run_jobs
 
 PAGES = pages_of(prose(1, 3000))
 TYPES: dict[Form, str] = {

@@ -13,7 +13,7 @@ from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 
 
 async def post_signatures(client: AsyncClient, seed: int) -> Json:

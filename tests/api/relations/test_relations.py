@@ -11,7 +11,8 @@ from app.wiring import Services
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, near, post
 from tests.api.test_bad_input import assert_problem
-from tests.paged_books import pages_of, run_jobs, with_limits
+from tests.factories import pages_of
+from tests.paged_books import run_jobs, with_limits
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)

@@ -10,7 +10,7 @@ from bookprint_core.clusters.scanned_book import ScannedBook
 from bookprint_core.signatures.sketch import page_signatures
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
-from tests.paged_books import pages_of
+from tests.factories import pages_of
 
 PAGES = pages_of(prose(1, 9000))
 OTHER = pages_of(prose(2, 3000))

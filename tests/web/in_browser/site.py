@@ -16,8 +16,7 @@ from app.settings import Settings
 from app.wiring import open_services
 from tests.api.library import prose, scanned
 from tests.api.service_process import reconcile, serving
-from tests.factories import ACTOR
-from tests.paged_books import pages_of
+from tests.factories import ACTOR, pages_of
 from tests.waiting import eventually
 
 HOSTILE = (
