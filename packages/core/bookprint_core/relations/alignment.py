@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from bookprint_core.model import PageSignatures, require_same_recipe
 from bookprint_core.relations.background import ENOUGH, FAINT, Background, estimate_background
-from bookprint_core.relations.coarse import blocks_of, group_size, grouped_pages, sliced_pages
 from bookprint_core.relations.coverage import page_coverage
-from bookprint_core.relations.runs import find_runs, split
+from bookprint_core.relations.runs import blocks_of, find_runs, group_size, grouped_pages, sliced_pages, split
 
 Unit = Literal["page", "window"]
 
