@@ -298,7 +298,7 @@ class Settings(BaseSettings):
         if "iscc" in compute and find_spec("iscc_lib") is None:
             raise ValueError(
                 "iscc-lib is not installed. Install it in the folder of Bookprint's sources with: "
-                "pip install '.[iscc]'"
+                "pip install ./packages/* '.[iscc]'"
             )
         return compute
 

@@ -77,7 +77,7 @@ def started(address: str) -> Iterator[Engine]:
     except ImportError as exc:
         raise InvalidInput(
             "The corpus mode needs Sail and the client of Spark, which are not installed. "
-            "Install them in the folder of Bookprint's sources with: pip install '.[corpus]'",
+            "Install them in the folder of Bookprint's sources with: pip install ./packages/* '.[corpus]'",
             "engine",
         ) from exc
     if address != LOCAL:

@@ -33,7 +33,7 @@ def require_pyarrow() -> Any:
     except ImportError as exc:
         raise UnusableFile(
             "Parquet needs pyarrow, which is not installed. "
-            "Install it in the folder of Bookprint's sources with: pip install '.[parquet]'"
+            "Install it in the folder of Bookprint's sources with: pip install ./packages/* '.[parquet]'"
         ) from exc
     return pyarrow.parquet
 
