@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from app.embedded.postgres import SETTINGS
-from app.settings import Settings
+from app.settings import ProcessShare, Settings
 from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, Database, open_database, rows
 from bookprint_core.errors import Busy, Unavailable
@@ -143,7 +143,7 @@ def test_all_processes_together_stay_below_what_the_embedded_server_accepts(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 128)
     settings = Settings()
-    pools = 2 * settings.database_connections
+    pools = 2 * ProcessShare().connections
     queues = 2 * QUEUE_CONNECTIONS
     api, command = pools, pools  # a command such as `bookprint verify` beside the service
     migration, reserved = 2, 3  # for superusers
