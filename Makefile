@@ -41,7 +41,7 @@ research: $(VENV)/.research ## repeat the experiments of publications, and write
 	@$(BIN)/python -m research $(ARGS)
 
 # One resolution pins everything, so that no version differs between two locks. requirements-run.lock is what runs; each
-# other lock holds only what its extra adds to it.
+# other lock holds only what its extra adds to it, and what runs on Windows alone.
 lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade takes the newest)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH" >&2; exit 1; }
 	cat requirements-*.lock >all.lock
@@ -49,7 +49,7 @@ lock: ## pin the dependencies of pyproject.toml anew (needs uv; ARGS=--upgrade t
 	$(COMPILE) -c all.lock -o requirements-run.lock
 	for extra in $(ADDED); do \
 		$(COMPILE) --extra $$extra -c all.lock -o requirements-$$extra.lock \
-			$$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements-run.lock) || exit; \
+			$$(sed -n "/== 'win32'/!s/^\\([a-z0-9.-]*\\)==.*/--no-emit-package \\1/p" requirements-run.lock) || exit; \
 	done
 	{ sed -n 's/^pyspark-client\(==[^ ]*\).*/pyspark\1/p' requirements-test.lock; printf 'setuptools\nwheel\n'; } | \
 		$(COMPILE:pyproject.toml=-) -o .ci/requirements-spark.lock

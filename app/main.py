@@ -25,6 +25,7 @@ from app.api import (
     jobs,
     library,
     lookups,
+    reconciliation,
     similar,
     webhooks,
 )
@@ -36,7 +37,6 @@ from app.api.http.openapi import DescribedApi, add_docs
 from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
 from app.api.pairs import decisions, evidence, relations
-from app.api.reconciliation import routes as reconciliation
 from app.logs import configure_logs
 from app.replaceable import report
 from app.secrets import forget_secrets

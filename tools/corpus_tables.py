@@ -12,7 +12,7 @@ _HEAD = """# The tables of a corpus
 
 [`bookprint corpus run`](../guides/corpus.md) writes a folder of Parquet files for each table. Books have
 numbers that grow in the order of the input; of two books the one with the smaller number is the older one.
-Rows stand in any order. The types are Arrow's. Made from `packages/corpus/bookprint_corpus/tables` by
+Rows stand in any order. The types are Arrow's. Made from `corpus/tables` by
 `python -m tools.corpus_tables`.
 """
 _ROWS = {

@@ -66,7 +66,7 @@ def table() -> str:
 def _licences() -> Iterator[tuple[str, str]]:
     for name in locked():
         installed = _installed(name)
-        yield name, _ELSEWHERE[name] if installed is None else _declared(installed)
+        yield name, _declared(installed) if installed and name not in _ELSEWHERE else _ELSEWHERE[name]
 
 
 def _installed(name: str) -> Distribution | None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from hypothesis import given, strategies as st
 
-from app.api.reconciliation import routes
+from app.api import reconciliation as routes
 from bookprint_core import json_limits
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)

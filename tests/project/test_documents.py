@@ -14,7 +14,7 @@ from tools.documents import documents, numbers
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-BUDGET = {"README.md": 710, "start": 1_412, "guides": 12_818, "reference": 11_350, "why": 18_710}
+BUDGET = {"README.md": 710, "start": 1_430, "guides": 12_825, "reference": 11_350, "why": 18_710}
 """Words of the README and of each part; the index of the pages counts as the part `start`."""
 
 _ROOMS = ["api", "cli", "embedded", "services", "stores", "synthesis"]

@@ -49,13 +49,12 @@ _OTHER_HYPHENS = "\u00ac\u2e17"  # not sign, double oblique hyphen: the normal f
 _DIVISION = re.compile(rf"[{_OTHER_HYPHENS}](?= *[{_LINE}{_PAGE}])")
 
 _BLOCKS = frozenset((
-    "ab", "argument", "body", "byline", "castitem", "cb", "cell", "closer", "dateline", "div", "div0",
-    "address", "addrline", "castgroup", "entry", "epilogue", "line", "listbibl", "listperson", "performance",
-    "prologue", "roledesc", "sense", "set", "zone",
-    "div1", "div2", "div3", "div4", "div5", "div6", "div7", "docimprint", "doctitle", "epigraph", "figure",
-    "floatingtext", "front", "back", "fw", "group", "head", "imprimatur", "item", "l", "label", "lg", "list",
-    "opener", "p", "postscript", "row", "salute", "signed", "sp", "speaker", "stage", "table", "text",
-    "titlepage", "titlepart", "trailer", "u",
+    "ab", "address", "addrline", "argument", "back", "body", "byline", "castgroup", "castitem", "cb", "cell",
+    "closer", "dateline", "div", "div0", "div1", "div2", "div3", "div4", "div5", "div6", "div7",
+    "docimprint", "doctitle", "entry", "epigraph", "epilogue", "figure", "floatingtext", "front", "fw",
+    "group", "head", "imprimatur", "item", "l", "label", "lg", "line", "list", "listbibl", "listperson",
+    "opener", "p", "performance", "postscript", "prologue", "roledesc", "row", "salute", "sense", "set",
+    "signed", "sp", "speaker", "stage", "table", "text", "titlepage", "titlepart", "trailer", "u", "zone",
 ))  # fmt: skip
 _APART = _BLOCKS | frozenset((
     "addname", "bibl", "biblstruct", "cit", "date", "docauthor", "docdate", "docedition", "forename",

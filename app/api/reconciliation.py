@@ -24,22 +24,20 @@ from app.api.http.deps import BookId, ServicesDep
 from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
-from app.api.reconciliation.answers import (
+from app.api.reconciliation_bodies import (
+    BATCH_SIZE,
+    BOOK_TYPE,
     POLICY,
+    ExtensionQuery,
+    ReconciliationQuery,
+    SuggestQuery,
     book_page,
     described,
     extension_of,
     failed,
     manifest_at,
-    result_of,
-)
-from app.api.reconciliation.queries import (
-    BATCH_SIZE,
-    BOOK_TYPE,
-    ExtensionQuery,
-    ReconciliationQuery,
-    SuggestQuery,
     property_named,
+    result_of,
 )
 from app.catalog.reconciliation import PROPERTIES, RELATIONS, BookDescription, book_id_of, book_name
 from app.services.access.keys import Caller
