@@ -34,7 +34,7 @@ from app.api.http.deps import (
 )
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
-from app.api.http.openapi import ProblemResponse, problems, problems_only, with_file, with_headers
+from app.api.http.openapi import with_file, with_headers
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintAnswer
 from app.api.submissions import (
@@ -243,10 +243,11 @@ async def post_file(
     "",
     status_code=201,
     summary="Post a book",
-    responses=_CREATED | _REPEATED | problems(400, 409, 413, 415, 422, 503),
+    responses=_CREATED | _REPEATED,
     scope="ingest",
     of_file=post_file,
     openapi_extra=with_file(),
+    also=(409,),
 )
 async def post_book(
     body: BookBody,
@@ -266,7 +267,7 @@ async def post_book(
     return _answer_posted(stored, submission, actor, metrics, response)
 
 
-@router.get("", summary="List books", responses=problems(422, 503), scope="read")
+@router.get("", summary="List books", scope="read")
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
     """Lists the books that have all that is asked for, oldest first."""
     wanted = query.to_filter()
@@ -278,11 +279,7 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
 
 
 @router.get(
-    "/{book_id}",
-    summary="Read a book",
-    response_model=BookAnswer,
-    responses=_READ | problems(404, 406, 422, 503),
-    scope="read",
+    "/{book_id}", summary="Read a book", response_model=BookAnswer, responses=_READ, scope="read", also=(406,)
 )
 async def read_book(
     book_id: BookId,
@@ -301,10 +298,7 @@ async def read_book(
 
 
 @router.patch(
-    "/{book_id}",
-    summary="Change a book's metadata",
-    responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
-    scope="ingest",
+    "/{book_id}", summary="Change a book's metadata", responses=_VERSION, scope="ingest", also=(409, 412)
 )
 async def change_metadata(
     body: MetadataBody,
@@ -323,8 +317,9 @@ async def change_metadata(
 @router.put(
     "/{book_id}/content",
     summary="Replace a book's content",
-    responses=_VERSION | problems(400, 404, 409, 412, 413, 415, 422, 503),
+    responses=_VERSION,
     scope="ingest",
+    also=(409, 412),
 )
 async def replace_content(
     body: ContentBody,
@@ -345,14 +340,7 @@ async def replace_content(
     return _tagged(response, stored.book)
 
 
-@router.delete(
-    "/{book_id}",
-    status_code=204,
-    summary="Delete a book",
-    response_class=ProblemResponse,
-    responses=problems_only(404, 412, 422, 503),
-    scope="ingest",
-)
+@router.delete("/{book_id}", status_code=204, summary="Delete a book", scope="ingest", also=(412,))
 async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, if_match: IfMatch) -> Response:
     """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
     await services.ingest.delete(book_id, await expected_version(services, book_id, if_match), actor=actor)

@@ -31,6 +31,7 @@ _OUTCOMES: list[dict[str, Any]] = [
     responses=described_answers(_OUTCOMES),
     scope="ingest",
     openapi_extra={"requestBody": {"required": True, "content": described_lines(_BOOKS)}},
+    also=None,
 )
 async def post_books(
     request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, permit: PermitDep

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import CollectionFilter, Document
 from app.api.http.deps import PermitDep, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
 from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages, UnknownPage
@@ -177,7 +176,7 @@ class ActivityStream(JSONResponse):
         super().__init__(content)
 
 
-@router.get("/v1/changes", summary="Read what has changed", responses=problems(410, 422, 503), scope="read")
+@router.get("/v1/changes", summary="Read what has changed", scope="read", also=(410,))
 async def list_changes(
     query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:
@@ -199,7 +198,6 @@ async def list_changes(
     summary="Read the collection of changes",
     response_model=ChangeCollection,
     response_class=ActivityStream,
-    responses=problems(503),
     scope="read",
 )
 async def read_collection(request: Request, services: ServicesDep) -> ActivityStream:
@@ -217,8 +215,8 @@ async def read_collection(request: Request, services: ServicesDep) -> ActivitySt
     summary="Read a page of that collection",
     response_model=ChangeCollectionPage,
     response_class=ActivityStream,
-    responses=problems(404, 410, 422, 503),
     scope="read",
+    also=(410,),
 )
 async def read_collection_page(
     number: Annotated[str, Path(description="Number of the page, from 0.", examples=["0"])],

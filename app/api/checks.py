@@ -64,6 +64,7 @@ _ROWS = [{"isbn": "0-14-143960-2"}, {"title": examples.TITLE, "authors": ["E. M.
     responses=described_answers([examples.CHECK, examples.LINE_PROBLEM]),
     scope="read",
     openapi_extra={"requestBody": {"required": True, "content": described_lines(_ROWS)}},
+    also=None,
 )
 async def check_rows(
     request: Request, services: ServicesDep, metrics: MetricsDep, permit: PermitDep

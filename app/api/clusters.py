@@ -21,7 +21,7 @@ from app.api.cluster_answers import (
 from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
 from app.api.http import deps, examples
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import Responses, problems, with_headers
+from app.api.http.openapi import Responses, with_headers
 from app.api.http.routes import SubjectRouter
 from app.services.clusters import (
     MOST_LINKED,
@@ -129,7 +129,7 @@ _SHOWN = 100
 """Characters of a wrong id that are repeated to the client."""
 
 
-@router.get("/clusters", summary="List clusters", responses=problems(422, 503), scope="read")
+@router.get("/clusters", summary="List clusters", scope="read")
 async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: ServicesDep) -> ClusterList:
     """Lists the clusters of two books or more, the largest first or those that hang together least.
 
@@ -149,12 +149,7 @@ async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: S
     )
 
 
-@router.get(
-    "/books/{book_id}/cluster",
-    summary="Read the cluster of a book",
-    responses=problems(404, 422, 503),
-    scope="read",
-)
+@router.get("/books/{book_id}/cluster", summary="Read the cluster of a book", scope="read")
 async def read_cluster_of_book(
     book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
 ) -> ClusterAnswer:
@@ -174,7 +169,7 @@ async def read_cluster_of_book(
     "/clusters/{cluster_id}",
     summary="Read a cluster",
     response_model=ClusterAnswer,
-    responses=_MOVED | problems(404, 422, 503),
+    responses=_MOVED,
     scope="read",
 )
 async def read_cluster(
@@ -199,8 +194,9 @@ async def read_cluster(
     "/clusters/{cluster_id}/text",
     summary="Read the master copy of a cluster",
     response_model=MasterCopyAnswer,
-    responses=_MASTER_COPY | _MOVED | problems(404, 406, 409, 422, 503),
+    responses=_MASTER_COPY | _MOVED,
     scope="read",
+    also=(406, 409),
 )
 async def read_master_copy(
     cluster_id: ClusterId,

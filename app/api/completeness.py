@@ -6,7 +6,6 @@ from pydantic import Field
 
 from app.api.documents import Document, Share
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.completeness import FaultKind
 
@@ -55,7 +54,7 @@ router = SubjectRouter(
 )
 
 
-@router.get("", summary="Tell what a scan lacks", responses=problems(404, 409, 422, 503), scope="read")
+@router.get("", summary="Tell what a scan lacks", scope="read", also=(409,))
 async def read_completeness(book_id: BookId, services: ServicesDep) -> CompletenessAnswer:
     """Holds a scan, page by page, against up to five other books that are SAME_PAGINATION with it.
 

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share
 from app.api.http.deps import ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.conflicts import ConflictPage
 from bookprint_core.matching.conflicts import (
@@ -175,7 +174,7 @@ router = SubjectRouter(
 )
 
 
-@router.get("", summary="List metadata conflicts", responses=problems(422, 503), scope="read")
+@router.get("", summary="List metadata conflicts", scope="read")
 async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: ServicesDep) -> ConflictList:
     """Lists pairs of books of which the metadata says one thing and the text another.
 

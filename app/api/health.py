@@ -11,7 +11,6 @@ from pydantic import Field
 
 from app.api.documents import Document
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import SeesDetails
@@ -74,19 +73,14 @@ async def live() -> Alive:
     return Alive()
 
 
-@router.get("/health/started", summary="Has the service started?", responses=problems(503), scope=None)
+@router.get("/health/started", summary="Has the service started?", scope=None, also=(503,))
 async def started() -> Started:
     """200, and before that 503, which says in `detail` what the start is doing."""
     return Started()
 
 
 @router.get(
-    "/health/ready",
-    summary="Can the service work?",
-    response_model=Ready,
-    responses=problems(503),
-    scope=None,
-    more_with="read",
+    "/health/ready", summary="Can the service work?", response_model=Ready, scope=None, more_with="read"
 )
 async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails) -> dict[str, Any]:
     """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
@@ -99,7 +93,9 @@ async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDe
     raise NotReady(parts if sees_details else {})
 
 
-@router.get("/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse, scope="read")
+@router.get(
+    "/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse, scope="read", also=None
+)
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
     """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs
     by task and state, failed tries, pairs of books compared by kind of relation, webhooks by state."""

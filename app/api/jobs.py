@@ -10,7 +10,6 @@ from pydantic import Field
 
 from app.api.documents import Document
 from app.api.http.deps import ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.jobs import MOST_TRIES, Job, JobState, UnknownJob
 
@@ -38,13 +37,7 @@ router = SubjectRouter("/v1/jobs", tag="jobs", description="Work that is done in
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
 
-@router.get(
-    "/{job_id}",
-    summary="Read a job",
-    response_model=JobAnswer,
-    responses=problems(404, 422, 503),
-    scope="read",
-)
+@router.get("/{job_id}", summary="Read a job", response_model=JobAnswer, scope="read")
 async def read_job(
     job_id: Annotated[str, Path(description="Id of the job.", examples=["4711"])],
     services: ServicesDep,

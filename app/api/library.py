@@ -4,7 +4,6 @@ from pydantic import Field
 
 from app.api.documents import Document
 from app.api.http.deps import ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.library import MOST_VALUES
 
@@ -39,7 +38,7 @@ class LibraryAnswer(Document):
 router = SubjectRouter("/v1/library", tag="library", description="What the library holds as a whole.")
 
 
-@router.get("", summary="Count what the library holds", responses=problems(503), scope="read")
+@router.get("", summary="Count what the library holds", scope="read")
 async def read_library(services: ServicesDep) -> LibraryAnswer:
     """Answers how many books there are by year, language and collection, as of ten seconds ago at most."""
     return LibraryAnswer.model_validate(await services.library.holdings())

@@ -20,7 +20,7 @@ from app.api.http.bodies import validated
 from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
-from app.api.http.openapi import problems, with_file
+from app.api.http.openapi import with_file
 from app.api.http.routes import SubjectRouter
 from app.api.signatures import FingerprintBody
 from app.api.submissions import BookBody
@@ -215,7 +215,6 @@ def _arguments_of(request: Request) -> dict[str, Any]:
     "/books/{book_id}/near-duplicates",
     summary="Find the books near a book",
     response_model=NearDuplicates,
-    responses=problems(404, 422, 503),
     scope="read",
     is_lookup=True,
     arguments_of=_arguments_of,
@@ -246,7 +245,6 @@ async def look_up_file(
     "/lookups",
     summary="Find the books near a text",
     response_model=LookupAnswer,
-    responses=problems(400, 413, 415, 422, 503),
     scope="read",
     is_lookup=True,
     of_file=look_up_file,

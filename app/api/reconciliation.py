@@ -21,7 +21,6 @@ from app.api.http.bodies import (
     validated,
 )
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
 from app.api.reconciliation_bodies import (
@@ -95,8 +94,8 @@ _FORM: dict[str, Any] = {
     "",
     summary="Read the manifest of the reconciliation service",
     response_model=_Answer,
-    responses=problems(413, 422, 503),
     scope="read",
+    also=(413, 422),
 )
 async def manifest(
     request: Request,
@@ -115,9 +114,9 @@ async def manifest(
     "",
     summary="Find the books that the rows of a table mean",
     response_model=_Answer,
-    responses=problems(413, 415, 422, 503),
     scope="read",
     openapi_extra=_FORM,
+    also=(413, 415, 422),
 )
 async def reconcile(request: Request, services: ServicesDep) -> Response:
     """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
@@ -129,13 +128,7 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
     return await _answered(request, services, fields.get("queries"), fields.get("extend"))
 
 
-@router.get(
-    "/suggest/entity",
-    summary="Suggest books",
-    response_model=_Answer,
-    responses=problems(422, 503),
-    scope="read",
-)
+@router.get("/suggest/entity", summary="Suggest books", response_model=_Answer, scope="read")
 async def suggest_entity(query: Annotated[SuggestQuery, Query()], services: ServicesDep) -> Response:
     """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
     books = await services.reconciliation.suggest(query.prefix, query.cursor, _SUGGESTIONS)
@@ -155,7 +148,7 @@ async def suggest_entity(query: Annotated[SuggestQuery, Query()], services: Serv
     "/preview/{book_id}",
     summary="Show a book on a small page",
     response_class=Response,
-    responses=problems(404, 422, 503) | {200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}},
     scope="read",
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
@@ -167,12 +160,7 @@ async def preview(book_id: BookId, services: ServicesDep) -> Response:
     return Response(page, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
 
-@router.get(
-    "/properties",
-    summary="Propose properties to fetch",
-    response_model=_Answer,
-    scope="read",
-)
+@router.get("/properties", summary="Propose properties to fetch", response_model=_Answer, scope="read")
 async def propose_properties() -> Response:
     """Answers the properties that a column can be filled with."""
     proposed = [

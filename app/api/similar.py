@@ -9,7 +9,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.api.documents import Document
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.routes import SubjectRouter
 from app.services.similar import SimilarBook
 from bookprint_core.recipe import VECTORS
@@ -68,11 +67,7 @@ router = SubjectRouter("/v1", tag="similar books")
 
 
 @router.get(
-    "/books/{book_id}/similar",
-    summary="Find books like a book",
-    responses=problems(404, 409, 422, 503),
-    scope="read",
-    is_lookup=True,
+    "/books/{book_id}/similar", summary="Find books like a book", scope="read", is_lookup=True, also=(409,)
 )
 async def similar_books(
     book_id: BookId, query: Annotated[SimilarQuery, Query()], services: ServicesDep

@@ -90,7 +90,7 @@ class PageRoute(ScopedRoute):
     def __init__(
         self, path: str, endpoint: Callable[..., Any], *, scope: KeyScope | None, **options: Any
     ) -> None:
-        options = {"response_class": HTMLResponse, "response_model": None} | options
+        options = {"response_class": HTMLResponse, "response_model": None, "also": None} | options
         self.is_open = scope is None
         super().__init__(path, endpoint, scope=scope, include_in_schema=False, **options)
 

@@ -24,8 +24,7 @@ from app.api.http.bodies import (
     paced,
     require_uncompressed,
 )
-from app.api.http.openapi import Responses, problems
-from app.api.http.problems import problem_of
+from app.api.http.problems import Responses, problem_of, problems
 from app.api.http.usage import LimitReached, count_lookups, counted, require_key_still_valid
 from app.services.access.keys import NoValidKey
 from bookprint_core.errors import Unavailable

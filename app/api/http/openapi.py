@@ -1,4 +1,4 @@
-"""Answers beside the success of an operation, as FastAPI's `responses` describes them."""
+"""The OpenAPI document, and the page that shows it."""
 
 import re
 from base64 import b64encode
@@ -7,51 +7,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from app.api.http import examples, files
-from app.api.http.problems import MEDIA_TYPE, Problem
+from app.api.http.problems import Responses, problems
 from app.api.http.routes import FORM, NEEDED, SCHEMES
-
-_DESCRIPTIONS = {
-    400: "The body is not well-formed.",
-    401: "The request has no valid API key.",
-    403: "The API key lacks the scope of the operation, which `scope` names, or is bound to a collection "
-    "that a book of the request is outside of.",
-    404: "There is no such book, cluster, job, relation, decision, page or webhook.",
-    406: "None of the types in Accept can be answered.",
-    409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; "
-    "more pages match than are written one by one; or there are no vectors to go by.",
-    410: "The changes asked for are not kept any more.",
-    412: "The book has changed since the version in If-Match.",
-    413: "The body or the file, or the text in it, is larger than this service takes.",
-    415: "The body is of a type, or the file in a format, that is not read here.",
-    422: "The request is invalid; `errors` names each field and what to do about it.",
-    429: "A limit of the key is reached, `violated-policies` names it; try again after Retry-After seconds.",
-    503: "A part of the service is down or being rebuilt, or too much is asked of it; try again after "
-    "Retry-After seconds.",
-}
-
-Responses = dict[int | str, dict[str, Any]]
-
-
-class ProblemResponse(JSONResponse):
-    """The only answer with a body of an operation that answers 204."""
-
-    media_type = MEDIA_TYPE
-
-
-def problems(*statuses: int) -> Responses:
-    """The problems that an operation can end in."""
-    # FastAPI describes a `model` under the media type of the success, so these refer to its schema.
-    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
-    return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
-
-
-def problems_only(*statuses: int) -> Responses:
-    """The problems of an operation whose response class is `ProblemResponse`."""
-    return {status: {"description": _DESCRIPTIONS[status], "model": Problem} for status in statuses}
 
 
 def with_file() -> dict[str, Any]:

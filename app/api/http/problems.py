@@ -3,8 +3,9 @@
 An error carries its own status, title and remedy; here stands what HTTP adds to them.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
+from inspect import signature
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -107,6 +108,43 @@ class Problem(BaseModel):
     status: int = Field(description="The HTTP status, once more.")
     detail: str = Field(description="What is wrong this time, and what to do about it.")
     errors: list[FieldError] = Field(default=[], description="What to change, field by field.")
+
+
+_DESCRIPTIONS = {
+    400: "The body is not well-formed.",
+    401: "The request has no valid API key.",
+    403: "The API key lacks the scope of the operation, which `scope` names, or is bound to a collection "
+    "that a book of the request is outside of.",
+    404: "There is no such book, cluster, job, relation, decision, page or webhook.",
+    406: "None of the types in Accept can be answered.",
+    409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; "
+    "more pages match than are written one by one; or there are no vectors to go by.",
+    410: "The changes asked for are not kept any more.",
+    412: "The book has changed since the version in If-Match.",
+    413: "The body or the file, or the text in it, is larger than this service takes.",
+    415: "The body is of a type, or the file in a format, that is not read here.",
+    422: "The request is invalid; `errors` names each field and what to do about it.",
+    429: "A limit of the key is reached, `violated-policies` names it; try again after Retry-After seconds.",
+    503: "A part of the service is down or being rebuilt, or too much is asked of it; try again after "
+    "Retry-After seconds.",
+}
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """The problems that an operation can end in, as FastAPI's `responses` describes them."""
+    # FastAPI describes a `model` under the media type of the success, so these refer to its schema.
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
+    return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
+
+
+def refusals(path: str, endpoint: Callable[..., Any], also: Iterable[int]) -> Responses:
+    """The problems of an operation by what its endpoint reads, and others that it can end in."""
+    read = signature(endpoint).parameters.keys()
+    causes = {"services": (503,), "query": (422,), "body": (400, 413, 415, 422)}
+    found = {status for name, statuses in causes.items() if name in read for status in statuses}
+    return problems(*sorted({*found, *also, *((404, 422) if "{" in path else ())}))
 
 
 REMEDIES = {

@@ -20,7 +20,6 @@ from app.api.documents import (
     Share,
 )
 from app.api.http.deps import ActorDep, ServicesDep
-from app.api.http.openapi import problems
 from app.api.http.problems import Problem, problem_of
 from app.api.http.routes import SubjectRouter
 from app.services.pairs.decisions import (
@@ -232,7 +231,7 @@ router = SubjectRouter(
 )
 
 
-@router.get("/reviews", summary="List what to look at", responses=problems(422, 503), scope="read")
+@router.get("/reviews", summary="List what to look at", scope="read")
 async def list_reviews(
     query: Annotated[ReviewQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> ReviewList:
@@ -250,12 +249,7 @@ async def list_reviews(
     return ReviewList(items=items, next_cursor=cursors.at(page.next))
 
 
-@router.post(
-    "/decisions",
-    summary="Decide on many relations",
-    responses=problems(400, 404, 409, 413, 415, 422, 503),
-    scope="decide",
-)
+@router.post("/decisions", summary="Decide on many relations", scope="decide", also=(404, 409))
 async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDep) -> DecidedList:
     """Records a person's verdict on each pair, as `PUT /v1/books/{book_id}/relations/{other_id}/decision`.
 
@@ -267,7 +261,7 @@ async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDe
     return DecidedList(items=list(map(DecidedAnswer.of, body.items, outcomes)))
 
 
-@router.get("/decisions", summary="Read the history of decisions", responses=problems(422, 503), scope="read")
+@router.get("/decisions", summary="Read the history of decisions", scope="read")
 async def list_decisions(
     query: Annotated[HistoryQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> History:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.http import deps
 from app.api.http.deps import BookId, OtherId, ServicesDep
-from app.api.http.openapi import problems, with_headers
+from app.api.http.openapi import with_headers
 from app.api.http.routes import SubjectRouter
 from app.api.pairs.relations import PageRelation
 from app.catalog.evidence import Form, written
@@ -39,8 +39,9 @@ _READ[200] |= {
     "",
     summary="Read one relation",
     response_model=PageRelation,
-    responses=_READ | problems(404, 406, 409, 422, 503),
+    responses=_READ,
     scope="read",
+    also=(406, 409),
 )
 async def read_relation(
     book_id: BookId,

@@ -10,7 +10,6 @@ from pydantic_core import PydanticCustomError
 
 from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
-from app.api.http.openapi import ProblemResponse, problems, problems_only
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
 from app.api.signatures import ExactAnswer
@@ -288,7 +287,7 @@ router = SubjectRouter(
 )
 
 
-@router.get("", summary="Read a book's relations", responses=problems(404, 422, 503), scope="read")
+@router.get("", summary="Read a book's relations", scope="read")
 async def list_relations(
     book_id: BookId,
     query: Annotated[RelationsQuery, Query()],
@@ -310,12 +309,7 @@ async def list_relations(
     return RelationsAnswer.of(relations, next_cursor)
 
 
-@router.put(
-    "/{other_id}/decision",
-    summary="Decide on a relation",
-    responses=problems(400, 404, 409, 413, 415, 422, 503),
-    scope="decide",
-)
+@router.put("/{other_id}/decision", summary="Decide on a relation", scope="decide", also=(409,))
 async def decide(
     body: DecisionBody,
     book_id: BookId,
@@ -333,14 +327,7 @@ async def decide(
     return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
 
 
-@router.delete(
-    "/{other_id}/decision",
-    status_code=204,
-    summary="Withdraw a decision",
-    response_class=ProblemResponse,
-    responses=problems_only(404, 422, 503),
-    scope="decide",
-)
+@router.delete("/{other_id}/decision", status_code=204, summary="Withdraw a decision", scope="decide")
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
     """Withdraws a person's decision: the machine's finding counts again."""
     await services.decisions.decide([NewDecision(book_id, other_id, "withdrawn")], actor=actor)
