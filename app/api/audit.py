@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import Cursors, Document, Moment, PageQuery
+from app.api.documents import Cursors, Document, Moment, PageQuery, part
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.services.access.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
@@ -43,8 +43,8 @@ class ActorAnswer(Document):
 class AuditedObject(Document):
     """What was written."""
 
-    kind: ObjectKind
-    id: UUID = Field(description="Of a decision: the older book.")
+    kind: ObjectKind = part("object_kind")
+    id: UUID = part("object_id", "Of a decision: the older book.")
     other_id: UUID | None = Field(description="Of a decision: the younger book; else null.")
 
 
@@ -58,12 +58,8 @@ class AuditAnswer(Document):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> Self:
-        return cls(
-            at=entry.at,
-            actor=ActorAnswer.model_validate(entry.actor),
-            action=entry.action,
-            object=AuditedObject(kind=entry.object_kind, id=entry.object_id, other_id=entry.other_id),
-        )
+        fields = {"at": entry.at, "actor": entry.actor, "action": entry.action, "object": entry}
+        return cls.model_validate(fields)
 
 
 class AuditList(Document):

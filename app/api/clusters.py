@@ -21,7 +21,8 @@ from app.api.cluster_answers import (
 from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
 from app.api.http import deps, examples
 from app.api.http.deps import BookId, ServicesDep
-from app.api.http.openapi import Responses, with_headers
+from app.api.http.openapi import with_headers
+from app.api.http.problems import Responses
 from app.api.http.routes import SubjectRouter
 from app.services.clusters import (
     MOST_LINKED,
@@ -125,9 +126,6 @@ _MOVED = with_headers(308, Location="The path of the cluster that the books are 
 _LINK = with_headers(200, Link="The next pages, of text/plain.", Vary="Accept")
 _MASTER_COPY: Responses = {200: _LINK[200] | {"content": {deps.TEXT: {"schema": {"type": "string"}}}}}
 
-_SHOWN = 100
-"""Characters of a wrong id that are repeated to the client."""
-
 
 @router.get("/clusters", summary="List clusters", scope="read")
 async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: ServicesDep) -> ClusterList:
@@ -180,7 +178,7 @@ async def read_cluster(
     An id or a key that it had before it was joined to an older one is answered with 308 and the present id.
     So is one from before its oldest book was deleted, and any of its books in place of the oldest.
     """
-    name = _name(cluster_id)
+    name = name_of(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id, query.collection)
     page = await services.clusters.read(
         name, cursors.place(query.cursor, UUID), query.limit, query.collection
@@ -213,8 +211,8 @@ async def read_master_copy(
     of a page, and it is cleaner (the best one may be best because it is complete), its reading counts.
     As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
     """
-    present = await services.clusters.present_name(_name(cluster_id))
-    if present != _name(cluster_id):
+    present = await services.clusters.present_name(name_of(cluster_id))
+    if present != name_of(cluster_id):
         return _moved(f"{cluster_path(present)}/text", request)
     cursors = Cursors("text", present.by, present.book_id, query.first)
     first = cursors.place(query.cursor, int) or query.first
@@ -247,8 +245,9 @@ def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
     return ClusterAnswer.of(page, next_cursor)
 
 
-def _name(cluster_id: str) -> ClusterName:
+def name_of(cluster_id: str) -> ClusterName:
+    """The name in a path; raises UnknownCluster."""
     name = ClusterName.read(cluster_id)
     if name is None:
-        raise UnknownCluster(cluster_id if len(cluster_id) <= _SHOWN else f"{cluster_id[:_SHOWN]}…")
+        raise UnknownCluster(deps.shortened(cluster_id))
     return name

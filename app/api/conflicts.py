@@ -4,20 +4,12 @@ from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share
+from app.api.documents import CollectionFilter, Cursors, Document, NamedBook, PageQuery, Share, part
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
-from app.services.conflicts import ConflictPage
-from bookprint_core.matching.conflicts import (
-    Aspect,
-    ConflictBook,
-    ConflictBy,
-    ConflictPlace,
-    MetadataConflict,
-    NamedCopy,
-)
+from bookprint_core.matching.conflicts import Aspect, ConflictBy, ConflictPlace, MetadataConflict
 from bookprint_core.relations.classification import Kind
 
 
@@ -33,55 +25,21 @@ class ConflictQuery(PageQuery):
     )
 
 
-class NamedCopyAnswer(Document):
+class NamedCopyAnswer(NamedBook):
     """A book with the same text under another title."""
 
-    id: UUID
-    title: str | None
-    authors: list[str]
-    year: int | None
-    volume: str | None
-    identifiers: list[str]
-
-    @classmethod
-    def of(cls, copy: NamedCopy) -> Self:
-        known = copy.metadata
-        return cls(
-            id=copy.book_id,
-            title=known.title,
-            authors=list(known.authors),
-            year=known.year,
-            volume=known.volume,
-            identifiers=list(known.identifiers),
-        )
+    volume: str | None = part("metadata.volume")
+    identifiers: list[str] = part("metadata.identifiers")
 
 
-class ConflictBookAnswer(Document):
+class ConflictBookAnswer(NamedCopyAnswer):
     """A book in a conflict."""
 
-    id: UUID
-    title: str | None
-    authors: list[str]
-    year: int | None
-    volume: str | None
-    identifiers: list[str]
+    id: UUID = part("summary.book_id")
     text_under: NamedCopyAnswer | None = Field(
         description="The oldest book that has the text of this one under another title; null: none is known, "
         "or the conflict is one of the text."
     )
-
-    @classmethod
-    def of(cls, book: ConflictBook) -> Self:
-        known = book.metadata
-        return cls(
-            id=book.summary.book_id,
-            title=known.title,
-            authors=list(known.authors),
-            year=known.year,
-            volume=known.volume,
-            identifiers=list(known.identifiers),
-            text_under=book.text_under and NamedCopyAnswer.of(book.text_under),
-        )
 
 
 class ConflictContainment(Document):
@@ -91,12 +49,16 @@ class ConflictContainment(Document):
     other_in_this: Share | None = Field(description="Share of the second book found in the first, 0 to 1.")
 
 
+def _source(decided: bool) -> str:
+    return "person" if decided else "machine"
+
+
 class ConflictRelation(Document):
     """The effective relation of the two books."""
 
-    kind: Kind
-    confidence: Share = Field(description="0 to 1; of a person's decision 1.")
-    source: Literal["machine", "person"]
+    kind: Kind = part("summary.kind")
+    confidence: Share = part("summary.confidence", "0 to 1; of a person's decision 1.")
+    source: Annotated[Literal["machine", "person"], BeforeValidator(_source)] = part("decided")
     decided_by: str | None = Field(
         description="Name of the API key with which a person decided; null: by the machine, or not known."
     )
@@ -123,23 +85,15 @@ class ConflictAnswer(Document):
 
     @classmethod
     def of(cls, conflict: MetadataConflict) -> Self:
-        measured, relation = conflict.evidence, conflict.relation
-        return cls(
-            books=(ConflictBookAnswer.of(conflict.left), ConflictBookAnswer.of(conflict.right)),
-            agrees=list(conflict.agrees),
-            contradicts=list(conflict.contradicts),
-            evidence=ConflictEvidence(
-                distance=measured.distance,
-                jaccard=measured.jaccard,
-                containment=ConflictContainment.model_validate(measured),
-                relation=relation
-                and ConflictRelation(
-                    kind=relation.summary.kind,
-                    confidence=relation.summary.confidence,
-                    source="person" if relation.decided else "machine",
-                    decided_by=relation.decided_by,
-                ),
-            ),
+        measured = conflict.evidence
+        evidence = {"distance": measured.distance, "jaccard": measured.jaccard, "containment": measured}
+        return cls.model_validate(
+            {
+                "books": (conflict.left, conflict.right),
+                "agrees": conflict.agrees,
+                "contradicts": conflict.contradicts,
+                "evidence": evidence | {"relation": conflict.relation},
+            }
         )
 
 
@@ -160,14 +114,6 @@ class ConflictList(Document):
     cut_groups: list[CutGroupAnswer] = Field(description="Groups met for this page that may hide conflicts.")
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
 
-    @classmethod
-    def of(cls, page: ConflictPage, next_cursor: str | None) -> Self:
-        return cls(
-            items=[ConflictAnswer.of(conflict) for conflict in page.conflicts],
-            cut_groups=[CutGroupAnswer.model_validate(group) for group in page.cut],
-            next_cursor=next_cursor,
-        )
-
 
 router = SubjectRouter(
     "/v1/conflicts", tag="conflicts", description="Books whose metadata and texts contradict each other."
@@ -186,4 +132,7 @@ async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: Ser
     cursors = Cursors("conflicts", query.by, query.collection)
     place = cursors.place(query.cursor, ConflictPlace)
     page = await services.conflicts.list_conflicts(query.by, place, query.limit, query.collection)
-    return ConflictList.of(page, cursors.at(page.next))
+    items = [ConflictAnswer.of(conflict) for conflict in page.conflicts]
+    return ConflictList.model_validate(
+        {"items": items, "cut_groups": page.cut, "next_cursor": cursors.at(page.next)}
+    )

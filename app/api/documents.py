@@ -14,6 +14,7 @@ from uuid import UUID
 
 from pydantic import (
     AfterValidator,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -132,6 +133,20 @@ class Document(BaseModel):
     """A JSON object that clients are answered; made from an object with fields of the same names."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+def part(path: str, description: str | None = None) -> Any:
+    """A field of a document that is read from a part of the object, as `metadata.title`."""
+    return Field(validation_alias=AliasPath(*path.split(".")), description=description)
+
+
+class NamedBook(Document):
+    """A book, and what it is called."""
+
+    id: UUID = part("book_id")
+    title: str | None = part("metadata.title")
+    authors: list[str] = part("metadata.authors")
+    year: int | None = part("metadata.year")
 
 
 _ANSWERED = {str: str | None, int: int | None, tuple: list[str]}

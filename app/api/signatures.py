@@ -37,13 +37,8 @@ class ExactAnswer(Document):
 
     @classmethod
     def of(cls, overlap: ExactOverlap) -> Self:
-        return cls(
-            jaccard=overlap.jaccard,
-            containment=ExactContainment(
-                this_in_other=overlap.this_in_other, other_in_this=overlap.other_in_this
-            ),
-            shingles=ShingleCounts(this=overlap.this, other=overlap.other, shared=overlap.shared),
-        )
+        fields = {"jaccard": overlap.jaccard, "containment": overlap, "shingles": overlap}
+        return cls.model_validate(fields)
 
 
 def _base64_length(size: int) -> int:

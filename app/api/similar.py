@@ -1,25 +1,15 @@
 """Similar books: questions and documents."""
 
-from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.documents import Document
+from app.api.documents import Document, Share, part
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.routes import SubjectRouter
-from app.services.similar import SimilarBook
 from bookprint_core.recipe import VECTORS
-
-_DIGITS = 4
-"""Decimals of similarities: a vector tells a cosine to a few hundredths."""
-
-Rounded = Annotated[float, AfterValidator(lambda value: round(value, _DIGITS))]
-Recipe = Annotated[
-    str, Field(description="The recipe of the vectors; figures of another do not compare with them.")
-]
 
 
 class SimilarQuery(BaseModel):
@@ -38,10 +28,10 @@ class SimilarQuery(BaseModel):
 class SimilarBookAnswer(Document):
     """A book that is like the one asked about."""
 
-    id: UUID
+    id: UUID = part("book_id")
     title: str | None
     authors: list[str]
-    similarity: Rounded = Field(
+    similarity: Share = Field(
         description="Estimated cosine of their words' weights, -1 to 1; of most books below .2."
     )
 
@@ -49,18 +39,8 @@ class SimilarBookAnswer(Document):
 class SimilarBooksAnswer(Document):
     """The books most like the one asked about, the most similar first."""
 
-    recipe: Recipe
+    recipe: str = Field(description="The recipe of the vectors; figures of another do not compare with them.")
     items: list[SimilarBookAnswer]
-
-    @classmethod
-    def of(cls, books: Sequence[SimilarBook]) -> Self:
-        items = [
-            SimilarBookAnswer(
-                id=book.book_id, title=book.title, authors=list(book.authors), similarity=book.similarity
-            )
-            for book in books
-        ]
-        return cls(recipe=VECTORS, items=items)
 
 
 router = SubjectRouter("/v1", tag="similar books")
@@ -79,6 +59,5 @@ async def similar_books(
     book. It is a hint: relations and clusters know nothing of it. A book without a vector is answered with
     409.
     """
-    return SimilarBooksAnswer.of(
-        await services.similar_books.find(book_id, query.k, with_copies=query.copies)
-    )
+    books = await services.similar_books.find(book_id, query.k, with_copies=query.copies)
+    return SimilarBooksAnswer.model_validate({"recipe": VECTORS, "items": books})

@@ -1,7 +1,7 @@
 """Webhooks: what clients send, and their documents."""
 
-import re
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from app.api.documents import Body, Cursors, Document, PageQuery
 from app.api.http import examples
-from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.deps import ActorDep, ServicesDep, id_of
 from app.api.http.openapi import with_headers
 from app.api.http.routes import SubjectRouter
 from app.services.changes import ChangeType, cursor_of
@@ -79,18 +79,10 @@ class WebhookList(Document):
 
 router = SubjectRouter("/v1/webhooks", tag="webhooks", description="Where changes are delivered.")
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-
-def _webhook_id(text: str) -> UUID:
-    """The id in a path; raises UnknownWebhook for a text that cannot be one."""
-    if not _UUID.fullmatch(text):
-        raise UnknownWebhook(text[:100])
-    return UUID(text)
-
-
 WebhookId = Annotated[
-    UUID, BeforeValidator(_webhook_id), Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID])
+    UUID,
+    BeforeValidator(partial(id_of, unknown=UnknownWebhook)),
+    Path(description="Id of the webhook.", examples=[examples.WEBHOOK_ID]),
 ]
 
 

@@ -9,6 +9,7 @@ from fastapi import Form, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from app.api.clusters import name_of
 from app.api.http.deps import ActorDep, ServicesDep
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
 from app.web.pair import CLASSES, KINDS
@@ -17,7 +18,6 @@ from app.web.routes import Filters, PageRouter
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.clusters.clustering import By, Pair, ordered
-from bookprint_core.errors import UnknownCluster
 from bookprint_core.relations.classification import Kind, opposite
 from bookprint_core.relations.related import PairRelation
 from bookprint_core.relations.word_differences import DIFFERENCES, word_differences
@@ -27,7 +27,6 @@ router = PageRouter()
 _LISTED_AT_ONCE = 25
 _MEMBERS_AT_ONCE = 30
 _PAGES_AT_ONCE = 5
-_LONGEST_SHOWN = 100  # characters
 
 WORDS: Mapping[Kind, str] = {
     "SAME_PAGINATION": "pages",
@@ -79,8 +78,8 @@ async def show_cluster(
     apart: UUID | None = None,
 ) -> Response:
     """The books of a cluster and how each is related to each; `apart` was taken out just now."""
-    cluster = await services.clusters.read(_name(cluster_id), after, _MEMBERS_AT_ONCE)
-    if cluster.name != _name(cluster_id) and apart is None:
+    cluster = await services.clusters.read(name_of(cluster_id), after, _MEMBERS_AT_ONCE)
+    if cluster.name != name_of(cluster_id) and apart is None:
         return redirect(request, f"/clusters/{cluster.name}")
     relations = await services.clusters.relations_between([each.book_id for each in cluster.members])
     return page(
@@ -105,8 +104,8 @@ async def show_master_copy(
     first: Annotated[int, Query(ge=1, le=MAX_PAGES)] = 1,
 ) -> Response:
     """Some pages of the text that most copies have, and where the best copy reads otherwise."""
-    read = await services.master_copies.read(_name(cluster_id), range(first - 1, first - 1 + _PAGES_AT_ONCE))
     more = first + _PAGES_AT_ONCE
+    read = await services.master_copies.read(name_of(cluster_id), range(first - 1, more - 1))
     return page(
         request,
         "master_copy.html",
@@ -132,7 +131,7 @@ async def take_out(
     actor: ActorDep,
 ) -> Response:
     """Reject all relations that hold a book in a cluster, or none."""
-    name = _name(cluster_id)
+    name = name_of(cluster_id)
     others = await services.clusters.neighbours(name, book_id)
     note = f"Does not belong in the cluster {name}"
     await services.decisions.reject_all(book_id, others, note, actor=actor)
@@ -149,7 +148,7 @@ async def put_back(
 ) -> Response:
     """Take back that a book does not belong in a cluster; what was decided before counts again."""
     await services.decisions.take_rejections_back(book_id, actor=actor)
-    return redirect(request, f"/clusters/{_name(cluster_id)}")
+    return redirect(request, f"/clusters/{name_of(cluster_id)}")
 
 
 def _cell(
@@ -163,10 +162,3 @@ def _cell(
     direction = summary.direction if pair[0] == this.book_id else opposite(summary.direction)
     word = "whole" if direction == "contains" else WORDS[summary.kind]
     return summary.kind, word, relation.decided
-
-
-def _name(cluster_id: str) -> ClusterName:
-    """The name in a path; raises `UnknownCluster`."""
-    if (name := ClusterName.read(cluster_id)) is None:
-        raise UnknownCluster(cluster_id[:_LONGEST_SHOWN])
-    return name

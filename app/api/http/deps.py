@@ -36,10 +36,20 @@ NO_VERSION = 0
 """A version that no book has."""
 
 
+def shortened(text: str) -> str:
+    """A wrong id, as it is repeated to the client."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def book_id_of(text: str) -> UUID:
     """The id in a path; raises UnknownBook for a text that cannot be one."""
+    return id_of(text, UnknownBook)
+
+
+def id_of(text: str, unknown: Callable[[str], Exception]) -> UUID:
+    """The id in a path; raises the error `unknown` for a text that cannot be one."""
     if not _UUID.fullmatch(text):
-        raise UnknownBook(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+        raise unknown(shortened(text))
     return UUID(text)
 
 

@@ -15,9 +15,11 @@ from app.api.documents import (
     Cursors,
     Document,
     Moment,
+    NamedBook,
     OneOfBody,
     PageQuery,
     Share,
+    part,
 )
 from app.api.http.deps import ActorDep, ServicesDep
 from app.api.http.problems import Problem, problem_of
@@ -34,7 +36,7 @@ from app.services.pairs.decisions import (
     Said,
 )
 from bookprint_core.errors import BookprintError
-from bookprint_core.model import Metadata
+from bookprint_core.matching.conflicts import NamedCopy
 from bookprint_core.relations.classification import Direction, Kind
 from bookprint_core.relations.related import DecisionVerdict
 
@@ -57,17 +59,8 @@ class ReviewQuery(PageQuery):
         return ReviewFilter(self.kind, self.collection, self.language, self.year)
 
 
-class ReviewBookAnswer(Document):
+class ReviewBookAnswer(NamedBook):
     """A book of a relation to look at."""
-
-    id: UUID
-    title: str | None
-    authors: list[str]
-    year: int | None
-
-    @classmethod
-    def of(cls, book_id: UUID, known: Metadata) -> Self:
-        return cls(id=book_id, title=known.title, authors=list(known.authors), year=known.year)
 
 
 class ReviewAnswer(Document):
@@ -81,17 +74,9 @@ class ReviewAnswer(Document):
 
     @classmethod
     def of(cls, queued: QueuedRelation) -> Self:
-        place = queued.place
-        return cls(
-            books=(
-                ReviewBookAnswer.of(place.left, queued.left),
-                ReviewBookAnswer.of(place.right, queued.right),
-            ),
-            kind=queued.kind,
-            direction=queued.direction,
-            confidence=queued.confidence,
-            because=queued.because,
-        )
+        left, right = NamedCopy(queued.place.left, queued.left), NamedCopy(queued.place.right, queued.right)
+        fields = {name: getattr(queued, name, None) for name in cls.model_fields}
+        return cls.model_validate(fields | {"books": (left, right)})
 
 
 class ReviewList(Document):
@@ -189,9 +174,9 @@ class PastDecisionAnswer(Document):
     """One decision of the history. It stays there when it is withdrawn."""
 
     at: datetime
-    by: str | None = Field(description="Name of the API key at that time; null: not known.")
-    left: UUID = Field(description="The older book.")
-    right: UUID
+    by: str | None = part("name", "Name of the API key at that time; null: not known.")
+    left: UUID = part("left_id", "The older book.")
+    right: UUID = part("right_id")
     verdict: Said
     kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected, withdrawn.")
     note: str | None
@@ -199,24 +184,15 @@ class PastDecisionAnswer(Document):
         description="It `counts`, or did; it is `withdrawn`, or withdrew; it has `undone` another; or its "
         "author is `unsure`."
     )
-    before: DecisionBefore | None = Field(description="Null: nobody had decided.")
+    before: DecisionBefore | None = Field(default=None, description="Null: nobody had decided.")
 
     @classmethod
     def of(cls, past: PastDecision) -> Self:
-        before = None
+        answer = cls.model_validate(past)
         if past.verdict_before is not None:
             before = DecisionBefore(verdict=past.verdict_before, kind=past.kind_before, by=past.name_before)
-        return cls(
-            at=past.at,
-            by=past.name,
-            left=past.left_id,
-            right=past.right_id,
-            verdict=past.verdict,
-            kind=past.kind,
-            note=past.note,
-            outcome=past.outcome,
-            before=before,
-        )
+            answer.before = before
+        return answer
 
 
 class History(Document):

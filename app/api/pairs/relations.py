@@ -8,7 +8,7 @@ from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share
+from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, part
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
@@ -22,7 +22,6 @@ from bookprint_core.relations.related import (
     IndirectRelation,
     PageMatches,
     RelatedBook,
-    StoredDecision,
 )
 from bookprint_core.signatures.exact_overlap import ExactOverlap
 
@@ -116,26 +115,16 @@ class SignalsAnswer(Document):
 class DecisionAnswer(Document):
     """A person's decision."""
 
-    verdict: DecisionVerdict = Field(description="`kind`: a person has named the kind.")
-    kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected.")
-    decided_at: datetime
-    decided_by: str | None = Field(
-        description="Name of the API key at that time, or `anyone` where none is asked for; null: not known."
+    verdict: DecisionVerdict = part("decision.verdict", "`kind`: a person has named the kind.")
+    kind: Kind | None = part("decision.kind", "The kind that was confirmed or named; null: rejected.")
+    decided_at: datetime = part("at")
+    decided_by: str | None = part(
+        "by", "Name of the API key at that time, or `anyone` where none is asked for; null: not known."
     )
     stale: bool = Field(
         description="The content of either book has changed since. It stays in force until it is withdrawn "
         "or made anew."
     )
-
-    @classmethod
-    def of(cls, decided: StoredDecision) -> Self:
-        return cls(
-            verdict=decided.decision.verdict,
-            kind=decided.decision.kind,
-            decided_at=decided.at,
-            decided_by=decided.by,
-            stale=decided.stale,
-        )
 
 
 class FindingAnswer(Document):
@@ -181,6 +170,7 @@ class RelationAnswer(Document):
     def of(cls, related: RelatedBook, **others: object) -> Self:
         """The document of a book that was compared or decided upon; `others` as in `BookAnswer.of`."""
         evidence, decided, summary = related.evidence, related.decided, effective_of(related)
+        revised = evidence and evidence.revised
         fields: dict[str, Any] = {
             "book_id": related.book_id,
             "title": related.title,
@@ -188,11 +178,9 @@ class RelationAnswer(Document):
             "direction": summary and summary.direction,
             "confidence": summary and summary.confidence,
             "signals": evidence and evidence.signals,
-            "revised": None
-            if evidence is None or evidence.revised is None
-            else RevisedAnswer(share=evidence.revised),
+            "revised": None if revised is None else RevisedAnswer(share=revised),
             "classifier": evidence and evidence.classifier,
-            "decision": decided and DecisionAnswer.of(decided),
+            "decision": decided,
             "machine": evidence and decided and evidence.summary,
             "via": None,
         }
