@@ -5,7 +5,8 @@ books takes pydantic longer than finding them took.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 from uuid import UUID
 
@@ -31,7 +32,6 @@ from bookprint_core.model import Entry, Fingerprint, Submission
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
 from bookprint_core.relations.related import RelationSummary
 from bookprint_core.signatures import identifier
-from bookprint_core.signatures.identifier import Identifier
 
 _SHARE_DIGITS = 4
 """Decimals of similarities: 128 MinHash values give no more than two."""
@@ -137,10 +137,6 @@ class LookupAnswer(NearDuplicates):
     warnings: Warnings
 
 
-def lookup_answer_of(found: NearDuplicates, sent: Submission | None) -> LookupAnswer:
-    return {**found, **file_fields(sent)}
-
-
 def near_duplicates_of(
     answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
@@ -173,14 +169,10 @@ def _item(
             "other_in_this": _rounded(evidence.other_in_this),
         },
         "partial": is_partial(evidence) if verified else None,
-        "relation": _brief(relation),
+        "relation": None
+        if relation is None
+        else {"kind": relation.kind, "confidence": round(relation.confidence, _SHARE_DIGITS)},
     }
-
-
-def _brief(relation: RelationSummary | None) -> RelationBrief | None:
-    if relation is None:
-        return None
-    return {"kind": relation.kind, "confidence": round(relation.confidence, _SHARE_DIGITS)}
 
 
 def _rounded(share: float | None) -> float | None:
@@ -238,7 +230,7 @@ async def near_duplicates(
 async def look_up_file(
     sent: SentFileDep, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
 ) -> Response:
-    return await _answer_lookup(lambda: query_entry(sent.content), query, services, metrics, sent)
+    return await _answer_entry(lambda: query_entry(sent.content), query, services, metrics, sent)
 
 
 @router.post(
@@ -261,39 +253,23 @@ async def look_up(
     With neither `d` nor `k`, an identifier finds what `bookprint compare` calls the same without the service:
     by its length, its MinHash bits where it has them, and more readily where the ISBN is the same.
     """
-    if (identifier := body.to_identifier()) is not None:
-        return await _answer_identifier(identifier, query, services, metrics)
-    return await _answer_lookup(
-        lambda: query_entry(body.to_content(), body.to_sketch(), body.to_fingerprint()),
-        query,
-        services,
-        metrics,
-    )
-
-
-async def _answer_identifier(
-    identifier: Identifier, query: NearnessQuery, services: Services, metrics: Metrics
-) -> Response:
-    question, fingerprint, minhash = query.to_question(), identifier.fingerprint, identifier.minhash
-    cursors = Cursors(
-        "look-up",
+    if (identifier := body.to_identifier()) is None:
+        return await _answer_entry(
+            lambda: query_entry(body.to_content(), body.to_sketch(), body.to_fingerprint()),
+            query,
+            services,
+            metrics,
+        )
+    fingerprint, minhash = identifier.fingerprint, identifier.minhash
+    asked = (
         (fingerprint.recipe, fingerprint.bits),
         minhash and (minhash.recipe, minhash.bits, minhash.shingle_count),
         (identifier.word_count, identifier.isbn),
-        query.d,
-        query.k,
-        query.collection,
     )
-    metrics.count_lookup(question)
-    position = cursors.place(query.cursor, Position)
-    answer = await services.lookup.look_up_identifier(
-        identifier, question, position, query.limit, query.collection
-    )
-    document = near_duplicates_of(answer, query, cursors.at(answer.next))
-    return _written(lookup_answer_of(document, None))
+    return await _answer(asked, query, partial(services.lookup.look_up_identifier, identifier), metrics)
 
 
-async def _answer_lookup(
+async def _answer_entry(
     to_entry: Callable[[], Entry],
     query: NearnessQuery,
     services: Services,
@@ -301,23 +277,30 @@ async def _answer_lookup(
     sent: Submission | None = None,
 ) -> Response:
     """The books near the signatures of a book; `sent` is the file that it came in."""
-    question = query.to_question()
     entry = await asyncio.to_thread(to_entry)
     fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
-    cursors = Cursors(
-        "look-up",
+    asked = (
         fingerprint and (fingerprint.recipe, fingerprint.bits),
         minhash and (minhash.recipe, minhash.values.tobytes(), minhash.shingle_count),
         sample and (sample.recipe, sample.hashes.tobytes(), sample.level),
-        query.d,
-        query.k,
-        query.collection,
     )
+    return await _answer(asked, query, partial(services.lookup.look_up, entry), metrics, sent)
+
+
+async def _answer(
+    asked: tuple[object, ...],
+    query: NearnessQuery,
+    look_up: Callable[[Question, Position | None, int, str | None], Awaitable[Answer]],
+    metrics: Metrics,
+    sent: Submission | None = None,
+) -> Response:
+    question = query.to_question()
+    cursors = Cursors("look-up", *asked, query.d, query.k, query.collection)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor, Position)
-    answer = await services.lookup.look_up(entry, question, position, query.limit, query.collection)
-    document = near_duplicates_of(answer, query, cursors.at(answer.next))
-    return _written(lookup_answer_of(document, sent))
+    answer = await look_up(question, position, query.limit, query.collection)
+    found = near_duplicates_of(answer, query, cursors.at(answer.next))
+    return _written({**found, **file_fields(sent)})
 
 
 def _written(document: NearDuplicates | LookupAnswer) -> Response:
