@@ -110,29 +110,6 @@ async def test_answers_come_while_the_request_is_sent(port: int, client: httpx.A
     assert (book["id"], book["identifier"]) == (outcome["id"], outcome["identifier"])
 
 
-async def test_a_hundred_books_of_which_some_are_broken(port: int) -> None:
-    broken = {57: b'{"text": "cut short\n', 93: b'{"title": "No text"}\n'}
-    answers: list[Json] = []
-
-    async with asyncio.timeout(120), conversation(port) as talk:
-
-        async def send() -> None:
-            for number in range(1, 101):
-                await talk.send(broken.get(number) or line(text=prose(1_000 + number, 500)))
-            await talk.end()
-
-        sending = asyncio.create_task(send())
-        await talk.head()
-        answers = [await talk.outcome() for _ in range(100)]
-        await sending
-
-    assert [answer["line"] for answer in answers] == list(range(1, 101))
-    assert {answer["line"] for answer in answers if answer["status"] != 201} == broken.keys()
-    assert [answers[56]["status"], answers[92]["status"]] == [400, 422]
-    assert answers[92]["problem"]["errors"][0]["field"] == "text"
-    assert len({answer["id"] for answer in answers if "id" in answer}) == 98
-
-
 async def test_line_that_is_refused_spoils_no_other(client: httpx.AsyncClient) -> None:
     wrong = [
         b"{",

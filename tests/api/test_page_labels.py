@@ -29,13 +29,6 @@ async def test_labels_are_shown_beside_the_page_map(client: AsyncClient, service
     assert await labels(client, scan, book) == {"this": None, "other": LABELS}
 
 
-async def test_windows_have_no_labels(client: AsyncClient, services: Services) -> None:
-    book = await post(client, pages=PAGES, page_labels=LABELS)
-    text = await post(client, text=TEXT)
-    await run_jobs(services)
-    assert await labels(client, book, text) == {"this": None, "other": None}
-
-
 async def test_put_replaces_the_labels(client: AsyncClient, services: Services) -> None:
     book = await post(client, pages=PAGES, page_labels=LABELS)
     scan = await post(client, pages=pages_of(scanned(TEXT, 1)))

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import httpx
 import pytest
 
 from app.synthesis.library import SyntheticBook
-from tests.cli.command_line import BOOKPRINT, Service, bookprint, environment, in_a_process
+from tests.cli.command_line import Service, bookprint, in_a_process
 from tests.forks import Fork
 
 
@@ -120,22 +119,3 @@ def test_demo_on_a_running_service_finds_all_copies_and_leaves_nothing(service: 
     assert "bookprint serve" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 130
     assert books() == before
-
-
-@pytest.mark.slow
-def test_demo_that_is_kept_says_how_to_reach_its_service(tmp_path: Path) -> None:
-    (tmp_path / "book.txt").write_text("the text of a book")
-    process = subprocess.Popen(
-        [*BOOKPRINT, "demo", "--keep", "--works", "2"],
-        env=environment({"TMPDIR": str(tmp_path)}),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        told = next(line for line in process.stdout if line.startswith("  bookprint ingest FOLDER --url "))
-        done = bookprint("ingest", tmp_path / "book.txt", "--url", told.split()[-1])
-        assert done.stdout == "1 created, 0 already there, 0 pending, 0 failed\n", done.stderr
-    finally:
-        process.terminate()
-        process.wait()

@@ -94,15 +94,6 @@ def posted(service: Serve, text: str) -> dict[str, dict[str, str]]:
     return dict(answer.json())
 
 
-def test_a_book_that_one_has_acknowledged_is_found_by_all(pair: Serve) -> None:
-    for number in range(10):
-        text = f"{number} {prose(10 + number)}"
-        book = posted(pair, text)
-        for _ in range(6):  # each on a connection of its own, which either process may take
-            found = httpx.post(f"{pair.url}/v1/lookups?d=7", json={"text": text}, timeout=60).json()["items"]
-            assert [item["id"] for item in found if item["distance"] == 0] == [book["id"]]
-
-
 def test_the_metrics_are_those_of_the_whole_service(pair: Serve) -> None:
     before = counted(pair, "bookprint_lookups_total")
     for _ in range(20):

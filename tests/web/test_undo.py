@@ -2,15 +2,12 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from uuid import UUID
 
 import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient
 from lxml import html
 
-from app.services.access.audit import Actor
-from app.services.pairs.decisions import NewDecision
 from app.settings import Settings
 from app.wiring import Services
 from tests.api.conftest import asking
@@ -23,7 +20,6 @@ from tests.web.conftest import OF_BROWSERS
 from tests.web.test_pairs import api, read, send
 
 PAGES = pages_of(prose(61, 3000))
-ADA = Actor("key", "Ada", UUID(int=1))
 
 People = Callable[[str], Awaitable[AsyncClient]]
 
@@ -161,29 +157,3 @@ async def test_the_api_undoes_and_withdraws(ada: AsyncClient, books: tuple[str, 
     assert late["type"].endswith("decided-meanwhile")
     assert (await ada.delete(path)).status_code == 204
     assert await counting() is None
-
-
-async def test_who_is_unsure_takes_it_back(ada: AsyncClient, people: People, books: tuple[str, str]) -> None:
-    bert, pair = await people("Bert"), pair_of(books)
-    page = await answered(ada, pair, "unsure")
-    assert "You said: not sure" in page.xpath("string(//form[@class='notice']/p)")
-    assert "Nothing waits" in (await read(ada, "/review")).xpath("string(//p[@class='notice'])")
-    assert (await read(bert, "/review")).xpath("//button[@value='unsure']")
-    page = await answered(ada, pair, "undone")
-    assert not page.xpath("//form[@class='notice']")
-    assert (await read(ada, "/review")).xpath("//button[@value='unsure']")
-
-
-async def test_what_was_taken_out_of_a_cluster_comes_back(
-    ada: AsyncClient, books: tuple[str, str], services: Services
-) -> None:
-    left, right = map(UUID, books)
-    await services.decisions.decide([NewDecision(left, right, "kind", "SAME_TEXT", note="x")], actor=ADA)
-    page = await read(ada, f"/clusters/same_text-{left}")
-    [action] = {form.get("action") for form in page.xpath("//form[contains(@action, '/apart')]")}
-    before = await standing(ada, books)
-    out = await ada.post(action, data={"book_id": books[1]})
-    assert (await standing(ada, books))[0]["decision"]["verdict"] == "rejected"
-    [form] = (await read(ada, out.headers["location"])).xpath("//form[contains(@action, '/back')]")
-    await ada.post(form.get("action"), data={"book_id": books[1]})
-    assert await standing(ada, books) == before

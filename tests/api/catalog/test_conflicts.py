@@ -42,41 +42,6 @@ async def books(client: AsyncClient, services: OpenServices) -> list[Json]:
     return made
 
 
-async def test_a_conflict_shows_both_books_and_the_evidence(client: AsyncClient, books: list[Json]) -> None:
-    answer = await listed(client, by="isbn")
-    [conflict] = answer["items"]
-    assert (answer["cut_groups"], answer["next_cursor"]) == ([], None)
-    assert conflict["books"] == [
-        {
-            "id": books[0]["id"],
-            "title": "Emma",
-            "authors": [],
-            "year": 1815,
-            "volume": None,
-            "identifiers": [f"isbn:{ISBN}"],
-            "text_under": None,
-        },
-        {
-            "id": books[2]["id"],
-            "title": "EMMA",
-            "authors": [],
-            "year": None,
-            "volume": "2",
-            "identifiers": [f"isbn:{ISBN}"],
-            "text_under": None,
-        },
-    ]
-    assert (conflict["agrees"], conflict["contradicts"]) == (["isbn", "title"], ["text"])
-    near = await client.get(books[0]["links"]["near_duplicates"], params={"k": 2})
-    [found] = [item for item in near.json()["items"] if item["id"] == books[2]["id"]]
-    relation = found["relation"]
-    assert conflict["evidence"] == {
-        **{name: found[name] for name in ("distance", "jaccard", "containment")},
-        "relation": relation and relation | {"source": "machine", "decided_by": None},
-    }
-    assert [item["books"] for item in (await listed(client, by="title"))["items"]] == [conflict["books"]]
-
-
 async def test_a_text_that_another_title_has_is_named(
     client: AsyncClient, services: OpenServices, books: list[Json]
 ) -> None:

@@ -6,35 +6,6 @@ from httpx import AsyncClient
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, distance, look_up, near, post
 
-NEAR_DUPLICATE = {"id", "identifier", "title", "distance", "jaccard", "containment", "partial", "relation"}
-
-
-async def test_near_duplicates_answer_what_the_contract_names(client: AsyncClient) -> None:
-    text = prose(1)
-    book = await post(client, text=text)
-    copy = await post(client, text=scanned(text, 2), title="A scan")
-
-    answer = await near(client, book, d=30)
-
-    [item] = answer.pop("items")
-    assert answer == {
-        "query": {"id": book["id"], "max_distance": 30, "nearest": None},
-        "exact": True,
-        "total": 1,
-        "next_cursor": None,
-    }
-    assert item.keys() == NEAR_DUPLICATE
-    assert {name: item[name] for name in ("id", "identifier", "title", "distance", "relation")} == {
-        "id": copy["id"],
-        "identifier": copy["identifier"],
-        "title": "A scan",
-        "distance": distance(book, copy),
-        "relation": None,
-    }
-    shares = [item["jaccard"], *item["containment"].values()]
-    assert all(0 < share < 1 and share == round(share, 4) for share in shares)
-    assert set(item["containment"]) == {"this_in_other", "other_in_this"}
-
 
 async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
     text = prose(1)

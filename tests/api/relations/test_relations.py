@@ -39,21 +39,6 @@ async def pair(client: AsyncClient, services: Services) -> tuple[Json, Json]:
     return book, reprint
 
 
-async def test_relations_answer_what_the_contract_names(client: AsyncClient, pair: tuple[Json, Json]) -> None:
-    answer = await relations(client, pair[0])
-
-    [item] = answer.pop("items")
-    assert answer == {"pending": 0, "failed": [], "complete": True, "next_cursor": None}
-    assert set(item) == {
-        *("book_id", "title", "kind", "direction", "confidence", "signals", "classifier", "decision"),
-        *("machine", "via", "revised"),
-    }
-    assert (item["book_id"], item["title"]) == (pair[1]["id"], "A reprint")
-    assert (item["kind"], item["direction"]) == ("SAME_PAGINATION", None)
-    assert 0.5 < item["confidence"] <= 1
-    assert item["decision"] is item["machine"] is item["via"] is None
-
-
 async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_changed(
     client: AsyncClient, services: Services
 ) -> None:
