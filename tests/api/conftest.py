@@ -1,6 +1,6 @@
 """The application on real servers, asked without a socket."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import cycle
 from types import SimpleNamespace
@@ -15,6 +15,7 @@ from app.api.http.admission import Capacity
 from app.main import create_app
 from app.settings import Settings
 from app.stores.postgres.connections import Database
+from tests.api.service_process import Server, reconcile, serving
 from tests.open_services import OpenServices, open_on
 
 # Applications start by the hundred here, and each would go through all objects of the process.
@@ -64,6 +65,14 @@ async def module_client(module_application: FastAPI) -> AsyncIterator[AsyncClien
     """A client for modules whose tests do not mind what others posted."""
     async with asking(module_application) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
+    """The application in a process of its own, for the tests of a module."""
+    reconcile(module_database_url, module_redis_url)
+    with serving(module_database_url, module_redis_url) as server:
+        yield server
 
 
 @pytest.fixture

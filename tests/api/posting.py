@@ -32,11 +32,23 @@ async def post(client: AsyncClient, **body: Any) -> Json:
     return book
 
 
-async def near(client: AsyncClient, book: Json, **parameters: Any) -> Json:
-    response = await client.get(book["links"]["near_duplicates"], params=parameters)
+async def get(client: AsyncClient, path: str, **parameters: Any) -> Json:
+    response = await client.get(path, params=parameters)
     assert response.status_code == 200, response.text
     answer: Json = response.json()
     return answer
+
+
+async def all_pages(client: AsyncClient, path: str, **parameters: Any) -> list[Json]:
+    """The pages of a list, to the last."""
+    pages = [await get(client, path, **parameters)]
+    while cursor := pages[-1]["next_cursor"]:
+        pages.append(await get(client, path, **parameters, cursor=cursor))
+    return pages
+
+
+async def near(client: AsyncClient, book: Json, **parameters: Any) -> Json:
+    return await get(client, book["links"]["near_duplicates"], **parameters)
 
 
 async def look_up(client: AsyncClient, body: Json, **parameters: Any) -> Json:

@@ -12,6 +12,7 @@ from bookprint_core.signatures.json_codec import encode
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
+from tests.api.posting import all_pages
 
 METADATA: dict[str, Any] = {
     "title": "Die Leiden des jungen Werthers",
@@ -203,17 +204,9 @@ async def test_deleted_book_is_gone_from_everywhere_and_its_names_are_free(clien
 async def test_pages_of_the_list_show_every_book_once_in_order(client: AsyncClient) -> None:
     ids = [(await posted(client, {"text": prose(seed, 50)}))["id"] for seed in range(7)]
 
-    seen, cursor, sizes = [], None, []
-    while cursor is not None or not sizes:
-        params = {"limit": 3} | ({"cursor": cursor} if cursor else {})
-        page = (await client.get("/v1/books", params=params)).json()
-        assert set(page) == {"items", "next_cursor"}
-        seen += [book["id"] for book in page["items"]]
-        sizes.append(len(page["items"]))
-        cursor = page["next_cursor"]
+    pages = await all_pages(client, "/v1/books", limit=3)
 
-    assert seen == ids
-    assert sizes == [3, 3, 1]
+    assert [[book["id"] for book in page["items"]] for page in pages] == [ids[:3], ids[3:6], ids[6:]]
     exact = (await client.get("/v1/books", params={"limit": 7})).json()
     assert exact["next_cursor"] is None
 

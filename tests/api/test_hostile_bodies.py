@@ -9,20 +9,13 @@ from http.client import HTTPConnection
 import httpx
 import pytest
 
-from tests.api.service_process import Server, longest_wait, reconcile, serving
+from tests.api.service_process import Server, longest_wait
 
 SECONDS = 6.0  # of processor time
 GROWTH = 1 << 30
 LIMIT = 64 * 1024 * 1024
 
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url) as server:
-        yield server
 
 
 MEGABYTE = 1 << 20

@@ -3,7 +3,7 @@
 import io
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -12,20 +12,13 @@ import psutil
 import pytest
 
 from tests.api.library import prose
-from tests.api.service_process import Server, longest_wait, reconcile, serving
+from tests.api.service_process import Server, longest_wait
 
 SECONDS = 20.0
 """Seconds of processor time within which the service and its reader answer a file."""
 
 GROWTH = 1 << 30
 MEGABYTE = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url) as server:
-        yield server
 
 
 def zipped(**members: bytes) -> bytes:

@@ -16,7 +16,7 @@ from app.catalog.marc.record import DataField, MarcRecord, Subfield
 from app.catalog.reconciliation import PROPERTIES
 from bookprint_core.model import CatalogRecord
 from tests.api.example_requests import document
-from tests.api.service_process import Server, longest_wait, reconcile, serving
+from tests.api.service_process import Server, longest_wait
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -264,13 +264,6 @@ def send(server: Server, request: Request) -> int:
         return response.status
     finally:
         connection.close()
-
-
-@pytest.fixture(scope="module")
-def server(module_database_url: str, module_redis_url: str) -> Iterator[Server]:
-    reconcile(module_database_url, module_redis_url)
-    with serving(module_database_url, module_redis_url) as server:
-        yield server
 
 
 @pytest.mark.slow

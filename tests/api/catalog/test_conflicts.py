@@ -6,7 +6,7 @@ import pytest
 from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, all_pages, get, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
 from tests.open_services import OpenServices
@@ -17,10 +17,7 @@ TEXT = prose(1, 3000)
 
 
 async def listed(client: AsyncClient, **parameters: Any) -> Json:
-    response = await client.get("/v1/conflicts", params=parameters)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, "/v1/conflicts", **parameters)
 
 
 @pytest.fixture
@@ -67,13 +64,8 @@ async def test_conflicts_come_in_pages_and_go_with_their_books(
     await run_jobs(services)
     whole = (await listed(client, by="isbn"))["items"]
     assert len(whole) == 6
-    found, cursor = [], None
-    for size in (4, 2):
-        page = await listed(client, by="isbn", limit=4, **({"cursor": cursor} if cursor else {}))
-        assert len(page["items"]) == size
-        found += page["items"]
-        cursor = page["next_cursor"]
-    assert (found, cursor) == (whole, None)
+    pages = await all_pages(client, "/v1/conflicts", by="isbn", limit=4)
+    assert [page["items"] for page in pages] == [whole[:4], whole[4:]]
     cursor = (await listed(client, by="isbn", limit=1))["next_cursor"]
     assert_problem(await client.get(f"/v1/conflicts?by=title&cursor={cursor}"), 422, "cursor")
 

@@ -18,7 +18,7 @@ from bookprint_core.text.normal_form import normalise
 from bookprint_core.vectors import Vector, book_vector
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, near, post
+from tests.api.posting import Json, get, near, post
 
 
 @cache
@@ -49,10 +49,7 @@ def expected(text: str, others: dict[str, str]) -> list[tuple[str, float]]:
 
 
 async def similar(client: AsyncClient, book: Json, **parameters: Any) -> Json:
-    answer = await client.get(book["links"]["similar"], params=parameters)
-    assert answer.status_code == 200, answer.text
-    found: Json = answer.json()
-    return found
+    return await get(client, book["links"]["similar"], **parameters)
 
 
 async def ids_of_similar(client: AsyncClient, book: Json, **parameters: Any) -> list[str]:

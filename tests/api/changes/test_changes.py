@@ -10,7 +10,7 @@ from app.services.changes import cursor_of
 from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, get, post
 from tests.api.test_bad_input import assert_problem
 from tests.change_replica import Replica, rounded, state_of
 from tests.factories import pages_of
@@ -20,10 +20,7 @@ TEXT = prose(1, 3000)
 
 
 async def changes(client: AsyncClient, **parameters: Any) -> Json:
-    response = await client.get("/v1/changes", params=parameters)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, "/v1/changes", **parameters)
 
 
 async def all_changes(client: AsyncClient) -> list[Json]:

@@ -14,7 +14,7 @@ from app.stores.postgres import entries
 from app.stores.redis.band_index import BandIndex
 from tests.api.conftest import asking, started, taking_turns
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, distance, look_up, near, post, signatures
+from tests.api.posting import Json, all_pages, distance, look_up, near, post, signatures
 from tests.api.test_bad_input import assert_problem
 from tests.factories import flipped
 
@@ -100,13 +100,9 @@ async def test_pages_show_every_book_of_the_collection_once(
 ) -> None:
     parameters = parameters | {"collection": MANY}
     whole = await near(client, books[0], **parameters, limit=1000)
-    items: list[Json] = []
-    cursor: Json = {}
-    while cursor is not None:
-        page = await near(client, books[0], **parameters, **cursor, limit=7)
-        items += page["items"]
-        assert page["total"] == whole["total"]
-        cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None  # type: ignore[assignment]
+    pages = await all_pages(client, books[0]["links"]["near_duplicates"], **parameters, limit=7)
+    items = [item for page in pages for item in page["items"]]
+    assert {page["total"] for page in pages} == {whole["total"]}
     assert items == whole["items"]
     assert len(items) == 50 or "d" in parameters
 

@@ -13,7 +13,7 @@ from httpx import AsyncClient
 
 from app.settings import Settings
 from tests.api.conftest import asking, started, taking_turns
-from tests.api.posting import Json, distance, near, post, signatures
+from tests.api.posting import Json, all_pages, distance, near, post, signatures
 from tests.factories import flipped
 
 SEEDS = count(7)
@@ -87,19 +87,11 @@ async def test_pages_of_an_answer_show_every_item_once_in_order(
 ) -> None:
     whole = await near(client, cluster[3], **parameters, limit=1000)
 
-    items: list[Json] = []
-    cursor: str | None = None
-    while True:
-        page = await near(
-            client, cluster[3], **parameters, limit=limit, **({"cursor": cursor} if cursor else {})
-        )
-        assert page["total"] == whole["total"]
-        assert len(page["items"]) <= limit
-        items += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
+    pages = await all_pages(client, cluster[3]["links"]["near_duplicates"], **parameters, limit=limit)
+    items = [item for page in pages for item in page["items"]]
 
+    assert {page["total"] for page in pages} == {whole["total"]}
+    assert max(len(page["items"]) for page in pages) <= limit
     assert items == whole["items"]
     assert len(items) >= 30
 

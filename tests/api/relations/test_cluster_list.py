@@ -6,17 +6,14 @@ from httpx import AsyncClient
 
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, get, post
 from tests.api.relations.test_clusters import decide
 from tests.factories import pages_of
 from tests.paged_books import run_jobs
 
 
 async def listed(client: AsyncClient, **query: Any) -> Json:
-    response = await client.get("/v1/clusters", params=query)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, "/v1/clusters", **query)
 
 
 def sizes(answer: Json) -> list[int]:

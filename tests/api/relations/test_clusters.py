@@ -7,7 +7,7 @@ from httpx import AsyncClient
 
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, all_pages, get, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
 from tests.paged_books import run_jobs
@@ -18,10 +18,7 @@ NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
 
 
 async def cluster(client: AsyncClient, book: Json, **parameters: Any) -> Json:
-    response = await client.get(f"{book['links']['self']}/cluster", params=parameters)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, f"{book['links']['self']}/cluster", **parameters)
 
 
 async def by_id(client: AsyncClient, cluster_id: str) -> Json:
@@ -126,13 +123,6 @@ async def test_a_deleted_member_leaves_and_a_deleted_founder_leaves_the_id_leadi
 async def test_members_come_in_pages(client: AsyncClient, services: Services) -> None:
     books = await copies(client, services, [0.02] * 5)
     for path in (f"{books[3]['links']['self']}/cluster", f"/v1/clusters/same_text-{books[0]['id']}"):
-        member_ids, cursor = [], None
-        for size in (2, 2, 1):
-            page = (
-                await client.get(path, params={"limit": 2} | ({"cursor": cursor} if cursor else {}))
-            ).json()
-            assert (page["size"], len(page["items"])) == (5, size)
-            member_ids += members(page)
-            cursor = page["next_cursor"]
-        assert cursor is None
-        assert member_ids == ids(*books)
+        pages = await all_pages(client, path, limit=2)
+        assert [members(page) for page in pages] == [ids(*books[:2]), ids(*books[2:4]), ids(*books[4:])]
+        assert {page["size"] for page in pages} == {5}

@@ -7,7 +7,7 @@ import pytest
 from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, get, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
 from tests.open_services import OpenServices
@@ -39,10 +39,7 @@ def pairs(items: list[Json]) -> list[frozenset[str]]:
 
 
 async def reviews(client: AsyncClient, **query: Any) -> Json:
-    response = await client.get("/v1/reviews", params=query)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, "/v1/reviews", **query)
 
 
 async def decided(client: AsyncClient, *items: Json, **others: Any) -> list[Json]:

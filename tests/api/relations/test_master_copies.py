@@ -10,7 +10,7 @@ from bookprint_core.signatures.json_codec import encode
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, get, post
 from tests.api.relations.test_clusters import NOBODY, cluster, copies, decide
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
@@ -31,10 +31,7 @@ def path(founder: Json, by: str = "same_text") -> str:
 
 
 async def master_copy(client: AsyncClient, founder: Json, by: str = "same_text", **parameters: Any) -> Json:
-    response = await client.get(path(founder, by), params=parameters)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, path(founder, by), **parameters)
 
 
 def errors(pages: list[str]) -> int:

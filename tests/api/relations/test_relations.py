@@ -9,7 +9,7 @@ from httpx import AsyncClient
 from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, near, post
+from tests.api.posting import Json, get, near, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
 from tests.paged_books import run_jobs, with_limits
@@ -19,10 +19,7 @@ PAGES = pages_of(TEXT)
 
 
 async def relations(client: AsyncClient, book: Json, **parameters: Any) -> Json:
-    response = await client.get(book["links"]["relations"], params=parameters)
-    assert response.status_code == 200, response.text
-    answer: Json = response.json()
-    return answer
+    return await get(client, book["links"]["relations"], **parameters)
 
 
 def of(book: Json, other: Json) -> str:
