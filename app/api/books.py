@@ -293,7 +293,6 @@ async def read_book(
     """
     if media_type != deps.JSON:
         return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)
-    response.headers["Vary"] = "Accept"
     return _tagged(response, await services.books.get(book_id))
 
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from fastapi import Path, Query, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from app.api.documents import CollectionFilter, Document
+from app.api.documents import CollectionFilter, Document, Parameters, waiting
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
@@ -22,10 +22,8 @@ _ACTIVITIES: dict[str, str] = {"book.created": "Create", "book.deleted": "Delete
 """The types of activities; that of every other change is Update."""
 
 
-class ChangesQuery(BaseModel):
+class ChangesQuery(Parameters):
     """The changes to answer, and the time to wait for them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     after: str | None = Field(
         default=None,
@@ -34,13 +32,7 @@ class ChangesQuery(BaseModel):
         "end. Left out: from the oldest change that is kept.",
     )
     limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
-    wait: float = Field(
-        default=0,
-        ge=0,
-        le=60,
-        allow_inf_nan=False,
-        description="Seconds for which the answer is held until there is a change.",
-    )
+    wait: float = waiting("there is a change")
     types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
         default=None,
         description="Types of changes to answer, each as a parameter of its own; all if left out.",

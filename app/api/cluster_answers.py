@@ -1,17 +1,22 @@
 """Documents of a cluster of books and of its master copy, and which of their parts to answer."""
 
-from typing import Self
+from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from app.api.documents import CollectionFilter, Document, PageQuery, Share
+from app.api.documents import CollectionFilter, Document, PageQuery, Parameters, Share
 from app.services.clusters import MOST_LINKED, ClusterPage, MasterCopyRead
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.clusters.clustering import By
 from bookprint_core.relations.alignment import Unit
 from bookprint_core.relations.classification import Kind
+
+Joined = Annotated[
+    By,
+    Field(description="What joins the books: same_text, copies of one text; related, any verified relation."),
+]
 
 
 class MemberQuery(PageQuery):
@@ -23,10 +28,7 @@ class MemberQuery(PageQuery):
 class ClusterQuery(MemberQuery):
     """The kind of cluster, and the members of it to list."""
 
-    by: By = Field(
-        default="same_text",
-        description="What joins the books: same_text, copies of one text; related, any verified relation.",
-    )
+    by: Joined = "same_text"
 
 
 class BestCopyAnswer(Document):
@@ -113,10 +115,8 @@ def cluster_path(name: ClusterName) -> str:
     return f"/v1/clusters/{name}"
 
 
-class MasterCopyQuery(BaseModel):
+class MasterCopyQuery(Parameters):
     """The pages of a master copy to answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     first: int = Field(
         default=0,

@@ -13,6 +13,7 @@ from app.api.cluster_answers import (
     ClusterLinks,
     ClusterNameAnswer,
     ClusterQuery,
+    Joined,
     MasterCopyAnswer,
     MasterCopyQuery,
     MemberQuery,
@@ -43,10 +44,7 @@ from bookprint_core.relations.classification import Kind
 class ClusterListQuery(PageQuery):
     """The clusters to list."""
 
-    by: By = Field(
-        default="same_text",
-        description="What joins the books: same_text, copies of one text; related, any verified relation.",
-    )
+    by: Joined = "same_text"
     min_size: int = Field(default=2, ge=2, le=MOST_SIZE, description="Fewest books.")
     max_size: int = Field(default=MOST_SIZE, ge=2, le=MOST_SIZE, description="Most books.")
     collection: CollectionFilter = None
@@ -202,7 +200,6 @@ async def read_master_copy(
     request: Request,
     services: ServicesDep,
     media_type: AcceptedTextType,
-    response: Response,
 ) -> MasterCopyAnswer | Response:
     """Answers pages of the text, each in the reading that most copies of the cluster share.
 
@@ -221,7 +218,6 @@ async def read_master_copy(
     next_cursor = cursors.at(end) if first < end < read.master.page_count else None
     if media_type == deps.TEXT:
         return _text(read, request, next_cursor)
-    response.headers["Vary"] = "Accept"
     return MasterCopyAnswer.of(read, next_cursor)
 
 

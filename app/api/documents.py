@@ -155,15 +155,25 @@ ANSWERED = {each.name: (_ANSWERED[each.kind], ...) for each in FIELDS}
 """The fields of the metadata in an answer, for `create_model`."""
 
 
-class PageQuery(BaseModel):
-    """The page of a list to answer."""
+class Parameters(BaseModel):
+    """The parameters of a request, of which every name counts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PageQuery(Parameters):
+    """The page of a list to answer."""
 
     limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
     cursor: str | None = Field(
         default=None, max_length=200, description="The next_cursor of the page before."
     )
+
+
+def waiting(until: str) -> Any:
+    """The parameter by which an answer is held."""
+    description = f"Seconds for which the answer is held until {until}."
+    return Field(default=0, ge=0, le=60, allow_inf_nan=False, description=description)
 
 
 def shown(example: Any) -> ConfigDict:

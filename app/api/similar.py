@@ -4,18 +4,16 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from app.api.documents import Document, Share, part
+from app.api.documents import Document, Parameters, Share, part
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.routes import SubjectRouter
 from bookprint_core.recipe import VECTORS
 
 
-class SimilarQuery(BaseModel):
+class SimilarQuery(Parameters):
     """How many similar books to answer, and which."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     k: int = Field(default=10, ge=1, le=1_000, description="The number of books.")
     copies: bool = Field(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from uuid import UUID
 
 import structlog
-from fastapi import Depends, Header, Path, Request
+from fastapi import Depends, Header, Path, Request, Response
 from pydantic import BeforeValidator
 
 from app.api.http import examples
@@ -184,10 +184,11 @@ def best(accept: str, offered: Sequence[str]) -> str:
     return kind
 
 
-def _choosing(offered: Sequence[str]) -> Callable[[Request], Awaitable[str]]:
+def _choosing(offered: Sequence[str]) -> Callable[[Request, Response], Awaitable[str]]:
     """A dependency: the type of the answer that the client likes best; raises NotAcceptable."""
 
-    async def choose(request: Request) -> str:
+    async def choose(request: Request, response: Response) -> str:
+        response.headers["Vary"] = "Accept"
         accept = ",".join(request.headers.getlist("accept")).strip()
         return best(accept, offered) if accept else offered[0]
 

@@ -4,8 +4,9 @@ import asyncio
 from typing import Annotated
 
 from fastapi import Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from app.api.documents import Parameters
 from app.api.http import deps
 from app.api.http.deps import BookId, OtherId, ServicesDep
 from app.api.http.openapi import with_headers
@@ -14,10 +15,8 @@ from app.api.pairs.relations import PageRelation
 from app.catalog.evidence import Form, written
 
 
-class PageRelationQuery(BaseModel):
+class PageRelationQuery(Parameters):
     """Whether the texts themselves are compared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     exact: bool = Field(
         default=False, description="Count the shingles that the two texts share, for the answer as JSON."
@@ -49,7 +48,6 @@ async def read_relation(
     query: Annotated[PageRelationQuery, Query()],
     services: ServicesDep,
     media_type: AcceptedEvidenceType,
-    response: Response,
 ) -> PageRelation | Response:
     """Answers how two books are related, with the pages that match, as seen from the first one.
 
@@ -61,7 +59,6 @@ async def read_relation(
         evidence = await services.evidence.read(book_id, other_id)
         body = await asyncio.to_thread(written, evidence, _FORMS[media_type])
         return Response(body, headers={"Content-Type": media_type, "Vary": "Accept"})
-    response.headers["Vary"] = "Accept"
     related, matches = await services.relations.pair(book_id, other_id)
     overlap = await services.relations.exact_overlap(book_id, other_id) if query.exact else None
     return PageRelation.of_pair(related, matches, overlap)

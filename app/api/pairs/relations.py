@@ -8,7 +8,7 @@ from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, part
+from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, part, waiting
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
@@ -29,13 +29,7 @@ from bookprint_core.signatures.exact_overlap import ExactOverlap
 class RelationsQuery(PageQuery):
     """The page of a book's relations, and the time to wait for them."""
 
-    wait: float = Field(
-        default=0,
-        ge=0,
-        le=60,
-        allow_inf_nan=False,
-        description="Seconds for which the answer is held until nothing is pending.",
-    )
+    wait: float = waiting("nothing is pending")
     collection: CollectionFilter = None
 
 
