@@ -1,6 +1,5 @@
 """`bookprint serve` as a whole: where it listens, what it refuses, and what it survives."""
 
-import signal
 import socket
 import subprocess
 import threading
@@ -17,8 +16,6 @@ from app.cli.serve import _announce, listen
 from tests.api.library import prose
 from tests.cli.command_line import (
     BOOKPRINT,
-    START_SECONDS,
-    STOP_SECONDS,
     Serve,
     bookprint,
     environment,
@@ -64,16 +61,6 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
         for command in ("verify", "reindex"):
             done = bookprint(command, "--data-dir", service.data_dir)
             assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_killed_api_process_is_started_again(service: Serve) -> None:
-    [api] = [process for process in service.family() if process.name() == "api 1"]
-    api.send_signal(signal.SIGKILL)
-    gone, _ = psutil.wait_procs([api], timeout=STOP_SECONDS)
-    assert gone
-    # Who comes meanwhile waits for an answer.
-    assert httpx.get(f"{service.url}/health/live", timeout=START_SECONDS).status_code == 200
-    wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
 
 
 @pytest.mark.slow

@@ -57,40 +57,6 @@ async def test_every_change_of_a_book_is_told_in_order(client: AsyncClient) -> N
     assert moments == sorted(set(moments))
 
 
-async def test_relations_decisions_and_clusters_are_told(client: AsyncClient, services: Services) -> None:
-    book = await post(client, pages=pages_of(TEXT))
-    scan = await post(client, pages=pages_of(scanned(TEXT, 1)))
-    await run_jobs(services)
-    decision = f"{book['links']['relations']}/{scan['id']}/decision"
-    await client.put(decision, json={"verdict": "rejected"})
-    await client.delete(decision)
-    await client.delete(scan["links"]["self"])
-
-    items = (await all_changes(client))[2:]
-
-    pair, alone = (book["id"], scan["id"]), (book["id"], None)
-    apart = [("cluster.changed", book["id"], None), ("cluster.changed", scan["id"], None)]
-    assert told(items) == [
-        ("relation.found", *pair),
-        *[("cluster.changed", *alone)] * 2,
-        ("relation.decided", *pair),
-        *apart * 2,
-        ("relation.decided", *pair),
-        *[("cluster.changed", *alone)] * 2,
-        ("relation.gone", *pair),
-        *[("cluster.changed", *alone)] * 2,
-        ("book.deleted", scan["id"], None),
-    ]
-    found, joined = items[0]["data"], items[1]["data"]
-    assert (found["kind"], found["direction"]) == ("SAME_PAGINATION", None)
-    assert joined == book["cluster"] | {"by": "same_text", "joined": [scan["id"]], "left": []}
-    decisions = [item["data"] for item in items if item["type"] == "relation.decided"]
-    assert decisions == [
-        {"verdict": "rejected", "kind": None, "decided_by": "anyone"},
-        {"verdict": None, "kind": None, "decided_by": None},
-    ]
-
-
 async def test_who_applies_all_changes_has_what_the_service_answers(
     client: AsyncClient, services: Services
 ) -> None:
