@@ -51,7 +51,7 @@ from app.api.submissions import (
 from app.catalog.identifiers import is_valid, isbns
 from app.services.access.audit import Actor
 from app.services.books import BookFilter, told_of_post
-from app.services.descriptions import Description, DescriptionForm
+from app.services.descriptions import DescriptionForm
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.model import Book, StoredBook, Submission
 from bookprint_core.recipe import DIGESTS
@@ -213,12 +213,6 @@ _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
 
 
-def described(description: Description, media_type: str) -> Response:
-    """The book as one of these types; raises TooLongForBinary."""
-    body = description.written(_FORMS[media_type])
-    return Response(body, headers={"Content-Type": media_type, "Vary": "Accept"})
-
-
 router = SubjectRouter(
     "/v1/books", tag="books", description="Post, read, list, change and delete the books of the catalogue."
 )
@@ -292,7 +286,9 @@ async def read_book(
     As MARC and as JSON-LD it comes with its present relations as linking entries (docs/reference/marc.md).
     """
     if media_type != deps.JSON:
-        return await asyncio.to_thread(described, await services.descriptions.read(book_id), media_type)
+        description = await services.descriptions.read(book_id)
+        text = await asyncio.to_thread(description.written, _FORMS[media_type])
+        return Response(text, headers={"Content-Type": media_type, "Vary": "Accept"})
     return _tagged(response, await services.books.get(book_id))
 
 

@@ -13,7 +13,6 @@ from app.api.http.lines import DuplexResponse, answered_lines, described_answers
 from app.api.http.routes import SubjectRouter
 from app.api.submissions import BookBody
 from app.services.books import told_of_post
-from bookprint_core.model import Submission
 
 router = SubjectRouter("/v1", tag="books")
 
@@ -47,7 +46,7 @@ async def post_books(
     """
 
     async def answer(line: bytes) -> dict[str, Any]:
-        submission = await asyncio.to_thread(_submission, line)
+        submission = await asyncio.to_thread(lambda: validated(BookBody, parsed(line)).to_submission())
         stored = await services.ingest.post(submission, actor=actor)
         metrics.count_post(stored.created)
         book = BookAnswer.of(stored.book)
@@ -57,7 +56,3 @@ async def post_books(
         return outcome | ({"warnings": told} if told else {})
 
     return answered_lines(request, permit, answer)
-
-
-def _submission(line: bytes) -> Submission:
-    return validated(BookBody, parsed(line)).to_submission()

@@ -82,14 +82,10 @@ async def check_rows(
     """
 
     async def answer(line: bytes) -> dict[str, Any]:
-        row = await asyncio.to_thread(_row, line)
+        row = await asyncio.to_thread(lambda: validated(CheckBody, parsed(line)).to_row())
         metrics.count_lookup(Verified())
         found = await services.checks.check(row)
         items = [asdict(item) | {"link": book_path(item.book_id)} for item in found.items]
         return {"verdict": found.verdict, "by": found.by, "because": found.because, "items": items}
 
     return answered_lines(request, permit, answer, are_lookups=True)
-
-
-def _row(line: bytes) -> CheckRow:
-    return validated(CheckBody, parsed(line)).to_row()

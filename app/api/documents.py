@@ -176,11 +176,6 @@ def waiting(until: str) -> Any:
     return Field(default=0, ge=0, le=60, allow_inf_nan=False, description=description)
 
 
-def shown(example: Any) -> ConfigDict:
-    """The configuration of a model with an example that is not in `http.examples`."""
-    return ConfigDict(json_schema_extra={"example": example})
-
-
 Format = Annotated[
     str | None,
     Field(

@@ -69,14 +69,17 @@ def reindex(
         raise UserError("Give at most one of --digests and --vectors.", status=2)
     keep_kernels()
     settings = load_settings(data_dir)
-    if digests:
-        computed = _counted(settings, "Computing digests", lambda each: each.missing_digests.compute)
-        results().print(f"{computed:,} books have got digests")
-    elif vectors:
-        computed = _counted(settings, "Computing vectors", lambda each: each.missing_vectors.compute)
-        results().print(f"{computed:,} books have got vectors")
-    else:
+    if not digests and not vectors:
         _reindex(settings)
+        return
+    what = "digests" if digests else "vectors"
+
+    async def compute(services: "Services") -> int:
+        missing = services.missing_digests if digests else services.missing_vectors
+        return await missing.compute(reporter.counted)
+
+    with library(settings) as complete, Reporter(f"Computing {what}", "books") as reporter:
+        results().print(f"{within(complete, compute):,} books have got {what}")
 
 
 def _reindex(settings: Settings) -> None:
@@ -98,16 +101,6 @@ def _reindex(settings: Settings) -> None:
             f"{textless:,} books were signed by other recipes, and their texts are not kept, so lookups may "
             "not find them. Send their texts: PUT /v1/books/{id}/content"
         )
-
-
-def _counted(
-    settings: Settings,
-    label: str,
-    work: "Callable[[Services], Callable[[Callable[[int, int], None]], Awaitable[T]]]",
-) -> T:
-    """Do work that says how many books of how many are done."""
-    with library(settings) as complete, Reporter(label, "books") as reporter:
-        return within(complete, lambda services: work(services)(reporter.counted))
 
 
 def verify(

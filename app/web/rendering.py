@@ -1,7 +1,6 @@
 """Pages from templates: the frame that all share, what a browser may load with them, and errors as pages."""
 
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -106,27 +105,15 @@ def facts(metadata: Metadata) -> dict[str, str]:
     }
 
 
-def _number(value: float) -> str:
-    return f"{value:,}"
-
-
 def _share(value: float, digits: int = 0) -> str:
     return f"{value:.{digits}%}"
 
 
-def _moment(value: datetime) -> str:
-    return f"{value:%-d %B %Y, %H:%M} UTC"
-
-
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 templates.filters |= {
-    "begun": _begun,
+    "begun": lambda text: text[:1].upper() + text[1:],
     "facts": facts,
-    "number": _number,
+    "number": lambda value: f"{value:,}",
     "share": _share,
-    "moment": _moment,
+    "moment": lambda value: f"{value:%-d %B %Y, %H:%M} UTC",
     "person": lambda name: name or "unknown",
 }

@@ -21,7 +21,6 @@ from app.api.http.shared_counts import ProcessCounts, SharedValue, SummedCounts
 from app.services.jobs import Jobs
 from app.services.lookups import Nearest, Question, Verified, Within
 from app.services.pairs.relations import Relations
-from app.services.webhooks import Webhooks
 from app.wiring import Services
 from bookprint_core.errors import Unavailable
 
@@ -103,7 +102,10 @@ class Metrics:
                 pending = await services.books.count_pending()
                 metrics += await _job_metrics(services.jobs)
                 metrics += await _relation_metrics(services.relations)
-                metrics.append(await _webhook_metric(services.webhooks))
+                webhooks = GaugeMetricFamily("bookprint_webhooks", "Webhooks, by state.", labels=("state",))
+                for state, count in (await services.webhooks.counts()).items():
+                    webhooks.add_metric((state,), count)
+                metrics.append(webhooks)
         self._shared.metrics = [*_book_metrics(books, pending), *metrics]
         return generate_latest(self._summed)
 
@@ -155,13 +157,6 @@ async def _job_metrics(jobs: Jobs) -> list[Metric]:
     for task, tries in (await jobs.failure_counts()).items():
         failures.add_metric((task,), tries)
     return [states, failures]
-
-
-async def _webhook_metric(webhooks: Webhooks) -> Metric:
-    states = GaugeMetricFamily("bookprint_webhooks", "Webhooks, by state.", labels=("state",))
-    for state, count in (await webhooks.counts()).items():
-        states.add_metric((state,), count)
-    return states
 
 
 class RequestMetrics:

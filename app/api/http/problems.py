@@ -269,16 +269,13 @@ def _field_error(error: Mapping[str, Any]) -> FieldError:
     # The first part of the place says path, query, header or body.
     _, *place = error["loc"]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    name = context.get("field") or name or "body"
     detail = error["msg"].removesuffix(" after validation").rstrip(".") + "."
     return FieldError(
-        field=_shortened(context.get("field") or name or "body"),
+        field=name if len(name) <= 200 else f"{name[:200]}…",
         detail=detail,
         remedy=REMEDIES.get(error["type"], "Correct the value.").format_map(context),
     )
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= 200 else f"{name[:200]}…"
 
 
 def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
