@@ -57,11 +57,11 @@ def demo(
     console = results()
     console.print(Text("Bookprint demo\n", style="bold"))
     if url is None:
-        _on_own_service(console, seed, works, keep)
+        _on_own_service(_Demo(console, seed, works), keep)
     else:
         with Client(url, key=key) as service:
             service.insist()
-            _on_running_service(service, console, seed, works)
+            _on_running_service(service, _Demo(console, seed, works))
     console.print("Next, a library of your own:", style="bold")
     if url is None:
         console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
@@ -71,7 +71,8 @@ def demo(
     console.print(f"  bookprint ingest FOLDER{option}\n", soft_wrap=True)
 
 
-def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None:
+def _on_own_service(demo: "_Demo", keep: bool) -> None:
+    console = demo.console
     with listen(_HOST, 0)[0] as free:
         port = free.getsockname()[1]
     url = url_of(_HOST, port)
@@ -80,10 +81,10 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
         _serving(Path(folder), port) as process,
         Client(url) as service,
     ):
-        books, posted = _make(console, seed, works), dict[str, Mapping[str, Any]]()
+        demo.make()
         _await_ready(service, console, process, Path(folder))
-        _post(service, console, seed, books, posted)
-        _show_near_duplicates(service, console, books, posted)
+        demo.post(service)
+        demo.show_near_duplicates(service)
         if keep:
             console.print(f"Look at it in a browser: {url}/", style="bold green", soft_wrap=True)
             console.print("The service runs on until Ctrl-C. In another terminal:")
@@ -98,16 +99,16 @@ def _on_own_service(console: Console, seed: int, works: int, keep: bool) -> None
     console.print("Everything is stopped, and the temporary data is gone.\n")
 
 
-def _on_running_service(service: Client, console: Console, seed: int, works: int) -> None:
-    books, posted = _make(console, seed, works), dict[str, Mapping[str, Any]]()
+def _on_running_service(service: Client, demo: "_Demo") -> None:
+    demo.make()
     try:
-        _post(service, console, seed, books, posted)
-        _show_near_duplicates(service, console, books, posted)
+        demo.post(service)
+        demo.show_near_duplicates(service)
     finally:
-        for answer in posted.values():
+        for answer in demo.posted.values():
             with suppress(Refused):  # it is gone already
                 service.send(calls.delete_book(answer["id"]))
-        console.print(f"The {len(posted):,} books of the demo are deleted again.\n")
+        demo.console.print(f"The {len(demo.posted):,} books of the demo are deleted again.\n")
 
 
 @contextmanager
@@ -140,71 +141,62 @@ def _await_ready(service: Client, console: Console, process: Popen[bytes], folde
     console.print("Started PostgreSQL, Valkey, the API and a worker.")
 
 
-def _make(console: Console, seed: int, works: int) -> "Sequence[SyntheticBook]":
-    from app.synthesis.library import synthetic_library
+class _Demo:
+    """The books of a demo, and the answers to their posts by the books' own names."""
 
-    with console.status("Making books …"):
-        books = list(synthetic_library(seed, works, _COPIES))
-    console.print(f"Made {len(books):,} books: {works} works and their copies.")
-    return books
+    def __init__(self, console: Console, seed: int, works: int) -> None:
+        self.console, self._seed, self._works = console, seed, works
+        self._books: Sequence[SyntheticBook] = ()
+        self.posted: dict[str, Mapping[str, Any]] = {}
 
+    def make(self) -> None:
+        from app.synthesis.library import synthetic_library
 
-def _post(
-    service: Client,
-    console: Console,
-    seed: int,
-    books: "Sequence[SyntheticBook]",
-    posted: dict[str, Mapping[str, Any]],
-) -> None:
-    """Post the books; `posted` gets the service's answer for each as it arrives, by the book's own name."""
-    from app.cli.posting import book_body
+        with self.console.status("Making books …"):
+            self._books = list(synthetic_library(self._seed, self._works, _COPIES))
+        self.console.print(f"Made {len(self._books):,} books: {self._works} works and their copies.")
 
-    started = time.monotonic()
-    with Reporter("Posting", "books") as reporter:
-        for book in books:
-            answer = service.send(calls.post_book(book_body(_submission(book, seed))))
-            posted[book.id] = answer
-            reporter.counted(len(posted), len(books))
-    console.print(f"Posted {len(books):,} books over HTTP in {time.monotonic() - started:.1f} s.\n")
+    def post(self, service: Client) -> None:
+        from app.cli.posting import book_body
+        from bookprint_core.text.content import content_from_pages
 
+        started = time.monotonic()
+        with Reporter("Posting", "books") as reporter:
+            for book in self._books:
+                metadata = Metadata(
+                    title=book.title,
+                    authors=(book.author,),
+                    year=book.year,
+                    external_id=f"{_NAMESPACE}:{self._seed}:{book.id}",
+                )
+                body = book_body(Submission(metadata, content_from_pages(book.pages)))
+                answer = service.send(calls.post_book(body))
+                self.posted[book.id] = answer
+                reporter.counted(len(self.posted), len(self._books))
+        seconds = time.monotonic() - started
+        self.console.print(f"Posted {len(self._books):,} books over HTTP in {seconds:.1f} s.\n")
 
-def _submission(book: "SyntheticBook", seed: int) -> Submission:
-    from bookprint_core.text.content import content_from_pages
-
-    metadata = Metadata(
-        title=book.title,
-        authors=(book.author,),
-        year=book.year,
-        external_id=f"{_NAMESPACE}:{seed}:{book.id}",
-    )
-    return Submission(metadata, content_from_pages(book.pages))
-
-
-def _show_near_duplicates(
-    service: Client,
-    console: Console,
-    books: "Sequence[SyntheticBook]",
-    posted: Mapping[str, Mapping[str, Any]],
-) -> None:
-    """Ask for the near-duplicates of every book, print those of some, and count all against the truth."""
-    by_id = {posted[book.id]["id"]: book for book in books}
-    works = Counter(book.work for book in books)
-    rows: list[tuple[str | Text, ...]] = []
-    found = wrong = 0
-    for book_id, book in by_id.items():
-        items = service.items(calls.near_duplicates(book_id, limit=1000))
-        near = [(by_id[item["id"]], item) for item in items if item["id"] in by_id]
-        copies = [(other, item) for other, item in near if other.work == book.work]
-        found, wrong = found + len(copies), wrong + len(near) - len(copies)
-        if book.work < _SHOWN_WORKS and book.error_rate == 0:
-            rows.append((Text(book.title, style="bold"), "", "", "", ""))
-            rows += [_row(other, item) for other, item in copies]
-    columns = ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited")
-    console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
-    console.print(
-        f"Asked for the near-duplicates of all {len(books):,} books, the service found {found:,} of "
-        f"{sum(count * (count - 1) for count in works.values()):,}, and {wrong:,} that are none.\n"
-    )
+    def show_near_duplicates(self, service: Client) -> None:
+        """Ask for the near-duplicates of every book, print those of some, and count all against the truth."""
+        by_id = {self.posted[book.id]["id"]: book for book in self._books}
+        works = Counter(book.work for book in self._books)
+        rows: list[tuple[str | Text, ...]] = []
+        found = wrong = 0
+        for book_id, book in by_id.items():
+            items = service.items(calls.near_duplicates(book_id, limit=1000))
+            near = [(by_id[item["id"]], item) for item in items if item["id"] in by_id]
+            copies = [(other, item) for other, item in near if other.work == book.work]
+            found, wrong = found + len(copies), wrong + len(near) - len(copies)
+            if book.work < _SHOWN_WORKS and book.error_rate == 0:
+                rows.append((Text(book.title, style="bold"), "", "", "", ""))
+                rows += [_row(other, item) for other, item in copies]
+        columns = ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited")
+        self.console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
+        self.console.print(
+            f"Asked for the near-duplicates of all {len(self._books):,} books, the service found "
+            f"{found:,} of {sum(count * (count - 1) for count in works.values()):,}, and {wrong:,} that are "
+            "none.\n"
+        )
 
 
 def _row(copy: "SyntheticBook", item: NearDuplicate) -> tuple[str, ...]:
