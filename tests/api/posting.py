@@ -1,5 +1,6 @@
 """Posting books and asking for those near them, where all is expected to go well."""
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -45,6 +46,16 @@ async def all_pages(client: AsyncClient, path: str, **parameters: Any) -> list[J
     while cursor := pages[-1]["next_cursor"]:
         pages.append(await get(client, path, **parameters, cursor=cursor))
     return pages
+
+
+async def send_lines(client: AsyncClient, path: str, *lines: Json | bytes) -> list[Json]:
+    """The answer to each line."""
+    content = b"\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
+    response = await client.post(path, content=content, headers={"Content-Type": "application/x-ndjson"})
+    assert response.status_code == 200, response.text
+    answers = [json.loads(line) for line in response.text.splitlines()]
+    assert [answer["line"] for answer in answers] == [*range(1, len(lines) + 1)]
+    return answers
 
 
 async def near(client: AsyncClient, book: Json, **parameters: Any) -> Json:

@@ -1,29 +1,16 @@
 """Checks over HTTP: a verdict for each row of a list, by the strongest that the row gives."""
 
-import json
-
 import pytest
 from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, post
+from tests.api.posting import Json, post, send_lines
 from tests.factories import pages_of
 from tests.open_services import OpenServices
 
 ISBN, WRONG_DIGIT = "9780141439600", "0-14-143960-3"
 TEXT = prose(940, 6_000)
 PAGES = pages_of(TEXT)
-
-
-async def check(client: AsyncClient, *rows: Json | bytes) -> list[Json]:
-    """The answers to these rows."""
-    lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
-    headers = {"Content-Type": "application/x-ndjson"}
-    answer = await client.post("/v1/checks", content=b"\n".join(lines), headers=headers)
-    assert answer.status_code == 200, answer.text
-    answers = [json.loads(line) for line in answer.text.splitlines()]
-    assert [each["line"] for each in answers] == [*range(1, len(rows) + 1)]
-    return answers
 
 
 @pytest.fixture
@@ -55,7 +42,7 @@ async def test_a_text_is_told_from_other_printings_and_parts(client: AsyncClient
         "contains": {"pages": noisy(pages_of(prose(941, 6_000)) + PAGES)},
         "no": {"pages": pages_of(prose(942, 6_000))},
     }
-    answers = await check(client, *rows.values())
+    answers = await send_lines(client, "/v1/checks", *rows.values())
     assert [each["verdict"] for each in answers] == [*rows]
     assert {each["by"] for each in answers} == {"text"}
     for answer in answers[:4]:
@@ -68,7 +55,9 @@ async def test_a_text_is_told_from_other_printings_and_parts(client: AsyncClient
 
 async def test_a_text_without_pages_is_had_unless_the_years_differ(client: AsyncClient, book: Json) -> None:
     text = scanned(TEXT, 3, 0.05)
-    answers = await check(client, {"text": text}, {"text": text, "year": 1913}, {"text": text, "year": 1950})
+    answers = await send_lines(
+        client, "/v1/checks", {"text": text}, {"text": text, "year": 1913}, {"text": text, "year": 1950}
+    )
     assert [each["verdict"] for each in answers] == ["have", "have", "other_edition"]
 
 
@@ -89,7 +78,7 @@ async def test_identifiers_of_texts_and_of_catalogues(client: AsyncClient, book:
         "unknown": ({"isbn": "9783161484100"}, "no", "identifier"),
         "other title": ({"isbn": ISBN, "title": "Organic Chemistry"}, "perhaps", "identifier"),
     }
-    answers = await check(client, *(row for row, _, _ in rows.values()))
+    answers = await send_lines(client, "/v1/checks", *(row for row, _, _ in rows.values()))
     told = {name: (each["verdict"], each["by"]) for name, each in zip(rows, answers, strict=True)}
     assert told == {name: (verdict, by) for name, (_, verdict, by) in rows.items()}
     by_name = dict(zip(rows, answers, strict=True))
@@ -99,8 +88,9 @@ async def test_identifiers_of_texts_and_of_catalogues(client: AsyncClient, book:
 
 
 async def test_a_name_says_perhaps_at_most(client: AsyncClient, book: Json) -> None:
-    answers = await check(
+    answers = await send_lines(
         client,
+        "/v1/checks",
         {"title": "The ferry at dawn : a novel", "authors": ["Harbour, E. M., 1880-1950"], "year": 1913},
         {"title": "The Ferry at Dawn", "authors": ["Somebody Else"]},
         {"isbn": "9783161484100", "title": "Ferry at dawn", "authors": ["E. M. Harbour"]},
@@ -116,7 +106,7 @@ async def test_a_foreign_identifier_is_found_by_a_text(client: AsyncClient) -> N
     known = await post(client, text=text)
     await client.delete(f"/v1/books/{known['id']}")
     foreign = await post(client, identifier=known["long_identifier"], title="At a partner's")
-    [answer] = await check(client, {"text": scanned(text, 5, 0.05)})
+    [answer] = await send_lines(client, "/v1/checks", {"text": scanned(text, 5, 0.05)})
     assert (answer["verdict"], answer["items"][0]["book_id"]) == ("have", foreign["id"])
 
 
@@ -125,7 +115,9 @@ async def test_a_row_that_cannot_be_answered_now_says_so(
 ) -> None:
     """While the index is rebuilt; a number needs no index."""
     await services.index.epochs.begin("another")
-    answers = await check(client, {"text": TEXT}, {"identifier": book["identifier"]}, {"isbn": ISBN})
+    answers = await send_lines(
+        client, "/v1/checks", {"text": TEXT}, {"identifier": book["identifier"]}, {"isbn": ISBN}
+    )
     assert [each.get("status") for each in answers] == [503, 503, None]
     assert answers[0]["retry_after"] > 0
     assert answers[2]["verdict"] == "have"

@@ -1,6 +1,5 @@
 """Keys that are bound to a collection: every operation that writes, on books outside it and inside."""
 
-import json
 from collections.abc import AsyncIterator
 from itertools import count
 
@@ -14,7 +13,7 @@ from tests.api.access.test_audit import WRITES
 from tests.api.conftest import asking
 from tests.api.example_requests import operations
 from tests.api.library import prose
-from tests.api.posting import Json, post
+from tests.api.posting import Json, post, send_lines
 from tests.api.test_bad_input import assert_problem
 from tests.factories import ACTOR
 from tests.secret_search import ADMIN_KEY
@@ -67,13 +66,6 @@ async def anyone(held: Holders) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-async def bulk(client: AsyncClient, *books: Json) -> list[Json]:
-    headers = {"Content-Type": "application/x-ndjson"}
-    lines = "\n".join(json.dumps(book) for book in books)
-    answer = await client.post("/v1/books:bulk", content=lines, headers=headers)
-    return [json.loads(line) for line in answer.text.splitlines()]
-
-
 def problem(answer: Response, status: int) -> Json:
     assert_problem(answer, status)
     document: Json = answer.json()
@@ -110,7 +102,7 @@ async def test_every_operation_that_writes_is_refused_outside_the_collection(
             if path in {"/v1/books", "/v1/books:bulk", CONTENT}:
                 request = {"json": request["json"] | text()}
             if path == "/v1/books:bulk":
-                [line] = await bulk(client, request["json"])
+                [line] = await send_lines(client, "/v1/books:bulk", request["json"])
                 assert (line["status"], line["problem"]["status"]) == (403, 403)
                 continue
             for pair in [(theirs, others[0]), (theirs, others[1]), (theirs, ours), (nobodys, ours)]:
@@ -152,7 +144,7 @@ async def test_a_book_of_others_is_found_and_untouched(client: AsyncClient, anyo
         theirs = await post(anyone, **sent, collection=collection, title="Theirs")
 
         found = await client.post("/v1/books", json=sent | {"title": "Ours"})
-        [line] = await bulk(client, sent)
+        [line] = await send_lines(client, "/v1/books:bulk", sent)
         own = await post(client, **sent, external_id=f"ours {place}")
 
         answer = found.json()
