@@ -21,7 +21,7 @@ from app.api.cluster_answers import (
 )
 from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
 from app.api.http import deps, examples
-from app.api.http.deps import BookId, ServicesDep
+from app.api.http.deps import BookId, ServicesDep, cluster_name_of
 from app.api.http.openapi import with_headers
 from app.api.http.problems import Responses
 from app.api.http.routes import SubjectRouter
@@ -36,7 +36,6 @@ from app.services.clusters import (
 )
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.clusters.clustering import By
-from bookprint_core.errors import UnknownCluster
 from bookprint_core.model import PAGE_BREAK
 from bookprint_core.relations.classification import Kind
 
@@ -176,7 +175,7 @@ async def read_cluster(
     An id or a key that it had before it was joined to an older one is answered with 308 and the present id.
     So is one from before its oldest book was deleted, and any of its books in place of the oldest.
     """
-    name = name_of(cluster_id)
+    name = cluster_name_of(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id, query.collection)
     page = await services.clusters.read(
         name, cursors.place(query.cursor, UUID), query.limit, query.collection
@@ -208,8 +207,8 @@ async def read_master_copy(
     of a page, and it is cleaner (the best one may be best because it is complete), its reading counts.
     As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
     """
-    present = await services.clusters.present_name(name_of(cluster_id))
-    if present != name_of(cluster_id):
+    present = await services.clusters.present_name(cluster_name_of(cluster_id))
+    if present != cluster_name_of(cluster_id):
         return _moved(f"{cluster_path(present)}/text", request)
     cursors = Cursors("text", present.by, present.book_id, query.first)
     first = cursors.place(query.cursor, int) or query.first
@@ -239,11 +238,3 @@ def _moved(path: str, request: Request) -> RedirectResponse:
 def _answer(page: ClusterPage, cursors: Cursors) -> ClusterAnswer:
     next_cursor = cursors.at(page.members[-1].book_id) if page.more else None
     return ClusterAnswer.of(page, next_cursor)
-
-
-def name_of(cluster_id: str) -> ClusterName:
-    """The name in a path; raises UnknownCluster."""
-    name = ClusterName.read(cluster_id)
-    if name is None:
-        raise UnknownCluster(deps.shortened(cluster_id))
-    return name

@@ -9,8 +9,7 @@ from fastapi import Form, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from app.api.clusters import name_of
-from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.deps import ActorDep, ServicesDep, cluster_name_of
 from app.services.clusters import MOST_LINKED, MOST_SIZE, ClusterFilter, ClusterOrder, Member
 from app.web.pair import CLASSES, KINDS
 from app.web.rendering import page, redirect
@@ -78,8 +77,8 @@ async def show_cluster(
     apart: UUID | None = None,
 ) -> Response:
     """The books of a cluster and how each is related to each; `apart` was taken out just now."""
-    cluster = await services.clusters.read(name_of(cluster_id), after, _MEMBERS_AT_ONCE)
-    if cluster.name != name_of(cluster_id) and apart is None:
+    cluster = await services.clusters.read(cluster_name_of(cluster_id), after, _MEMBERS_AT_ONCE)
+    if cluster.name != cluster_name_of(cluster_id) and apart is None:
         return redirect(request, f"/clusters/{cluster.name}")
     relations = await services.clusters.relations_between([each.book_id for each in cluster.members])
     return page(
@@ -105,7 +104,7 @@ async def show_master_copy(
 ) -> Response:
     """Some pages of the text that most copies have, and where the best copy reads otherwise."""
     more = first + _PAGES_AT_ONCE
-    read = await services.master_copies.read(name_of(cluster_id), range(first - 1, more - 1))
+    read = await services.master_copies.read(cluster_name_of(cluster_id), range(first - 1, more - 1))
     return page(
         request,
         "master_copy.html",
@@ -131,7 +130,7 @@ async def take_out(
     actor: ActorDep,
 ) -> Response:
     """Reject all relations that hold a book in a cluster, or none."""
-    name = name_of(cluster_id)
+    name = cluster_name_of(cluster_id)
     others = await services.clusters.neighbours(name, book_id)
     note = f"Does not belong in the cluster {name}"
     await services.decisions.reject_all(book_id, others, note, actor=actor)
@@ -148,7 +147,7 @@ async def put_back(
 ) -> Response:
     """Take back that a book does not belong in a cluster; what was decided before counts again."""
     await services.decisions.take_rejections_back(book_id, actor=actor)
-    return redirect(request, f"/clusters/{name_of(cluster_id)}")
+    return redirect(request, f"/clusters/{cluster_name_of(cluster_id)}")
 
 
 def _cell(

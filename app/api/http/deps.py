@@ -18,7 +18,8 @@ from app.api.http.problems import RequestRefusal
 from app.services.access.audit import Actor, actor_of
 from app.services.health import PartHealth
 from app.wiring import Services
-from bookprint_core.errors import UnknownBook
+from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.errors import UnknownBook, UnknownCluster
 from bookprint_core.warm_up import warm_up
 
 log = structlog.get_logger()
@@ -36,7 +37,7 @@ NO_VERSION = 0
 """A version that no book has."""
 
 
-def shortened(text: str) -> str:
+def _shortened(text: str) -> str:
     """A wrong id, as it is repeated to the client."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
@@ -46,10 +47,17 @@ def book_id_of(text: str) -> UUID:
     return id_of(text, UnknownBook)
 
 
+def cluster_name_of(text: str) -> ClusterName:
+    """The name or key in a path; raises UnknownCluster for a text that cannot be one."""
+    if (name := ClusterName.read(text)) is None:
+        raise UnknownCluster(_shortened(text))
+    return name
+
+
 def id_of(text: str, unknown: Callable[[str], Exception]) -> UUID:
     """The id in a path; raises the error `unknown` for a text that cannot be one."""
     if not _UUID.fullmatch(text):
-        raise unknown(shortened(text))
+        raise unknown(_shortened(text))
     return UUID(text)
 
 
