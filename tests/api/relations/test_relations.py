@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
@@ -250,3 +251,35 @@ async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, ser
     assert_problem(
         await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
     )
+
+
+async def test_page_labels_are_shown_beside_the_page_map_and_replaced_with_the_content(
+    client: AsyncClient, services: Services
+) -> None:
+    labels = ["xi", "xii", None, *map(str, range(1, len(PAGES) - 2))]
+    book = await post(client, pages=PAGES, page_labels=labels)
+    scan = await post(client, pages=pages_of(scanned(TEXT, 1)))
+    await run_jobs(services)
+    assert (await get(client, of(scan, book)))["page_labels"] == {"this": None, "other": labels}
+
+    async def put(body: Json, version: int) -> Any:
+        response = await client.put(f"{book['links']['self']}/content", json=body)
+        assert (response.status_code, response.json()["version"]) == (200, version), response.text
+        await run_jobs(services)
+        return (await get(client, of(book, scan)))["page_labels"]["this"]
+
+    assert await put({"pages": PAGES, "page_labels": labels}, 1) == labels
+    assert await put({"pages": PAGES, "page_labels": labels[::-1]}, 2) == labels[::-1]
+    assert await put({"pages": PAGES}, 3) is None
+    other = {"pages": [*PAGES, "a new last page"], "page_labels": [*labels, "end"]}
+    assert await put(other, 4) == [*labels, "end"]
+    assert await put({"text": f"{TEXT} and more"}, 5) is None
+
+
+async def test_why_completeness_cannot_be_told_is_said(client: AsyncClient) -> None:
+    alone, unpaged = await post(client, pages=PAGES), await post(client, text=prose(32, 500))
+    for book, said in ((alone, "No other scan of the printing"), (unpaged, "Send it as `pages`")):
+        response = await client.get(f"/v1/books/{book['id']}/completeness")
+        assert_problem(response, 409)
+        assert said in response.json()["detail"]
+    assert_problem(await client.get(f"/v1/books/{uuid4()}/completeness"), 404)
