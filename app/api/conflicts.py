@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BeforeValidator, Field
 
-from app.api.documents import CollectionFilter, Cursors, Document, NamedBook, PageQuery, Share, part
+from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, TitledBook, part
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
 from bookprint_core.matching.conflicts import Aspect, ConflictBy, ConflictPlace, MetadataConflict
@@ -25,7 +25,7 @@ class ConflictQuery(PageQuery):
     )
 
 
-class NamedCopyAnswer(NamedBook):
+class NamedCopyAnswer(TitledBook):
     """A book with the same text under another title."""
 
     volume: str | None = part("metadata.volume")

@@ -140,7 +140,7 @@ def part(path: str, description: str | None = None) -> Any:
     return Field(validation_alias=AliasPath(*path.split(".")), description=description)
 
 
-class NamedBook(Document):
+class TitledBook(Document):
     """A book, and what it is called."""
 
     id: UUID = part("book_id")

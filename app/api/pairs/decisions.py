@@ -15,10 +15,10 @@ from app.api.documents import (
     Cursors,
     Document,
     Moment,
-    NamedBook,
     OneOfBody,
     PageQuery,
     Share,
+    TitledBook,
     part,
 )
 from app.api.http.deps import ActorDep, ServicesDep
@@ -59,7 +59,7 @@ class ReviewQuery(PageQuery):
         return ReviewFilter(self.kind, self.collection, self.language, self.year)
 
 
-class ReviewBookAnswer(NamedBook):
+class ReviewBookAnswer(TitledBook):
     """A book of a relation to look at."""
 
 
