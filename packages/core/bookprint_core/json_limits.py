@@ -17,8 +17,7 @@ MAX_VALUES = 1_200_000
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 
-_PART = 1 << 18
-"""Bytes that are looked at in one go: no other thread runs meanwhile."""
+_PART = 1 << 18  # bytes that are looked at in one go: no other thread runs meanwhile
 
 
 def exceeds_json_limits(body: bytes, most_containers: int = MAX_CONTAINERS) -> bool:

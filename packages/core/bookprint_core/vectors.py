@@ -95,8 +95,7 @@ BYTES = SIGNS // 8
 LEAST_WORDS = 50
 """A shorter text has no vector."""
 
-_SCALE = 64
-"""Roots are whole multiples of 1/64, so that every machine finds the same signs."""
+_SCALE = 64  # roots are whole multiples of 1/64, so that every machine finds the same signs
 
 Vector = NDArray[np.uint8]
 """(128,), a bit a sign."""
@@ -156,8 +155,7 @@ def cosines(vector: Vector, others: NDArray[np.uint8]) -> NDArray[np.float32]:
 _COSINES = np.cos(np.pi * np.arange(SIGNS + 1) / SIGNS).astype(np.float32)
 
 
-_LEFT = 0
-"""In place of the number of an entry that has left; entries are numbered from 1."""
+_LEFT = 0  # in place of the number of an entry that has left; entries are numbered from 1
 
 _LEAST_ROOM = 1024
 _NO_COSINE = np.float32(-2)

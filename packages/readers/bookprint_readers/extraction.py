@@ -14,8 +14,7 @@ from bookprint_core.text.page_furniture import with_plain_hyphens, without_furni
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f\r")
 """They have the same bytes in UTF-8, where these are part of no other character."""
 
-_LONGEST_NAME = 1_000
-"""Characters of a name or title that are kept."""
+_LONGEST_NAME = 1_000  # characters of a name or title that are kept
 
 _NOT_READ = re.compile("[\ufffd\ue000-\uf8ff]")
 """The replacement character, and characters that only one font knows."""
@@ -25,8 +24,7 @@ _MOJIBAKE = re.compile("[\u00c2\u00c3\u00d0\u00d1][\u0080-\u00bf\u0152-\u2122]")
 
 _LATIN_WORD = re.compile("[A-Za-z]{4,20}")
 _VOWEL = re.compile("[aeiouyw]|^[IVXLCDM]+$", re.IGNORECASE)  # or a Roman numeral
-_SAMPLE = 200_000
-"""Characters of a text in which words without a vowel are counted."""
+_SAMPLE = 200_000  # characters of a text in which words without a vowel are counted
 
 _FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
 """In no book of the corpus more than .7 % of such words have none, and 8 % once all letters are shifted."""

@@ -36,8 +36,7 @@ from bookprint_readers.unread import (
 
 _HEAD_BYTES = 1 << 14
 
-_LONG_LINE = 1 << 15
-"""Bytes from which on a line is not sent to the process that reads it."""
+_LONG_LINE = 1 << 15  # bytes from which on a line is not sent to the process that reads it
 
 LARGEST_MEMBER = 1 << 28
 """Bytes of a file within an archive of books."""

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from bookprint_core.model import Metadata
 from bookprint_readers.extraction import description, identifier
 
-_HEAD = 40_000
-"""Characters from the start of a file within which its header ends."""
-
-_TAIL = 60_000
-"""Characters before the end of a file within which its licence starts."""
+_HEAD = 40_000  # characters from the start of a file within which its header ends
+_TAIL = 60_000  # characters before the end of a file within which its licence starts
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _HEADER_END = re.compile(
@@ -42,8 +39,7 @@ _CREDIT = re.compile(
 )
 _ORNAMENT = re.compile(r"[\W_]+")
 _MOST_CREDITS = 12
-_LONGEST_CREDIT = 3_000
-"""Characters; a longer paragraph is of the book, where no blank lines part paragraphs."""
+_LONGEST_CREDIT = 3_000  # characters; a longer paragraph is of the book, where no blank lines part paragraphs
 
 _FIELD = re.compile(r"^(Title|Author|Language|Original publication): *(.*(?:\n[ \t]+\S.*)*)", _FLAGS)
 _NUMBER = re.compile(r"\[?\b(?:E-?text|E-?book) ?#(\d{1,6})", re.IGNORECASE)

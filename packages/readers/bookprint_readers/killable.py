@@ -42,19 +42,15 @@ _SECONDS_TO_FORK = 5.0
 _TRIES_TO_FORK = 100
 _SECONDS_BETWEEN_TRIES = 0.05
 
-_SECONDS_TO_END = 20.0
-"""Seconds that a child may take to end by itself once its connection is closed."""
-
-_GRACE = 1.0
-"""Seconds of processor time beyond its own after which the kernel ends a child."""
+_SECONDS_TO_END = 20.0  # seconds that a child may take to end by itself once its connection is closed
+_GRACE = 1.0  # seconds of processor time beyond its own after which the kernel ends a child
 
 _LEAST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two looks of the parent at the time that its child has taken."""
 
 _AWAKE = {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP}
 
-_HEAD = 8
-"""Bytes before a message to the parent that tell its length."""
+_HEAD = 8  # bytes before a message to the parent that tell its length
 
 _PART = 1 << 18
 

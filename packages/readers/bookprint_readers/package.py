@@ -28,11 +28,8 @@ EXPANSION, FREE_EXPANSION = 100, 1 << 26
 
 _PART = 1 << 20
 
-_BUFFER = 1 << 13
-"""Bytes read ahead: little, since of many members only the head is read."""
-
-_ENCRYPTED = 0x1
-"""Flag of a member of a zip (APPNOTE, section 4.4.4)."""
+_BUFFER = 1 << 13  # bytes read ahead: little, since of many members only the head is read
+_ENCRYPTED = 0x1  # flag of a member of a zip (APPNOTE, section 4.4.4)
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 

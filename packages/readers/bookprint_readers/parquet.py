@@ -22,8 +22,7 @@ NAME = "parquet"
 MAGIC = b"PAR1"
 
 _ROWS_AT_ONCE = 16
-_BUFFER = 1 << 20
-"""Bytes read from a file at once."""
+_BUFFER = 1 << 20  # bytes read from a file at once
 
 
 def require_pyarrow() -> Any:

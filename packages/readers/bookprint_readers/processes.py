@@ -55,8 +55,7 @@ disk or where memory is short. Time in which it waits for a processor counts on 
 _MEMORY_BYTES = 4 << 30
 """Bytes that a process may map beyond its libraries. A book of 600 KB takes some 30 MB."""
 
-_AHEAD = 3
-"""Books for each process that are under way, being read or waiting for those before them."""
+_AHEAD = 3  # books for each process that are under way, being read or waiting for those before them
 
 T = TypeVar("T")
 

@@ -26,11 +26,8 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE | re.DOTALL)
 _NOT_LATIN = re.compile("[\u0370-\u0eff]+")
 _MIXED = re.compile("[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]")
-_GUESSED_FROM = 1 << 16
-"""Bytes of lines that are not UTF-8 from which their encoding is guessed."""
-
-_RANKED = 20_000
-"""Characters of the first two rows from which the separator is guessed."""
+_GUESSED_FROM = 1 << 16  # bytes of lines that are not UTF-8 from which their encoding is guessed
+_RANKED = 20_000  # characters of the first two rows from which the separator is guessed
 
 
 @dataclass(frozen=True, slots=True)

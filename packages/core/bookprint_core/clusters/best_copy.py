@@ -21,8 +21,7 @@ NEARLY = 0.95
 MOST_COMPARED = 50
 """Complete copies whose agreement counts; of more, the longest are taken."""
 
-_STEP = 0.01
-"""Agreements that differ by less are equal, about."""
+_STEP = 0.01  # agreements that differ by less are equal, about
 
 _LEAST_DIFFERENCE = 0.002
 """Shares of single words that differ by less are equal, about; 1 % more errors make at least .003."""

@@ -29,17 +29,13 @@ MOST_MISREAD = 200
 _CONTEXT = 200
 """Characters of the pages before and after that are aligned with a page, and by which its place is found."""
 
-_MARGIN = 20
-"""Characters that are aligned besides, because the place that was found may be so far off."""
+_MARGIN = 20  # characters that are aligned besides, because the place that was found may be so far off
 
 _LEAST_ALIKE = 65
 """Of 100 (rapidfuzz's ratio). Other passages of a book reach 51; two readings at 20 % CER have 67 or more."""
 
-_FURNITURE = 100
-"""Characters beside a page break in which running heads, page numbers and catchwords stand."""
-
-_LEAST_AGREEMENT = 0.5
-"""A copy that has fewer of a page's characters in their places has another text there."""
+_FURNITURE = 100  # characters beside a page break in which running heads, page numbers and catchwords stand
+_LEAST_AGREEMENT = 0.5  # a copy that has fewer of a page's characters in their places has another text there
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,7 @@ POSTING_CAP = 8192
 _ROOM = 1 << 13
 """Entries for which shared hashes are counted at first; four times as many if they are too few."""
 
-_FEW_IDS = 500
-"""So many are compared sooner by Python than by numpy."""
+_FEW_IDS = 500  # so many are compared sooner by Python than by numpy
 
 ENTRIES_PER_SEGMENT = 1024
 """Entry ids per segment of the flat index."""

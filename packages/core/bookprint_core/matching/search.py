@@ -45,8 +45,7 @@ _LAST_RANK = 1 << 30
 _FEW_UNSAMPLED = 1 / 32
 """Of all entries, those without a sample up to which each of them is compared sooner than all are."""
 
-_FEWEST = 0.95
-"""A book's words by its length code are at least this share of its shingles."""
+_FEWEST = 0.95  # a book's words by its length code are at least this share of its shingles
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -141,8 +141,7 @@ def is_compared(evidence: Evidence) -> bool:
     return bool((verified(candidates) | compared(candidates))[0])
 
 
-_WHOLE = 0.75
-"""Share of the smaller book from which on a part is what two books share as a whole."""
+_WHOLE = 0.75  # share of the smaller book from which on a part is what two books share as a whole
 
 
 def is_partial(evidence: Evidence) -> bool:

@@ -29,14 +29,9 @@ LEAST_BINS = 24
 _LEAST_TEXT = 75
 """A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
 
-_FARTHEST_AGAIN = 4
-"""Text pages after which a page may have been scanned again."""
-
-_AGAIN = 0.75
-"""It is then at least so alike, in units of a typical pair of equal pages,"""
-
-_BEYOND_FORMULAS = 1.5
-"""and this many times as alike as most neighbouring pages are."""
+_FARTHEST_AGAIN = 4  # text pages after which a page may have been scanned again
+_AGAIN = 0.75  # it is then at least so alike, in units of a typical pair of equal pages,
+_BEYOND_FORMULAS = 1.5  # and this many times as alike as most neighbouring pages are
 
 
 @dataclass(frozen=True, slots=True, eq=False)

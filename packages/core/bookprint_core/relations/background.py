@@ -14,26 +14,19 @@ from numpy.typing import NDArray
 ENOUGH = 8
 """Pages that a book must have to show how alike unrelated ones are."""
 
-_MEDIAN = 0.04
-"""Similarity of unrelated pages, where two books are too short to show it."""
-
-_SPREAD = 0.011
-"""Median deviation from it."""
-
-_LEAST_ALIKE = 0.07
-"""Less never makes pages alike, unless equal pages are faint."""
+_MEDIAN = 0.04  # similarity of unrelated pages, where two books are too short to show it
+_SPREAD = 0.011  # median deviation from it
+_LEAST_ALIKE = 0.07  # less never makes pages alike, unless equal pages are faint
 
 FAINT = 0.3
 """Similarity of equal pages below which they are faint: so badly read that chance may hide one."""
 
-_SAMPLE = 16_000
-"""Pairs of pages that are looked at, about."""
+_SAMPLE = 16_000  # pairs of pages that are looked at, about
 
 _CERTAIN = 7.0
 """Standard deviations by which a run must lie above the best of unrelated pages, all its pages together."""
 
-_SIGMA = 1.4826
-"""Standard deviations in a median deviation."""
+_SIGMA = 1.4826  # standard deviations in a median deviation
 
 
 @dataclass(frozen=True, slots=True)

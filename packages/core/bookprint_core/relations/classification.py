@@ -88,8 +88,7 @@ REVISED = 0.1
 
 _NUMBER = re.compile(r"\d+")
 
-_ACCURACY = 0.005
-"""The typical error of measured shares."""
+_ACCURACY = 0.005  # the typical error of measured shares
 
 
 def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:

@@ -17,26 +17,16 @@ from bookprint_core.relations.background import ENOUGH, Background
 SAME_BREAKS = 0.75
 """Two pages have the same breaks where so much of what is found of either is found on the other."""
 
-_MOSTLY = 0.7
-"""Share of the pairs with the same breaks from which on they show how alike equal pages are."""
-
-_AS_ALIKE = 0.85
-"""A pair is as alike as another where it reaches this share of its similarity."""
+_MOSTLY = 0.7  # share of the pairs with the same breaks from which on they show how alike equal pages are
+_AS_ALIKE = 0.85  # a pair is as alike as another where it reaches this share of its similarity
 
 _LEAST_TYPICAL = 0.3
 """Coverage of equal pages however badly they are read: what is less alike shares formulas."""
 
-_LEAST_FAINT = 0.1
-"""The same where equal pages are faint."""
-
-_ERROR = 1 / 3
-"""Standard error, in pages, up to which the share found of one is believed."""
-
-_NOTABLE = 0.06
-"""Neighbouring pages of one book are alike where they are so much more so than any two."""
-
-_WHOLE = 0.75
-"""A page found to this extent is found: the rest is noise."""
+_LEAST_FAINT = 0.1  # the same where equal pages are faint
+_ERROR = 1 / 3  # standard error, in pages, up to which the share found of one is believed
+_NOTABLE = 0.06  # neighbouring pages of one book are alike where they are so much more so than any two
+_WHOLE = 0.75  # a page found to this extent is found: the rest is noise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

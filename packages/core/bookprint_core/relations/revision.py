@@ -22,23 +22,15 @@ from bookprint_core.model import PAGE_BREAK, Content, Metadata
 from bookprint_core.relations.alignment import Alignment, concatenated
 from bookprint_core.text.names import folded
 
-_PAGES = 40
-"""Pairs of pages that are compared, evenly over both books: 1 ms each."""
-
-_LONGEST_LINE = 12
-"""Words; what follows counts as another line."""
-
-_LEAST_LETTERS = 5
-"""Shorter words tell little: OCR turns one into another."""
-
-_LIKE = 60
-"""Of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading."""
+_PAGES = 40  # pairs of pages that are compared, evenly over both books: 1 ms each
+_LONGEST_LINE = 12  # words; what follows counts as another line
+_LEAST_LETTERS = 5  # shorter words tell little: OCR turns one into another
+_LIKE = 60  # of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading
 
 _MOVED = 75
 """Of 100 (rapidfuzz's ratio): a word elsewhere on the other page as like as this may be the same one."""
 
-_SAME_PAGE = 0.5
-"""Of the median share of words that two pages agree on: with less they are two other pages."""
+_SAME_PAGE = 0.5  # of the median share of words that two pages agree on: with less they are two other pages
 
 _AS_OFTEN = 0.5
 """Numbers count where more of them differ than this share of the rate at which words are misread."""

@@ -16,8 +16,7 @@ from bookprint_core.model import PageSignatures
 from bookprint_core.relations.background import Background
 from bookprint_core.signatures.page_minhash import MAX_LENGTH
 
-_BLOCK = 32
-"""Pairs of groups whose pages are compared at once."""
+_BLOCK = 32  # pairs of groups whose pages are compared at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,13 @@ def blocks_of(runs: Sequence[NDArray[np.int64]], size: int, left: int, right: in
             )
 
 
-_STEP_COST = 0.15
-"""Of a step in one book alone, in units of a typical pair of equal pages."""
-
-_DROP = 3.0
-"""A path ends where it has lost so much, in the same unit."""
+_STEP_COST = 0.15  # of a step in one book alone, in units of a typical pair of equal pages
+_DROP = 3.0  # a path ends where it has lost so much, in the same unit
 
 LONGEST_GAP = 8
 """Runs end where more pages than this follow without a match."""
 
-_LEAST = 0.5
-"""The least weight of a path, in the same unit."""
+_LEAST = 0.5  # the least weight of a path, in the same unit
 
 
 def find_runs(similarities: NDArray[np.uint8], background: Background) -> list[NDArray[np.int64]]:

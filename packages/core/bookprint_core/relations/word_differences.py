@@ -22,14 +22,9 @@ Difference = Literal["spelling", "hyphen", "ocr", "punctuation", "other"]
 
 DIFFERENCES: tuple[Difference, ...] = ("spelling", "hyphen", "ocr", "punctuation", "other")
 
-_MISREAD = 60.0
-"""Of 100 (rapidfuzz's ratio): letters as like as these may be a misreading."""
-
-_LEAST_LETTERS = 3
-"""Of shorter words one letter may be misread."""
-
-_MOST_WORDS = 5_000
-"""Words of a page that are aligned; time grows with the square."""
+_MISREAD = 60.0  # of 100 (rapidfuzz's ratio): letters as like as these may be a misreading
+_LEAST_LETTERS = 3  # of shorter words one letter may be misread
+_MOST_WORDS = 5_000  # words of a page that are aligned; time grows with the square
 
 _WORD = re.compile(
     r"\s*([{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")

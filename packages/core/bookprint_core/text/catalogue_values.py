@@ -17,8 +17,7 @@ _TENS = frozenset("ХхΧχ×")
 _DASHES = frozenset("\u00b7\u02d7\u2022\u2043\u2212\u30fb\u30fc")
 """Characters that are written for hyphens and are none to Unicode."""
 
-_INVISIBLE = "\u00ad"
-"""Stands for all characters without a width."""
+_INVISIBLE = "\u00ad"  # stands for all characters without a width
 
 _LABEL = re.compile(
     r"(?:URN:)?(?<![A-Z])(?:(?:[EPL]|EP)-?)?(?:ISBN|ISSN)S?(?:[ _-]?\(?1[03]\)?(?![0-9]))?", re.IGNORECASE
@@ -39,11 +38,8 @@ _LETTER = re.compile(r"(?!X)[^\W0-9_]")
 WRONG_DIGIT = "the check digit or the form is wrong"
 """The fault of a number that may yet be that of a book, as it is printed."""
 
-_CUT = "0000000"
-"""Ends a number of which a spreadsheet has kept six digits."""
-
-_LEAST_DIGITS = 6
-"""Digits of a number that is kept though it has not the length of its scheme."""
+_CUT = "0000000"  # ends a number of which a spreadsheet has kept six digits
+_LEAST_DIGITS = 6  # digits of a number that is kept though it has not the length of its scheme
 
 _YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")
 _LENGTHS: Mapping[str, Sequence[int]] = MappingProxyType({"isbn": (10, 13), "issn": (8,)})

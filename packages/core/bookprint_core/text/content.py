@@ -24,13 +24,11 @@ from bookprint_core.text.unicode_table import (
     unicode_table,
 )
 
-_PART = 1 << 20
-"""Characters that are put into a normal form at once: no other thread runs meanwhile."""
+_PART = 1 << 20  # characters that are put into a normal form at once: no other thread runs meanwhile
 
 _LETTER_OR_DIGIT = re.compile("[0-9A-Za-z]")
 
-_CONTEXT = 2 * MAX_COMBINING
-"""Characters on either side of a place that tell whether any combine across it."""
+_CONTEXT = 2 * MAX_COMBINING  # characters on either side of a place that tell whether any combine across it
 
 
 def content_from_text(text: str) -> Content:

@@ -22,8 +22,7 @@ DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
 """The outcomes of `normalise`."""
 
 
-_PART = 1 << 20
-"""Characters that are read at once: no other thread runs meanwhile."""
+_PART = 1 << 20  # characters that are read at once: no other thread runs meanwhile
 
 
 def codes_of(text: str) -> Codes:

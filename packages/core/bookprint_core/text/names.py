@@ -34,14 +34,9 @@ _SHORTEST_MAIN_TITLE = 4
 _WHOLE = 10
 """Letters of the longest title of which two are left out anywhere; of longer ones, one of each half."""
 
-_HALF = 8
-"""Letters of a half that count."""
-
-_LONGEST_TYPED = 40
-"""Letters of a title that two errors may keep from sharing a band."""
-
-_ERRORS = 2
-"""Letters that are left out, put in, changed or swapped with the next one."""
+_HALF = 8  # letters of a half that count
+_LONGEST_TYPED = 40  # letters of a title that two errors may keep from sharing a band
+_ERRORS = 2  # letters that are left out, put in, changed or swapped with the next one
 
 _BANDS, _ROWS = 16, 4
 _MULTIPLIERS: NDArray[np.uint64] = np.random.Generator(np.random.PCG64(2_024)).integers(

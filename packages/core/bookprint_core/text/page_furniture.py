@@ -11,14 +11,9 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeVar
 
-_EDGE_LINES = 2
-"""Lines at the head and at the foot of a page that may be furniture."""
-
-_NEIGHBOURS = 8
-"""Pages before and after in which a running head must come again."""
-
-_REPETITIONS = 2
-"""Pages among the neighbours that must show it, too."""
+_EDGE_LINES = 2  # lines at the head and at the foot of a page that may be furniture
+_NEIGHBOURS = 8  # pages before and after in which a running head must come again
+_REPETITIONS = 2  # pages among the neighbours that must show it, too
 
 _NEXT = 2
 """One of them so near: left and right pages may differ, but the heads of chapters stand farther apart."""
@@ -26,8 +21,7 @@ _NEXT = 2
 _ALIKE = 0.6
 """Least Dice similarity of the letter pairs of two running heads: OCR reads the same line differently."""
 
-_LONGEST_HEAD = 70
-"""Characters: a head is no longer than a line of the text below it."""
+_LONGEST_HEAD = 70  # characters: a head is no longer than a line of the text below it
 
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
 _SIGNS = re.compile(r"[\W_]+")

@@ -41,8 +41,7 @@ _RIGHTS = (
     "rights.xml",
 )
 _STANDARD_EBOOKS_OWN = re.compile(r"(titlepage|imprint|colophon|uncopyright)\.x?html", re.IGNORECASE)
-_MOST_NAMED = 5
-"""Files that a warning names."""
+_MOST_NAMED = 5  # files that a warning names
 
 
 def recognises(package: Package) -> bool:

@@ -25,8 +25,7 @@ _SCALAR = re.compile(r"(\w+):[ \t]+(?:'([^']*)'|\"([^\"\\]*)\"|([^\s'\"\[{&*!|>%
 _HTID = re.compile(r"[a-z]{2,4}\d?\.(ark[:+][/=].+|\W?\w*\d{4}\w*)", re.IGNORECASE)
 """Namespace and identifier, as in mdp.39015078560292 and uc2.ark:/13960/t7kq2zj36."""
 
-_UNPAIRED = str.maketrans("+=,", ":/.")
-"""What pairtree writes for characters that file names cannot have."""
+_UNPAIRED = str.maketrans("+=,", ":/.")  # what pairtree writes for characters that file names cannot have
 
 _METS = ".mets.xml"
 _ZIP = re.compile(r".*\.zip", re.IGNORECASE)

@@ -29,8 +29,7 @@ _IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", 
 
 _BODY = re.compile("<body", re.IGNORECASE)
 
-_METADATA_WITHIN = 1 << 18
-"""Characters from the start in which the file may describe itself."""
+_METADATA_WITHIN = 1 << 18  # characters from the start in which the file may describe itself
 
 
 def recognises(head: bytes) -> bool:

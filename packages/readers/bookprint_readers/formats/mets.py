@@ -26,11 +26,8 @@ ROOT = "mets"
 
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
-_HEAD_BYTES = 1 << 12
-"""Bytes in which the document's element of a METS is looked for."""
-
-_MOST_PARTS = 8
-"""Parts of a path, from its end, that are compared."""
+_HEAD_BYTES = 1 << 12  # bytes in which the document's element of a METS is looked for
+_MOST_PARTS = 8  # parts of a path, from its end, that are compared
 
 _NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
 """What programs write for a page on which no number is printed."""

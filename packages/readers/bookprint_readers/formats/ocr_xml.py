@@ -20,14 +20,12 @@ _ABBYY_SIGN = re.compile(
 
 _ALTO_BLOCKS = ("{*}TextBlock", "{*}ComposedBlock", "{*}Illustration", "{*}GraphicalElement")
 _ALTO_MARGINS = ("TopMargin", "BottomMargin")
-_FOOT_LINES = 3
-"""Lines at the foot of a page of which some may be page furniture."""
+_FOOT_LINES = 3  # lines at the foot of a page of which some may be page furniture
 
 _HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
 
 _ORDER = re.compile(r"readingOrder\s*\{\s*index:\s*(\d{1,9})")
-_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")
-"""What Transkribus writes in `custom`."""
+_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")  # what Transkribus writes in `custom`
 
 _DJVU_SEPARATORS = {"PAGECOLUMN": "\n", "REGION": "\n", "PARAGRAPH": "\n", "LINE": "\n", "WORD": " "}
 _DJVU_WITHOUT_BLANKS = {"WORD", "CHARACTER"}

@@ -29,8 +29,7 @@ _FIRST_TRANSCRIPTION = "1971"
 _TRANSCRIPTION = re.compile(r"gutenberg:|uri:https?://standardebooks\.org/")
 _SCHEME = re.compile(r"(?:urn:)?(isbn|issn|doi|oclc|lccn):", re.IGNORECASE)
 _FILE_IDENTITIES = {"uuid", "calibre", "mobi-asin", "amazon"}
-_ONIX_ISBN = {"02": "isbn", "15": "isbn", "06": "doi"}
-"""ONIX code list 5, kinds of product identifiers."""
+_ONIX_ISBN = {"02": "isbn", "15": "isbn", "06": "doi"}  # ONIX code list 5, kinds of product identifiers
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,8 @@ _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
 _BOOK_FORMATS = ("epub", "pdf", "tei", "djvu")
 
 _LARGEST_BLANK = 1 << 10
-_MOST_TOLD = 5
-"""Damaged pages of which a warning says what the damage is."""
-
-_LONGEST_PAGE = 100_000
-"""Characters; pages of newspapers have up to 60,000."""
+_MOST_TOLD = 5  # damaged pages of which a warning says what the damage is
+_LONGEST_PAGE = 100_000  # characters; pages of newspapers have up to 60,000
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,7 @@ _PDFIUM = Lock()
 _DIVIDED = re.compile("\ufffe(?=\\w)")
 """PDFium's mark for a hyphen at a line's end, which takes the place of the line break, too."""
 
-_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"
-"""So a page is a paragraph of its own, since PDF has no blank lines."""
+_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"  # so a page is a paragraph of its own, since PDF has no blank lines
 
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
 
@@ -65,8 +64,7 @@ _PACKET_BEGIN, _PACKET_END = b"<?xpacket begin", b"<?xpacket end"
 _PACKET_OF_A_PDF = (b"ns.adobe.com/pdf/", b"application/pdf")
 """What tells the packet of a PDF from those of the pictures in it."""
 
-_LONGEST_PACKET = 1 << 20
-"""Bytes of a packet."""
+_LONGEST_PACKET = 1 << 20  # bytes of a packet
 
 
 def recognises(head: bytes) -> bool:

@@ -13,11 +13,8 @@ NAME = "txt"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
 """Characters that no text has, but those that break lines and pages."""
 
-_MOST_CONTROLS = 0.02
-"""The share of control and damaged characters from which bytes are no text."""
-
-_FEW_CONTROLS = 4
-"""So many a short text may have: of a blank page OCR may read nothing else."""
+_MOST_CONTROLS = 0.02  # the share of control and damaged characters from which bytes are no text
+_FEW_CONTROLS = 4  # so many a short text may have: of a blank page OCR may read nothing else
 
 
 def read(source: Source) -> Extraction:

@@ -20,8 +20,7 @@ MARKS = (
 )
 """Byte order marks; that of UTF-32 little-endian starts with that of UTF-16 little-endian."""
 
-_GUESSED_FROM = 1 << 16
-"""Bytes that a guess sees."""
+_GUESSED_FROM = 1 << 16  # bytes that a guess sees
 
 _ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
 """How ISO-2022 and HZ leave ASCII, by their first byte; all their bytes are UTF-8 as well."""

@@ -31,8 +31,7 @@ _BLOCKS = frozenset((
 ))  # fmt: skip
 """Elements that begin and end lines; the last row is of DTBook, which EPUB 2 allows."""
 
-_REFERENCES = ("a", "sup")
-"""Elements that may hold the number of a note."""
+_REFERENCES = ("a", "sup")  # elements that may hold the number of a note
 
 _LEFT_OUT = frozenset((
     "annotation", "annotation-xml", "audio", "button", "canvas", "noscript", "object", "rp", "rt", "select",
@@ -41,8 +40,7 @@ _LEFT_OUT = frozenset((
 """Elements whose text is none of the book; ruby readings (rt) repeat what they stand beside."""
 
 _PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker-pageno"}
-_LONGEST_NUMBER = 40
-"""Characters; what is longer is text."""
+_LONGEST_NUMBER = 40  # characters; what is longer is text
 
 _BEFORE_LABEL = re.compile(r"[\s\[({]*(?:page|pag|pg|p|seite|s)[.\s]+", re.IGNORECASE)
 """What a mark of a page break may say before its label, as in "page 12" and "[Pg 12]"."""

@@ -25,11 +25,8 @@ NOTE_NUMBER = re.compile(r"\s*[\[(]?\d{1,4}[a-z]?[\])]?\s*")
 """What refers to a note, which stands apart from the word before it."""
 
 _READINGS = ("rp", "rt")
-_IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)
-"""Tags that end a reading, since its own end may be left out."""
-
-_RAW = ("iframe", "script", "style", "textarea")
-"""Elements in which no tags stand."""
+_IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)  # tags that end a reading, since its own end may be left out
+_RAW = ("iframe", "script", "style", "textarea")  # elements in which no tags stand
 
 # Every branch takes what its start promises, to the end of the file if need be: none goes back.
 _INSIDE = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"?|'[^']*+'?)?)*+"""

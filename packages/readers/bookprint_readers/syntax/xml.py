@@ -41,8 +41,7 @@ _MOST_PREFIXES, _LONGEST_ROOT = 100, 1 << 14
 
 _NAMESPACES = {"xlink": "http://www.w3.org/1999/xlink"}
 MENDED = "It was mended and read."
-_MOST_NAMED = 5
-"""Pages that a warning names."""
+_MOST_NAMED = 5  # pages that a warning names
 
 
 def root_name(head: bytes) -> str | None:
