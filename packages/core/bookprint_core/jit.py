@@ -39,9 +39,6 @@ Index = cast(Callable[[Any], int], np.uintp)
 Codes = NDArray[np.uint32]
 """The code points of a text, one each."""
 
-GramLengths = tuple[int, int, int, int]
-"""Code points of an n-gram by kind of script, in the order of `bookprint_core.recipe.Lengths`."""
-
 BLOCK = 512
 """n-gram hashes are made in blocks of this many, which stay in the first-level cache."""
 

@@ -16,18 +16,8 @@ ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
 """Kinds of script: alphabets and abjads; Han, Kana and their like; Hangul; Thai, Lao, Khmer and so on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Code points of an n-gram, by the kind of script of its first code point; 1 to 6 each."""
-
-    alphabetic: int
-    dense: int
-    syllabic: int
-    unspaced: int
-
-    def as_tuple(self) -> tuple[int, int, int, int]:
-        """The four lengths in the order of the kinds."""
-        return (self.alphabetic, self.dense, self.syllabic, self.unspaced)
+GramLengths = tuple[int, int, int, int]
+"""Code points of an n-gram, 1 to 6, by the kind of script of its first code point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +27,7 @@ class FingerprintRecipe:
     name: str
     bits: int  # 64 to 256, a multiple of 32
     weighting: Literal["gap", "tf"]
-    lengths: Lengths
+    lengths: GramLengths
     window: int  # Δ in code points: an occurrence so close to the previous one is a near repeat
     min_count: int  # n-grams that are rarer have no weight
     min_features: int  # with fewer weights that are not zero there is no fingerprint
@@ -65,7 +55,7 @@ class PageRecipe:
 
     name: str
     bins: int
-    lengths: Lengths
+    lengths: GramLengths
     window_weight: int  # tokens of a window, by weight, in a book without pages
     word_weight: int
     character_weight: int  # as in the MinHash recipe
@@ -86,25 +76,22 @@ def plain_name(name: str) -> str:
     return name.replace("-folded-v", "-v")
 
 
-_FINGERPRINT_LENGTHS = Lengths(alphabetic=4, dense=2, syllabic=2, unspaced=4)
-
 _GAP = FingerprintRecipe(
     name="gap-simhash128-v1",
     bits=128,
     weighting="gap",
-    lengths=_FINGERPRINT_LENGTHS,
+    lengths=(4, 2, 2, 4),
     window=1000,
     min_count=3,
     min_features=32,
     identifier_code=1,
 )
 
-
 _TF = FingerprintRecipe(
     name="tf-simhash128-v1",
     bits=128,
     weighting="tf",
-    lengths=_FINGERPRINT_LENGTHS,
+    lengths=(4, 2, 2, 4),
     window=500,
     min_count=1,
     min_features=16,
@@ -124,7 +111,7 @@ _WORD5 = MinHashRecipe(
 _CHAR6 = PageRecipe(
     name="char6-page128-v2",
     bins=128,
-    lengths=Lengths(alphabetic=6, dense=4, syllabic=4, unspaced=6),
+    lengths=(6, 4, 4, 6),
     window_weight=2400,
     word_weight=8,
     character_weight=5,

@@ -6,18 +6,16 @@ from datasketch import MinHash
 from hypothesis import given, strategies as st
 
 from bookprint_core import recipe
-from bookprint_core.errors import InvalidInput, RecipeMismatch
+from bookprint_core.errors import RecipeMismatch
 from bookprint_core.jit import BLOCK
 from bookprint_core.model import MinHashSignature
 from bookprint_core.signatures.minhash import (
     containment,
     equal_values,
     equal_values_of_each,
-    from_datasketch,
     jaccard,
     minhash,
     permutations,
-    to_datasketch,
 )
 
 WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
@@ -93,25 +91,6 @@ def test_containment_is_a_share(equal: int, count: int, other_count: int) -> Non
     back = containment(np.array([equal]), other_count, np.array([count]))
     assert 0 <= this_in_other <= 1
     assert back == ([other_in_this], [this_in_other])
-
-
-def test_signature_goes_to_datasketch_and_back() -> None:
-    hashes = list(range(1, 5000, 7))
-    here = signed(np.array(hashes))
-    converted = to_datasketch(here)
-    assert converted.jaccard(by_datasketch(hashes)) == 1.0
-    back = from_datasketch(converted, here.shingle_count, here.recipe)
-    assert back.values.tolist() == here.values.tolist()
-
-
-@pytest.mark.parametrize(
-    "other",
-    [MinHash(num_perm=64), MinHash(num_perm=128, seed=2), MinHash(num_perm=128, scheme="legacy")],
-    ids=["size", "seed", "scheme"],
-)
-def test_foreign_datasketch_signature_is_refused(other: MinHash) -> None:
-    with pytest.raises(InvalidInput, match="permutations"):
-        from_datasketch(other, 10, recipe.DEFAULT_MINHASH)
 
 
 def test_signatures_of_two_recipes_are_not_compared() -> None:

@@ -8,7 +8,8 @@ alphabets alone, else it holds the kind of script of each code point.
 import numpy as np
 from numpy.typing import NDArray
 
-from bookprint_core.jit import BLOCK, I64, U32, U64, Codes, GramLengths, Index, compiled, mix32, mix64
+from bookprint_core.jit import BLOCK, I64, U32, U64, Codes, Index, compiled, mix32, mix64
+from bookprint_core.recipe import GramLengths
 
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
 """An n-gram of code points x_0, x_1, … hashes to mix32(Σ x_k · FACTORS[k] mod 2^32)."""

@@ -14,19 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bookprint_core.errors import InvalidInput
 from bookprint_core.model import MinHashBits, MinHashSignature, require_same_recipe
-from bookprint_core.recipe import MinHashRecipe, minhash_recipe
+from bookprint_core.recipe import MinHashRecipe
 from bookprint_core.signatures.shingles import count_distinct
 from bookprint_core.signatures.simhash import hamming
-
-if TYPE_CHECKING:
-    from datasketch import MinHash
 
 
 @cache
@@ -82,33 +77,6 @@ def containment(
     similarity = equal / permutations
     shared = similarity * (this_count + other_counts) / (1 + similarity)
     return np.minimum(1, shared / this_count), np.minimum(1, shared / other_counts)
-
-
-def to_datasketch(signature: MinHashSignature) -> "MinHash":
-    """The signature as a `datasketch.MinHash`."""
-    from datasketch import MinHash
-
-    recipe = minhash_recipe(signature.recipe)
-    return MinHash(
-        seed=recipe.seed, hashvalues=signature.values, permutations=permutations(recipe), scheme=recipe.scheme
-    )
-
-
-def from_datasketch(minhash: "MinHash", shingle_count: int, recipe_name: str) -> MinHashSignature:
-    """The signature in a `datasketch.MinHash` that was fed the low 32 bits of this recipe's shingle hashes.
-
-    Raises InvalidInput if its scheme, seed or size is not the recipe's.
-    """
-    recipe = minhash_recipe(recipe_name)
-    if (minhash.scheme, minhash.seed, minhash.num_perm) != (recipe.scheme, recipe.seed, recipe.permutations):
-        raise InvalidInput(
-            f"The MinHash has scheme {minhash.scheme}, seed {minhash.seed}, {minhash.num_perm} permutations; "
-            f"{recipe.name} has {recipe.scheme}, {recipe.seed} and {recipe.permutations}.",
-            field="minhash",
-        )
-    if shingle_count < 1:
-        raise InvalidInput("A MinHash signature needs at least one shingle.", field="shingle_count")
-    return MinHashSignature(recipe.name, np.array(minhash.hashvalues, dtype=np.uint32), shingle_count)
 
 
 _DEVIATIONS = 1.96

@@ -32,7 +32,7 @@ def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> Pa
         unit, starts = "window", shingles.window_starts
         ends = slice_ends(text.codes, text.size, starts)
     values = np.zeros((starts.size, recipe.bins), dtype=np.uint8)
-    kernels.one_permutation_minhash(text.codes, text.kinds, recipe.lengths.as_tuple(), starts, ends, values)
+    kernels.one_permutation_minhash(text.codes, text.kinds, recipe.lengths, starts, ends, values)
     lengths = np.minimum(ends - starts, MAX_LENGTH).astype(np.uint16)
     return PageSignatures(recipe.name, "page" if unit == "page" else "window", values, lengths)
 

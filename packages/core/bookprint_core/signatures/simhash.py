@@ -27,7 +27,7 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
     from bookprint_core.signatures import kernels
 
     cells = np.zeros(1 << kernels.CELL_BITS, dtype=np.uint64)
-    kernels.count_ngrams(text.codes, text.size, text.kinds, recipe.lengths.as_tuple(), recipe.window, cells)
+    kernels.count_ngrams(text.codes, text.size, text.kinds, recipe.lengths, recipe.window, cells)
     features = np.empty(cells.size + 1, dtype=np.uint32)
     weights = np.empty(cells.size, dtype=np.int64)
     count = kernels.weigh(
