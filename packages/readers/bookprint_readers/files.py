@@ -149,26 +149,26 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
     named: set[str] = set()
     for path, size in files.sizes.items():
         end = before + size
-        try:
-            if path in files.folders:
-                yield UnreadFile(path, "", end)
-            else:
-                yield from _books_in(path, before, size, columns, named)
-        except InvalidInput as exc:
-            yield Unreadable(path, "", end, exc)
-        except OSError as exc:
-            yield Unreadable(path, "", end, _unreadable(exc))
+        if path in files.folders:
+            yield UnreadFile(path, "", end)
+        else:
+            yield from _or_reason(_books_in(path, before, size, columns, named), path, end)
         before = end
 
 
 def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterator[Unread]:
     """The books in some row groups of a Parquet table; `columns` as for `unread_books`."""
+    yield from _or_reason(_rows(path, 0, columns, groups), path, 0)
+
+
+def _or_reason(books: Iterator[Unread], path: str, end: int) -> Iterator[Unread]:
+    """The books of a file, and behind them the reason where no more can be read."""
     try:
-        yield from _rows(path, 0, os.stat(path).st_size, columns, groups)
+        yield from books
     except InvalidInput as exc:
-        yield Unreadable(path, "", 0, exc)
+        yield Unreadable(path, "", end, exc)
     except OSError as exc:
-        yield Unreadable(path, "", 0, _unreadable(exc))
+        yield Unreadable(path, "", end, InvalidInput(f"Cannot be read: {exc.strerror or exc}."))
 
 
 def has_several_books(unread: Unread) -> bool:
@@ -211,7 +211,7 @@ def _books_in(
     """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
     head = head_of(path)
     if head.startswith(parquet.MAGIC):
-        yield from _rows(path, before, size, columns)
+        yield from _rows(path, before, columns)
     elif is_json_lines(path, head):
         for line in jsonl.lines(Path(path)):
             where = (path, f"line {line.number}", before + line.position)
@@ -228,10 +228,8 @@ def _books_in(
         yield UnreadFile(path, "", before + size)
 
 
-def _rows(
-    path: str, before: int, size: int, named: Mapping[str, str], groups: range | None = None
-) -> Iterator[Unread]:
-    number = 0
+def _rows(path: str, before: int, named: Mapping[str, str], groups: range | None = None) -> Iterator[Unread]:
+    number, size = 0, os.stat(path).st_size
     try:
         with parquet.opened(Path(path)) as table:
             signed = table_codec.recognises(table.properties)
@@ -340,10 +338,6 @@ def _size_below(folder: str) -> int:
     return sum(
         os.stat(os.path.join(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names
     )
-
-
-def _unreadable(error: OSError) -> InvalidInput:
-    return InvalidInput(f"Cannot be read: {error.strerror or error}.")
 
 
 def _refuse(error: OSError) -> None:

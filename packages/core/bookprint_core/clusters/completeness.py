@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.clusters.scanned_book import Order, ScannedBook, chain_of, order_between
 from bookprint_core.model import PageSignatures, require_same_recipe
-from bookprint_core.relations.alignment import LEAST_BINS
+from bookprint_core.relations.alignment import page_similarities
 from bookprint_core.relations.background import estimate_background
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
@@ -120,7 +120,7 @@ def pages_from(pages: PageSignatures, book: PageSignatures) -> tuple[int, int] |
     """The pages of a book that most of these are; None: they are not of it."""
     if book.unit != "page":
         return None
-    similarities = _similarities(pages.values, book.values)
+    similarities = page_similarities(pages.values, book.values)
     partner = np.where(similarities.max(axis=1, initial=0) >= 255 * _FROM, similarities.argmax(axis=1), -1)
     chain = sorted(chain_of(partner).values())
     return (chain[0], chain[-1] + 1) if 2 * len(chain) > len(partner) else None
@@ -145,7 +145,7 @@ def _held_against(
 
 def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
     require_same_recipe(scan.pages.recipe, copy.pages.recipe)
-    similarities = _similarities(scan.pages.values, copy.pages.values)
+    similarities = page_similarities(scan.pages.values, copy.pages.values)
     # A page that has just enough text in one book may have a little less in the other.
     lengths = [
         np.where(each.pages.lengths >= _LEAST_TEXT / 2, each.pages.lengths, 0).astype(np.int64)
@@ -172,17 +172,9 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
     for page in set(np.flatnonzero(partner >= 0).tolist()).difference(chain):
         twin = twins.get(int(partner[page]))
         if twin is not None:
-            alike = _similarities(scan.pages.values[[page]], scan.pages.values[[twin]])
+            alike = page_similarities(scan.pages.values[[page]], scan.pages.values[[twin]])
             partner[page] = partner[page] if alike[0, 0] >= equal else -1
     return _Match(scan, copy, order, scan_pages, partner, chain, similarities >= equal, similarities >= part)
-
-
-def _similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    from bookprint_core.relations import kernels
-
-    similarities = np.empty((len(left), len(right)), dtype=np.uint8)
-    kernels.page_similarities(left, right, LEAST_BINS, similarities)
-    return similarities
 
 
 def _as_printed(

@@ -73,7 +73,6 @@ class Proposed:
 
     entry_ids: NDArray[np.uint64]  # ascending
     candidates: Candidates
-
     near: NDArray[np.bool_]  # whether each is a near-duplicate of the query
 
     @property

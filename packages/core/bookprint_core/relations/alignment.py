@@ -78,6 +78,15 @@ def align(left: PageSignatures, right: PageSignatures) -> Alignment:
     return _align(left, right)
 
 
+def page_similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The similarity, 0 to 255, of each two pages of two books by their signatures' values, (left, right)."""
+    from bookprint_core.relations import kernels
+
+    similarities = np.empty((len(left), len(right)), dtype=np.uint8)
+    kernels.page_similarities(left, right, LEAST_BINS, similarities)
+    return similarities
+
+
 def concatenated(runs: Sequence[Run]) -> Run:
     """The pairs of all runs, one run after the other."""
     return Run(
@@ -98,10 +107,7 @@ def _align(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
     """Compares every page with every other one."""
-    from bookprint_core.relations import kernels
-
-    similarities = np.empty((len(left.values), len(right.values)), dtype=np.uint8)
-    kernels.page_similarities(left.values, right.values, LEAST_BINS, similarities)
+    similarities = page_similarities(left.values, right.values)
     lengths = _text_lengths(left), _text_lengths(right)
     background = estimate_background(similarities, *lengths)
     for pages, length, rows in zip((left, right), lengths, (similarities, similarities.T), strict=True):

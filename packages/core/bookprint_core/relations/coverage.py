@@ -121,7 +121,8 @@ def _on_one_page(
     `rows` are the cells of the pairs, and `sums` what is found of either page of each cell. The errors of
     faint pages are so large that sums are averaged, over pairs alone, and not shares.
     """
-    window = _window(background)
+    # Over how many pages the share on one page is averaged: the noisier the text, the more.
+    window = 1 if background.typical >= 0.5 else 3 if background.typical >= 0.3 else 5
     if not background.faint:
         on_pair = np.clip(shared / np.maximum(np.maximum(*sums), 1e-9), 0, 1)
         return _smoothed(cells, on_pair, window)[rows]
@@ -207,11 +208,6 @@ def _pages_together(background: Background) -> int:
         return 1
     variance = 2 * background.typical * (1 - background.typical) / 128
     return ceil(variance / (_ERROR * (background.typical - background.median)) ** 2) // 2 * 2 + 1
-
-
-def _window(background: Background) -> int:
-    """Over how many pages the share on one page is averaged: the noisier the text, the more."""
-    return 1 if background.typical >= 0.5 else 3 if background.typical >= 0.3 else 5
 
 
 def _smoothed(cells: NDArray[np.int64], values: NDArray[np.float64], window: int) -> NDArray[np.float64]:

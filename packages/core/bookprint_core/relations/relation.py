@@ -20,7 +20,6 @@ LEAST_LINK = 0.2
 LEAST_WORDS = 2_000
 """The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
 
-
 REVISED_LINES = 0.015
 """Share of lines with other words or numbers from which on books with the same pages are no copies."""
 
@@ -90,7 +89,9 @@ def relation_of(
     signals = comparison.signals
     link = None
     if comparison.too_little is not None:
-        classification = mirrored = _insufficient(comparison.too_little)
+        classification = mirrored = Classification(
+            "INSUFFICIENT_TEXT", None, 1.0, {"INSUFFICIENT_TEXT": 1.0}, comparison.too_little
+        )
     else:
         assert signals is not None
         classification = shares_v1(signals, left, right)
@@ -125,7 +126,3 @@ def _link(classification: Classification, shared: Sides, words: Sides) -> float 
         if shared.most < LEAST_LINK or shared_words < LEAST_WORDS:
             return None
     return shared.most
-
-
-def _insufficient(because: str) -> Classification:
-    return Classification("INSUFFICIENT_TEXT", None, 1.0, {"INSUFFICIENT_TEXT": 1.0}, because)

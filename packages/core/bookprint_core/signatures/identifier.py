@@ -41,6 +41,7 @@ from bookprint_core.model import (
 from bookprint_core.recipe import DEFAULT_MINHASH, FINGERPRINT_RECIPES, fingerprint_recipe
 from bookprint_core.signatures.minhash import lowest_bits
 from bookprint_core.signatures.simhash import hamming
+from bookprint_core.text.catalogue_values import ean_digit
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """The letter of each value from 0 to 31, in Crockford's base32."""
@@ -119,7 +120,8 @@ def encode_long(fingerprint: Fingerprint, minhash: MinHashBits, word_count: int)
     'bp2:040020g30g2gc1r81450p30d1r7h048j2ca1a5gq30chm6rw3mf1z9b79xeb'
     """
     head = int.from_bytes(_recipe_code(fingerprint.recipe) + fingerprint.bits + minhash.bits) << 20
-    head |= length_code(word_count) << 12 | _shingle_code(minhash.shingle_count)
+    head |= length_code(word_count) << 12
+    head |= min(0xFFF, round(SHINGLE_STEPS * log2(max(1, minhash.shingle_count))))
     return _LONG + to_letters(head << 16 | _long_check(head), _LONG_LETTERS)
 
 
@@ -158,7 +160,7 @@ def decode(text: str) -> Identifier:
     if not stop:
         return decoded
     digits = isbn.replace("-", "")
-    if not _ISBN.fullmatch(digits) or _check_digit(digits) != digits[-1]:
+    if not _ISBN.fullmatch(digits) or ean_digit(digits[:-1]) != digits[-1]:
         raise InvalidIdentifier(
             "After the full stop an ISBN of 13 digits is expected; here a digit is wrong or missing.",
             field="identifier",
@@ -306,14 +308,5 @@ def _short_body(code: bytes, bits: bytes, word_count: int) -> bytes:
     return body + crc_hqx(body, 0).to_bytes(2, "big")
 
 
-def _shingle_code(count: int) -> int:
-    return min(0xFFF, round(SHINGLE_STEPS * log2(max(1, count))))
-
-
 def _long_check(head: int) -> int:
     return crc_hqx(head.to_bytes(_LONG_HEAD), 0)
-
-
-def _check_digit(digits: str) -> str:
-    weighted = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits[:12]))
-    return str(-weighted % 10)

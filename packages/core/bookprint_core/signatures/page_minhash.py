@@ -26,6 +26,7 @@ def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> Pa
     """The signature of each page, or of each window of words if the pages are not known."""
     from bookprint_core.signatures import kernels
 
+    unit: Literal["page", "window"]
     if text.page_starts.size:
         unit, starts, ends = "page", text.page_starts, text.page_ends
     else:
@@ -34,7 +35,7 @@ def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> Pa
     values = np.zeros((starts.size, recipe.bins), dtype=np.uint8)
     kernels.one_permutation_minhash(text.codes, text.kinds, recipe.lengths, starts, ends, values)
     lengths = np.minimum(ends - starts, MAX_LENGTH).astype(np.uint16)
-    return PageSignatures(recipe.name, "page" if unit == "page" else "window", values, lengths)
+    return PageSignatures(recipe.name, unit, values, lengths)
 
 
 def to_records(pages: PageSignatures) -> bytes:

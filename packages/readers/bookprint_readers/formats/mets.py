@@ -203,9 +203,9 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
     for div in _divisions(structure):
         if typed and not _is_page(div):
             continue
-        pointers = div.iter("{*}fptr", "{*}area") if typed else _own_pointers(div)
+        own = [div] if typed else div.iterchildren("{*}fptr")
         named: dict[int, Source | None] = {}
-        for pointer in pointers:
+        for pointer in (pointer for part in own for pointer in part.iter("{*}fptr", "{*}area")):
             group, file = files.get(pointer.get("FILEID", ""), (-1, None))
             if group >= 0:
                 named.setdefault(group, file)
@@ -227,11 +227,6 @@ def _divisions(parent: Element) -> Iterator[Element]:
     for child in children:
         yield child
         yield from _divisions(child)
-
-
-def _own_pointers(div: Element) -> Iterator[Element]:
-    for pointer in div.iterchildren("{*}fptr"):
-        yield from pointer.iter("{*}fptr", "{*}area")
 
 
 def _is_page(div: Element) -> bool:
@@ -264,7 +259,12 @@ def _records(mets: Element) -> Iterator[Element]:
 def _of_mods(mods: Element) -> Metadata:
     titles = [title for title in mods.iterchildren("{*}titleInfo") if not title.get("type")]
     title = titles[0] if titles else next(mods.iterfind("{*}relatedItem[@type='host']/{*}titleInfo"), None)
-    names = [(_roles(name), _name(name)) for name in mods.iterchildren("{*}name")]
+    names = [
+        ({term.lower() for term in _texts(name, "role/{*}roleTerm")}, _name(name))
+        for name in mods.iterchildren("{*}name")
+    ]
+    volumes = _texts(mods, "part/{*}detail[@type='volume']/{*}number")
+    volumes += [] if title is None else _texts(title, "partNumber")
     return description(
         title=None if title is None else _title(title),
         authors=[name for roles, name in names if roles & _AUTHORS]
@@ -272,7 +272,7 @@ def _of_mods(mods: Element) -> Metadata:
         language=next(iter(_texts(mods, "language/{*}languageTerm")), None),
         date=_date(mods),
         publisher=next((name for origin in _origins(mods) for name in _texts(origin, "publisher")), None),
-        volume=next(iter(_volumes(mods, title)), None),
+        volume=next(iter(volumes), None),
         identifiers=map(_identifier, mods.iterchildren("{*}identifier")),
     )
 
@@ -311,10 +311,6 @@ def _name(name: Element) -> str | None:
     return clean(" ".join(display[:1] or given + family or whole))
 
 
-def _roles(name: Element) -> set[str]:
-    return {term.lower() for term in _texts(name, "role/{*}roleTerm")}
-
-
 def _origins(mods: Element) -> Iterator[Element]:
     """Where and when the book was published, not digitised."""
     for origin in mods.iterchildren("{*}originInfo"):
@@ -331,11 +327,6 @@ def _date(mods: Element) -> str | None:
                 if _YEAR.search(date):
                     return date
     return None
-
-
-def _volumes(mods: Element, title: Element | None) -> list[str]:
-    numbers = _texts(mods, "part/{*}detail[@type='volume']/{*}number")
-    return numbers or ([] if title is None else _texts(title, "partNumber"))
 
 
 def _texts(element: Element, path: str) -> list[str]:

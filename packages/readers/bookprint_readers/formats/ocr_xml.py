@@ -274,7 +274,10 @@ def _region(region: Element, apart: Container[Element]) -> str:
 
     Its own text counts where neither lines nor regions in it have one.
     """
-    texts = [_text_line(line) for line in _in_order(region.iterchildren("{*}TextLine"))]
+    texts = [
+        _main_text(line) or " ".join(filter(None, map(_word, line.iterchildren("{*}Word"))))
+        for line in _in_order(region.iterchildren("{*}TextLine"))
+    ]
     inner = sorted(filter(_is_region, region), key=_cell)
     texts += [_region(part, apart) for part in inner if part not in apart and not _furniture_of(part)]
     return "\n".join(texts) if any(map(str.strip, texts)) else _main_text(region)
@@ -286,10 +289,6 @@ def _cell(part: Element) -> tuple[float, float]:
     if role is not None:
         return _number(role.get("rowIndex")), _number(role.get("columnIndex"))
     return _number(part.get("row")), _number(part.get("col"))
-
-
-def _text_line(line: Element) -> str:
-    return _main_text(line) or " ".join(filter(None, map(_word, line.iterchildren("{*}Word"))))
 
 
 def _word(word: Element) -> str:

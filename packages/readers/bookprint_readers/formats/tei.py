@@ -237,15 +237,10 @@ class _Text:
             NAME,
             [page.strip() for page in pages],
             paginated=self._page_breaks > 0,
-            printed_lines=self._has_printed_lines,
+            printed_lines=self._line_breaks > self._page_breaks,  # else they are paragraphs
             metadata=metadata,
             labels=known_labels(labels),
         )
-
-    @property
-    def _has_printed_lines(self) -> bool:
-        """Whether the lines are those of the print, not paragraphs."""
-        return self._line_breaks > self._page_breaks
 
     def _add(self, text: str | None) -> None:
         if not text:
