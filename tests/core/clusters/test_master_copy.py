@@ -108,11 +108,6 @@ def test_three_scans_give_a_text_nearer_to_what_is_printed_than_each(truth: Page
     assert all(0.05 < page.changed < 0.3 for page in copy.pages)
 
 
-def test_more_scans_give_a_better_text(truth: Pages) -> None:
-    three, five = (master_copy(copies[0], copies[1:], ALL) for copies in (scans(truth, 3), scans(truth, 5)))
-    assert errors(texts(five), truth) < errors(texts(three), truth) / 2
-
-
 def test_two_scans_leave_the_best_copy_as_it_is(truth: Pages) -> None:
     best, other = scans(truth, 2)
     copy = master_copy(best, [other], ALL)
@@ -145,13 +140,6 @@ def test_copies_of_another_pagination_vote_without_their_running_heads(truth: Pa
     copy = master_copy(best, scans(reset, 2, first=1), ALL)
     assert errors(texts(copy), truth) < errors(best.text.split("\f"), truth) / 3
     assert not any("HISTORY" in page.text for page in copy.pages)
-
-
-def test_the_running_heads_of_the_best_copy_stay(truth: Pages) -> None:
-    headed = [f"{page} THE HISTORY OF PAPER\n{text}" for page, text in enumerate(truth)]
-    [best] = scans(headed, 1)
-    copy = master_copy(best, scans(set_anew(truth, 130), 2, first=1), ALL)
-    assert errors(texts(copy), headed) < errors(best.text.split("\f"), headed) / 3
 
 
 def test_copies_without_pages_vote(truth: Pages) -> None:

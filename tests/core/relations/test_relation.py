@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from bookprint_core.errors import RecipeMismatch
 from bookprint_core.model import Metadata
 from bookprint_core.relations.classification import Kind, opposite
 from bookprint_core.relations.relation import Relation, relate
@@ -74,22 +73,6 @@ def test_part_is_contained_in_the_whole_which_contains_it() -> None:
     assert relation_of(set_anew(WHOLE[30:60], 130), WHOLE).classification.direction == "contained_in"
 
 
-def test_sentence_names_the_figures_of_the_book_in_question() -> None:
-    relation = relation_of(WHOLE[30:60], WHOLE)
-    assert relation.classification.because == (
-        "100% of the text pages of this book are one span of the other book, with the same page breaks, "
-        "and make up 30% of it."
-    )
-    assert "pages of the other book are one span of this book" in relation.mirrored.because
-
-
-def test_sentence_does_not_call_text_with_wrong_letters_the_same() -> None:
-    found = "100% of the text of this book and 100% of the other's is found in both, wrong letters aside"
-    assert relation_of(WHOLE, set_anew(WHOLE, 130), 0.02).classification.because.startswith(found)
-    noisy = unpaged(" ".join(read(WHOLE, 0.02, 7)))
-    assert relate(noisy, unpaged(" ".join(WHOLE))).classification.because.startswith(found)
-
-
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
@@ -144,10 +127,3 @@ def test_missing_minhash_leaves_the_relation_as_it_is() -> None:
     assert relation.signals is not None
     assert relation.signals.book_similarity == 0
     assert relation.classification.kind == "SAME_PAGINATION"
-
-
-def test_pages_of_different_recipes_are_not_compared() -> None:
-    whole = candidate(WHOLE)
-    assert whole.pages is not None
-    with pytest.raises(RecipeMismatch):
-        relate(whole, replace(whole, pages=replace(whole.pages, recipe="another")))

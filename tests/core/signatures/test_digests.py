@@ -133,20 +133,6 @@ def test_text_without_a_token_has_no_digest_of_its_profile(text: str) -> None:
     assert [digest.recipe for digest in digests(text)] == ["md5-text"]
 
 
-def test_equal_counts_in_the_order_of_a_hash_map_make_another_digest() -> None:
-    # Solr, and Nutch before 1.16 or without sec_sort_lex, leave them as java.util.HashMap yields them.
-    text, as_mapped = "alpha beta gamma delta", "alpha 1\ndelta 1\ngamma 1\nbeta 1"
-    assert text_profile(text) == "alpha 1\nbeta 1\ndelta 1\ngamma 1"
-    assert sorted(as_mapped.split("\n")) == text_profile(text).split("\n")
-    assert textprofile_md5(text) == bytes.fromhex("d3b670c2a8204d38a46cbf24629c31f7")
-    assert md5(as_mapped.encode()).hexdigest() == "02578c20ceaaec77280bb6c57426f068"
-
-
-@given(st.permutations(["alpha", "beta", "beta", "gamma", "gamma", "delta", "delta", "delta", "ox"]))
-def test_order_of_the_words_changes_no_profile(words: list[str]) -> None:
-    assert text_profile(" ".join(words)) == "beta 2\ndelta 2\ngamma 2"
-
-
 @given(st.text())
 def test_every_text_has_a_profile_of_falling_counts(text: str) -> None:
     lines = [line.split(" ") for line in text_profile(text).splitlines()]

@@ -1,7 +1,5 @@
 """What two texts share, against sets of words made by plain Python."""
 
-import pytest
-
 from bookprint_core.signatures.exact_overlap import ExactOverlap, exact_overlap
 from bookprint_core.text.content import content_from_text
 from tests.api.library import prose, scanned
@@ -40,12 +38,3 @@ def test_texts_too_short_for_a_shingle_share_nothing() -> None:
 
     assert overlap == ExactOverlap(0, 0, 0)
     assert overlap.jaccard == overlap.this_in_other == overlap.other_in_this == 0
-
-
-def test_scripts_without_spaces_are_counted_by_eight_characters() -> None:
-    overlap = exact_overlap(
-        content_from_text("天地玄黄宇宙洪荒日月盈昃"), content_from_text("天地玄黄宇宙洪荒日")
-    )
-
-    assert (overlap.this, overlap.other, overlap.shared) == (5, 2, 2)
-    assert overlap.jaccard == pytest.approx(2 / 5)

@@ -19,7 +19,6 @@ from bookprint_core.signatures.fracminhash import (
 from bookprint_core.text.normal_form import normalise
 from tests.core import reference
 from tests.core.tricky_texts import tricky_texts
-from tests.vectors import texts
 
 LETTERS = sample_recipe(DEFAULT_SAMPLE)
 
@@ -64,24 +63,6 @@ def test_levels_are_eighths_of_octaves() -> None:
 def test_nothing_has_no_sample() -> None:
     assert fracminhash(np.zeros(0, dtype=np.uint64), LETTERS) is None
     assert gram_sample(normalise(Content("nineteen letters", None)), LETTERS) is None
-
-
-def test_look_alikes_and_old_spelling_leave_the_sample_as_it_is() -> None:
-    text = texts.text("latin", 3000, 5)
-    misread = text.replace("c", "e").replace("h", "b").replace("u", "v").replace("tt", "t")
-    one, other = (gram_sample(normalise(Content(each, None)), LETTERS) for each in (text, misread))
-    assert one is not None
-    assert other is not None
-    assert shared_hashes(one, other) > 0.95 * one.hashes.size
-
-
-def test_arabic_letters_of_one_shape_leave_the_sample_as_it_is() -> None:
-    text = texts.text("arabic", 3000, 5)
-    misread = text.replace("ت", "ن").replace("ش", "س").replace("ف", "ق").replace("ا", "ل")
-    one, other = (gram_sample(normalise(Content(each, None)), LETTERS) for each in (text, misread))
-    assert one is not None
-    assert other is not None
-    assert one.hashes.tolist() == other.hashes.tolist()
 
 
 def test_samples_of_two_recipes_are_never_compared() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bookprint_core.recipe import DEFAULT_PAGES, page_recipe
 from bookprint_core.relations import kernels
 from bookprint_core.signatures.page_minhash import from_records, record_bytes, to_records
-from tests.core.printed_pages import BLANK, PLATE, book, read, signed, unpaged
+from tests.core.printed_pages import BLANK, PLATE, book, read, signed
 
 RECIPE = page_recipe(DEFAULT_PAGES)
 WHOLE = book(40, 41)
@@ -61,10 +61,3 @@ def test_half_a_page_is_found_too() -> None:
     first = signed([text[place : place + step] for place in range(0, len(text) - step, step)])
     second = signed([text[place : place + step] for place in range(step // 2, len(text) - step, step)])
     assert np.median(np.diag(alike(first.values, second.values))) == pytest.approx(1 / 3, abs=0.08)
-
-
-def test_book_without_pages_has_windows() -> None:
-    candidate = unpaged(" ".join(WHOLE))
-    assert candidate.pages is not None
-    assert candidate.pages.unit == "window"
-    assert len(candidate.pages.values) == pytest.approx(40 * 180 / 300, abs=2)

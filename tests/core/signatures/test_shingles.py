@@ -29,26 +29,10 @@ def test_shingle_is_eight_characters_of_a_script_without_spaces() -> None:
     assert shingles_are("กขคงจฉชซฌ", "กขคงจฉชซ", "ขคงจฉชซฌ")
 
 
-def test_words_of_korean_are_words() -> None:
-    assert shingles_are("하나 둘 셋 넷 다섯", "하나 둘 셋 넷 다섯")
-
-
 def test_mixture_weighs_eight_a_word_and_five_a_character() -> None:
     text = "one two 漢字漢字漢"  # 8 + 8 + 5 · 5 = 41
     assert shingles_are(text, text)
     assert shingled(text).token_count == 7
-
-
-def test_digits_among_han_are_a_word() -> None:
-    assert shingled("昭和64年").token_count == 4
-
-
-def test_vowel_sign_belongs_to_its_word() -> None:
-    assert shingled("हिन्दी में").token_count == 2
-
-
-def test_shingles_cross_page_breaks_and_split_words() -> None:
-    assert shingles_are("one two th-\free four five", "one two three four five")
 
 
 def test_words_that_occur_once_are_counted() -> None:
@@ -65,16 +49,3 @@ def test_the_count_of_single_words_is_right_where_many_share_a_place() -> None:
     words = [f"word{number}" for number in range(200_000)]
     assert shingled(" ".join(words)).single_count == pytest.approx(200_000, rel=0.02)
     assert shingled(" ".join(words + words[50_000:])).single_count == pytest.approx(50_000, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("words", "windows"), [(1, 1), (300, 1), (301, 2), (600, 2), (900, 3), (70_000, 234)]
-)
-def test_window_starts_after_every_300_words(words: int, windows: int) -> None:
-    text = " ".join(["word"] * words)
-    starts = shingled(text).window_starts.tolist()
-    assert starts == [300 * 5 * window for window in range(windows)]
-
-
-def test_window_starts_after_every_480_characters_of_a_script_without_spaces() -> None:
-    assert shingled("漢字" * 480).window_starts.tolist() == [0, 480]

@@ -29,21 +29,6 @@ def test_weight_is_that_of_the_formula(count: int, share: float, length: int) ->
     assert weights[0] / 1024 == pytest.approx(exact, abs=0.01 + 1e-9 * count)
 
 
-def test_evenly_spread_ngram_weighs_nothing_and_a_burst_much() -> None:
-    features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
-    length = 1_000_000
-    q = 1 - math.exp(-0.1)
-    kernels.weigh(packed(100, round(99 * q)), True, 3, 1000, length, features, weights)
-    assert abs(weights[0]) < 0.2 * 1024
-    kernels.weigh(packed(100, 90), True, 3, 1000, length, features, weights)
-    assert weights[0] > 20 * 1024
-
-
-def test_rare_ngrams_have_no_say() -> None:
-    features, weights = np.empty(3, dtype=np.uint32), np.empty(2, dtype=np.int64)
-    assert kernels.weigh(packed(2, 1), True, 3, 1000, 10_000, features, weights) == 0
-
-
 @given(
     st.lists(st.tuples(st.integers(0, (1 << 18) - 1), st.integers(-(1 << 30), 1 << 30)), max_size=40),
     st.sampled_from([64, 96, 128, 256]),

@@ -13,7 +13,7 @@ from bookprint_core.model import Sketch
 from bookprint_core.signatures import json_codec as signatures
 from bookprint_core.signatures.minhash import jaccard
 from bookprint_core.signatures.simhash import hamming
-from bookprint_core.signatures.sketch import signature_key, sketch
+from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.vectors import texts
 
@@ -60,27 +60,6 @@ def test_page_breaks_change_only_the_values_of_pages() -> None:
     assert with_pages.pages.values.shape == (4, 128)
 
 
-def test_blank_page_has_an_empty_signature() -> None:
-    pages = sketch(content_from_pages(["one page of text", " \n ", "another page of text"])).pages
-    assert pages is not None
-    assert pages.values.any(axis=1).tolist() == [True, False, True]
-
-
-def test_page_signature_depends_on_its_page_alone() -> None:
-    page = "Here is one page, whole in itself, with some forty words or fewer."
-    books = [["first page", page, "last"], ["quite another", "and more", page]]
-    first, second = (sketch(content_from_pages(pages)).pages for pages in books)
-    assert first is not None
-    assert second is not None
-    assert first.values[1].tolist() == second.values[2].tolist()
-
-
-def test_window_of_a_book_without_pages_has_300_words() -> None:
-    pages = of(" ".join(f"word{number}" for number in range(901))).pages
-    assert pages is not None
-    assert pages.values.shape == (4, 128)
-
-
 def test_books_of_one_vocabulary_differ() -> None:
     first, second = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
     assert first.fingerprint is not None
@@ -91,51 +70,10 @@ def test_books_of_one_vocabulary_differ() -> None:
     assert jaccard(first.minhash, second.minhash) < 0.05
 
 
-def test_copy_with_errors_stays_near() -> None:
-    text = texts.text("latin", 20_000, 1)
-    dice = texts.Dice(3)
-    noisy = "".join("e" if dice.below(50) == 0 else char for char in text)
-    first, second = of(text), of(noisy)
-    assert first.fingerprint is not None
-    assert second.fingerprint is not None
-    assert hamming(first.fingerprint.bits, second.fingerprint.bits) <= 23
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a",
-        "7",
-        "漢",
-        "only four words here",
-        "a" * 5000,
-        "The cat sat on the mat. " * 500,
-        "漢" * 5000,
-        "a " * 5000,
-    ],
-)
-def test_little_or_even_text_has_no_fingerprint(text: str) -> None:
-    assert of(text).fingerprint is None
-
-
-def test_text_shorter_than_a_shingle_has_no_minhash() -> None:
-    assert of("only four words here").minhash is None
-    five = of("there are five words here").minhash
-    assert five is not None
-    assert five.shingle_count == 1
-
-
 @pytest.mark.parametrize("part", ["fingerprint_recipe", "minhash_recipe", "page_recipe"])
 def test_unknown_recipe_is_refused(part: str) -> None:
     with pytest.raises(UnknownRecipe, match="Known: "):
         sketch(content_from_text("text"), **{part: "no-such-recipe-v9"})
-
-
-def test_signature_key_tells_sketches_apart() -> None:
-    first, second = of(texts.text("latin", 300, 1)), of(texts.text("latin", 300, 2))
-    assert len(signature_key(first)) == 32
-    assert signature_key(first) == signature_key(of(texts.text("latin", 300, 1)))
-    assert signature_key(first) != signature_key(second)
 
 
 def test_threads_do_not_disturb_each_other() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bookprint_core.errors import EmptyText, InvalidText
-from bookprint_core.text.content import content_from_pages, content_from_text
+from bookprint_core.text.content import content_from_text
 from bookprint_core.text.normal_form import normalise
 from bookprint_core.text.unicode_table import UNICODE_VERSION, unicode_table
 from tests.core import reference
@@ -61,47 +61,8 @@ def test_normal_form_of_a_normal_form_is_itself(text: str) -> None:
         assert normal(once) == once
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("(Nice) Day !", "nice day"),
-        ("exam-\nple", "example"),
-        ("exam-  \r\n  ple", "example"),
-        ("exam-\n\nple", "exam ple"),
-        ("exam-\fple", "example"),
-        ("exam-\n\fple", "example"),
-        ("exam-\n\f\fple", "exam ple"),
-        ("Jean-\nPaul", "jean paul"),
-        ("12-\nth", "12 th"),
-        ("co-op", "co op"),
-        ("word--\nnext", "word next"),
-        ("exam\u00adple exam\u00ad\nple", "example example"),
-        ("ΟΔΥΣΣΕΥΣ ὀδυσσεύς", "οδυσσευσ ὀδυσσεύσ"),
-        ("漢字、\n  漢字 word 漢", "漢字漢字 word 漢"),
-        ("हिन्दी में", "हिन्दी में"),
-        ("ﬁn … ½", "fin 1 2"),
-        ("a\ufeffb\u200dc", "abc"),
-    ],
-)
-def test_text_is_normalised(text: str, form: str) -> None:
-    assert normal(text) == form
-
-
 def test_expanding_characters_find_room() -> None:
     assert normal("\ufdfa" * 1000).startswith("صلى الله عليه وسلمصلى")
-
-
-@given(st.lists(st.text(st.sampled_from("ab -\n\u0301漢"), max_size=8), min_size=1, max_size=8))
-def test_pages_slice_the_normal_form(pages: list[str]) -> None:
-    content = content_from_pages([*pages, "x"])
-    normal = normalise(content)
-    whole = str(normal)
-    starts, ends = normal.page_starts.tolist(), normal.page_ends.tolist()
-    assert len(starts) == content.page_count
-    assert starts == sorted(starts)
-    slices = [whole[start:end] for start, end in zip(starts, ends, strict=True)]
-    assert all(text == text.strip() for text in slices)
-    assert "".join(slices).replace(" ", "") == whole.replace(" ", "")
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=20))

@@ -1,10 +1,9 @@
 """The matrix of vectors against plain computations, while entries come and go."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from bookprint_core.vectors import BYTES, EntryVectors, VectorMatrix, cosines
+from bookprint_core.vectors import BYTES, EntryVectors, VectorMatrix
 
 Vectors = dict[int, NDArray[np.uint8]]
 
@@ -89,14 +88,3 @@ def test_rows_of_entries_that_have_left_are_used_again() -> None:
         matrix.add(entries)
         matrix.remove(entries.entry_ids)
     assert matrix.rows().size <= 4000
-
-
-@pytest.mark.parametrize("k", [1, 100])
-def test_similarities_are_the_cosines(k: int) -> None:
-    rng = np.random.default_rng(6)
-    vectors, [vector] = some(rng, *range(1, 50)), some(rng, 0).values()
-    matrix = VectorMatrix()
-    matrix.add(rows(vectors))
-    similar = matrix.rows().most_similar(vector, k)
-    expected = cosines(vector, np.stack([vectors[entry_id] for entry_id in similar.entry_ids.tolist()]))
-    assert similar.similarities.tolist() == expected.tolist()

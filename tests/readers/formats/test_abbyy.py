@@ -2,7 +2,6 @@
 
 import pytest
 
-from bookprint_core.errors import BrokenFile
 from bookprint_readers.formats import ocr_xml
 from bookprint_readers.recognition import read_page_file
 from bookprint_readers.source import Source
@@ -66,9 +65,3 @@ def test_documents_of_others_are_not_taken_for_finereaders() -> None:
     assert not ocr_xml.is_abbyy(b"<document><page>text</page></document>")
     assert ocr_xml.is_abbyy(f"<document xmlns='{NAMESPACE % 6}'>".encode())
     assert ocr_xml.is_abbyy(f"<document xmlns='{NAMESPACE % 6}'>".encode("utf-16"))
-
-
-def test_a_document_that_is_cut_off_is_broken() -> None:
-    whole = document(page(characters("one")), page(characters("two"))).read()
-    with pytest.raises(BrokenFile, match=r"book\.xml"):
-        ocr_xml.read_abbyy(Source.of_bytes(whole[:-60], "book.xml"))

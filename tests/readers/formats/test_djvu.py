@@ -2,7 +2,6 @@
 
 import pytest
 
-from bookprint_core.errors import BrokenFile
 from bookprint_readers.recognition import read_page_file
 from bookprint_readers.source import Source
 
@@ -58,14 +57,3 @@ def test_every_object_is_a_page_and_every_line_a_line() -> None:
 )
 def test_text_is_read_down_to_whatever_it_is_divided_into(page: str, text: str) -> None:
     assert list(read_page_file(source(page)).pages) == [text]
-
-
-def test_entities_of_the_document_type_are_not_expanded() -> None:
-    doctype = '<!DOCTYPE DjVuXML [<!ENTITY e "expanded"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
-    (page,) = read_page_file(source(hidden("<LINE><WORD>a&e;&f;</WORD></LINE>"), doctype=doctype)).pages
-    assert page == "a"
-
-
-def test_a_document_that_is_cut_off_is_broken() -> None:
-    with pytest.raises(BrokenFile, match=r"x_djvu\.xml"):
-        read_page_file(Source.of_bytes(source(hidden("x")).read()[:-20], "x_djvu.xml"))

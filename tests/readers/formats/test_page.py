@@ -2,7 +2,6 @@
 
 import pytest
 
-from bookprint_core.errors import BrokenFile
 from bookprint_readers.extraction import Extraction
 from bookprint_readers.formats import ocr_xml
 from bookprint_readers.source import Source
@@ -125,8 +124,3 @@ def test_a_region_with_the_page_number_gives_the_label(numbers: list[str], label
 def test_a_page_without_regions_is_blank() -> None:
     assert list(read("").pages) == [""]
     assert list(read('<ImageRegion id="i"/>').pages) == [""]
-
-
-def test_a_damaged_file_says_where() -> None:
-    with pytest.raises(BrokenFile, match=r"page\.xml.*line 1"):
-        read("<TextRegion>")
