@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from itertools import pairwise
 
-from tests.readers.made_files import tarred, zipped
+from tests.readers.made_files import pdf_of, tarred, zipped
 from tests.readers.printed_book import CHAPTER, Page, PrintedBook
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -78,14 +78,7 @@ def pdf(book: PrintedBook) -> bytes:
             b"/Resources<</Font<</F1 3 0 R>>>>>>" % (height, 5 + 2 * index)
         )
         objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream))
-    out, places = bytearray(b"%PDF-1.4\n"), []
-    for number, body in enumerate(objects, start=1):
-        places.append(len(out))
-        out += b"%d 0 obj%s\nendobj\n" % (number, body)
-    rows = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size, start = len(objects) + 1, len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, rows)
-    return bytes(out + b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (size, start))
+    return pdf_of(objects)
 
 
 def hocr(book: PrintedBook) -> bytes:

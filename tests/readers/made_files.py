@@ -3,7 +3,7 @@
 import io
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _HTML = b"<!DOCTYPE html><html><head><title>A title</title></head><body><p>word and word</p></body></html>"
 _ALTO = b"""<?xml version="1.0"?><alto xmlns="http://www.loc.gov/standards/alto/ns-v3#"><Layout><Page>
@@ -67,8 +67,20 @@ def tarred(members: Mapping[str, bytes], mode: str = "w") -> bytes:
     return out.getvalue()
 
 
+def pdf_of(objects: Sequence[bytes], between: bytes = b"", trailer: bytes = b"") -> bytes:
+    """A PDF of these objects, the catalogue first (ISO 32000-1, section 7.5); `between` precedes them."""
+    out, places = bytearray(b"%PDF-1.4\n" + between), []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(out))
+        out += b"%d 0 obj%s\nendobj\n" % (number, body)
+    rows = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size, start = len(objects) + 1, len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, rows)
+    return bytes(out + b"trailer<</Size %d/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF" % (size, trailer, start))
+
+
 def pdf(text: bytes = b"word and word") -> bytes:
-    """A PDF of one page with a text layer (ISO 32000-1, section 7.5)."""
+    """A PDF of one page with a text layer."""
     stream = b"BT /F1 12 Tf 72 720 Td (%s) Tj ET" % text
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -77,13 +89,7 @@ def pdf(text: bytes = b"word and word") -> bytes:
         b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]
-    out, places = b"%PDF-1.4\n", []
-    for number, body in enumerate(objects, start=1):
-        places.append(len(out))
-        out += b"%d 0 obj%s\nendobj\n" % (number, body)
-    rows = b"".join(b"%010d 00000 n \n" % place for place in places)
-    trailer = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(out))
-    return out + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (len(objects) + 1, rows, trailer)
+    return pdf_of(objects)
 
 
 MADE_FILES: dict[str, bytes] = {

@@ -9,7 +9,7 @@ from bookprint_core.book_rules import LONGEST_LABEL
 from bookprint_readers.extraction import Extraction
 from bookprint_readers.recognition import read_book
 from bookprint_readers.source import Source
-from tests.readers.made_files import tarred, zipped
+from tests.readers.made_files import pdf_of, tarred, zipped
 
 MORE = "and a few more words"
 
@@ -29,13 +29,7 @@ def a_pdf(labels: str, pages: int = 4) -> bytes:
         f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
         *["<</Type/Page/Parent 2 0 R/Contents 3 0 R>>"] * pages,
     ]
-    data, places = "%PDF-1.7\n", []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(data))
-        data += f"{number} 0 obj{content}\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    trailer = f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(data)}\n%%EOF"
-    return f"{data}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}".encode()
+    return pdf_of([each.encode() for each in objects])
 
 
 def alto(label: str | None = None, text: str = "word") -> str:

@@ -6,6 +6,7 @@ from bookprint_core.errors import BrokenFile
 from bookprint_core.model import Metadata
 from bookprint_readers.formats import pdf
 from bookprint_readers.source import Source
+from tests.readers.made_files import pdf_of
 
 XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -36,14 +37,7 @@ def a_pdf(*pages: bytes, information: bytes = b"", between: bytes = b"") -> byte
             % (6 + 2 * index)
         )
         objects.append(b"<</Length %d>>stream\n%b\nendstream" % (len(page), page))
-    data, places = b"%PDF-1.7\n" + between, []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(data))
-        data += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size = len(objects) + 1
-    trailer = b"trailer<</Size %d/Root 1 0 R/Info 4 0 R>>\nstartxref\n%d\n%%%%EOF" % (size, len(data))
-    return data + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + trailer
+    return pdf_of(objects, between, b"/Info 4 0 R")
 
 
 def lines(*texts: bytes) -> bytes:
