@@ -187,13 +187,9 @@ def _tar_members(source: Source, allowance: Callable[[], Allowance]) -> Iterator
 def _counted(opened: Callable[[], object], name: str, allowance: Allowance) -> Callable[[], BinaryIO]:
     def open_member() -> BinaryIO:
         with _damage_named(name):
-            return _stream(_Counted(cast(BinaryIO, opened()), name, allowance))
+            return io.BufferedReader(_Counted(cast(BinaryIO, opened()), name, allowance), _BUFFER)
 
     return open_member
-
-
-def _stream(raw: io.RawIOBase) -> BinaryIO:
-    return io.BufferedReader(raw, _BUFFER)
 
 
 class _Counted(io.RawIOBase):

@@ -76,7 +76,9 @@ def compare(this: Identifier, other: Identifier) -> Comparison:
         jaccard = jaccard_range(unequal)
         inside, around = containment_range(jaccard, *counts), containment_range(jaccard, *reversed(counts))
         exclude = jaccard.low > min(counts) / max(counts)
-    isbn = _compared_isbns(this.isbn, other.isbn)
+    isbn: IsbnComparison = "absent"
+    if this.isbn is not None and other.isbn is not None:
+        isbn = "same" if this.isbn == other.isbn else "different"
     return Comparison(
         distance=distance,
         unequal_bits=unequal,
@@ -165,9 +167,3 @@ def expected_distances(words: NDArray[np.integer]) -> NDArray[np.float64]:
         _SHORTEST_MEAN - _MEAN_FALLS * doublings, _LONGEST_MEAN, _SHORTEST_MEAN
     )
     return means
-
-
-def _compared_isbns(this: str | None, other: str | None) -> IsbnComparison:
-    if this is None or other is None:
-        return "absent"
-    return "same" if this == other else "different"

@@ -23,61 +23,25 @@ CLASSES = {"i": "iltfj1yr", "n": "nuvhbmw68", "e": "eco0", "g": "gq9", "s": "sz2
 would find more old prints, and twice to five times as many strangers."""
 
 ARABIC_CLASSES = {
-    "ا": "الٱ",
-    "ٮ": "بتثنيئپٹںی",
-    "ح": "جحخچ",
-    "د": "دذڈ",
-    "ر": "رزژڑ",
-    "س": "سش",
-    "ص": "صض",
-    "ط": "طظ",
-    "ع": "عغ",
-    "ڡ": "فق",
-    "ک": "كکگ",
-    "ه": "هھہۀۂۃە",
-    "و": "وؤ",
-}
+    "ا": "الٱ", "ٮ": "بتثنيئپٹںی", "ح": "جحخچ", "د": "دذڈ", "ر": "رزژڑ", "س": "سش", "ص": "صض", "ط": "طظ",
+    "ع": "عغ", "ڡ": "فق", "ک": "كکگ", "ه": "هھہۀۂۃە", "و": "وؤ",
+}  # fmt: skip
 """The same for Arabic letters: letters without dots, and those that become them."""
 
 _REPLACED = {
-    "æ": "ae",
-    "œ": "oe",
-    "ß": "ss",
-    "þ": "th",
-    "ð": "d",
-    "ø": "o",
-    "ł": "l",
-    "đ": "d",
-    "ı": "i",
-    "ς": "σ",
-    "أ": "ا",
-    "إ": "ا",
-    "آ": "ا",
-    "ى": "ي",
-    "ة": "ه",
-    "ё": "е",
-    "ѣ": "е",
-    "і": "и",
-    "ѵ": "и",
-    "ѳ": "ф",
-    "й": "и",
-    "ъ": "",
-}
+    "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ð": "d", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ",
+    "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ة": "ه",
+    "ё": "е", "ѣ": "е", "і": "и", "ѵ": "и", "ѳ": "ф", "й": "и", "ъ": "",
+}  # fmt: skip
 _MARKED = (range(0xC0, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000))
-_DROPPED = (
-    range(0x20, 0x21),
-    range(0x300, 0x370),
-    range(0x610, 0x61B),
-    range(0x64B, 0x660),
-    range(0x670, 0x671),
-)
+_DROPPED = (0x20, *range(0x300, 0x370), *range(0x610, 0x61B), *range(0x64B, 0x660), 0x670)
 
 
 @cache
 def folding_table() -> NDArray[np.uint64]:
     """What each code point below `SIZE` becomes, (SIZE,): a symbol, 0 for none, and 2^32 times a second."""
     replaced = {chr(code): unicodedata.normalize("NFD", chr(code))[0] for part in _MARKED for code in part}
-    replaced |= _REPLACED | {chr(code): "" for part in _DROPPED for code in part}
+    replaced |= _REPLACED | {chr(code): "" for code in _DROPPED}
     symbols = {letter: symbol for symbol, letters in (CLASSES | ARABIC_CLASSES).items() for letter in letters}
     table = np.zeros(SIZE, dtype=np.uint64)
     for code in range(SIZE):
