@@ -4,16 +4,22 @@ Each class says all that its kind has in common: the status, the title and the r
 is wrong this time, and reaches the client as it is.
 """
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
+
+_CAPITAL = re.compile(r"\B(?=[A-Z])")
 
 
 class BookprintError(Exception):
     """Root of all these errors; what has its status is shown to clients without its message."""
 
     problem: ClassVar[str] = "internal"
-    """Last part of the problem type under which clients meet the error."""
+    """Last part of the problem type under which clients meet the error: "unknown-book" for UnknownBook.
+
+    A class with a title of its own is a kind of its own, which has its name unless it says another one.
+    """
 
     status: int = 500
     """The class of the error, in the numbers of RFC 9110: 4xx may be mended by the client."""
@@ -29,6 +35,10 @@ class BookprintError(Exception):
 
     tells_remedy: ClassVar[bool] = False
     """Whether the message says itself what to do, as far as the error can know."""
+
+    def __init_subclass__(cls) -> None:
+        if "title" in cls.__dict__ and "problem" not in cls.__dict__:
+            cls.problem = _CAPITAL.sub("-", cls.__name__).lower()
 
 
 class InvalidInput(BookprintError):
@@ -48,7 +58,6 @@ class InvalidInput(BookprintError):
 class InvalidText(InvalidInput):
     """The text holds a NUL character, half of a surrogate pair or a pile of combining marks."""
 
-    problem = "invalid-text"
     title = "The text is not well-formed"
     remedy = "Send Unicode text without U+0000 and without lone surrogates."
     tells_remedy = True
@@ -57,7 +66,6 @@ class InvalidText(InvalidInput):
 class EmptyText(InvalidInput):
     """The text has no letter and no digit, so nothing can be computed from it."""
 
-    problem = "empty-text"
     title = "The text has nothing to compute from"
     remedy = "Send a text with at least one letter or digit."
     tells_remedy = True
@@ -72,7 +80,6 @@ class UnusableFile(InvalidInput):
 class UnsupportedFormat(UnusableFile):
     """The bytes of the file are in no format that is read here."""
 
-    problem = "unsupported-format"
     status = 415
     title = "The format of the file is not read here"
     remedy = "Send one of the formats that docs/reference/formats.md lists."
@@ -82,7 +89,6 @@ class UnsupportedFormat(UnusableFile):
 class BrokenFile(UnusableFile):
     """The file is of a known format, but damaged; the message says where."""
 
-    problem = "broken-file"
     title = "The file is damaged"
     remedy = "Repair it, or send another copy of it."
 
@@ -99,7 +105,6 @@ class EncryptedFile(UnusableFile):
 class NoText(UnusableFile):
     """The file holds no text, as pictures without recognised text do not."""
 
-    problem = "no-text"
     title = "The file holds no text"
     remedy = "Send the file with its text recognised (OCR)."
     tells_remedy = True
@@ -108,7 +113,6 @@ class NoText(UnusableFile):
 class SeveralBooks(UnusableFile):
     """The file holds several books, each of which is taken one by one."""
 
-    problem = "several-books"
     title = "The file holds several books"
     remedy = "Send each of them alone, or all in bulk, as lines of JSON."
     tells_remedy = True
@@ -117,7 +121,6 @@ class SeveralBooks(UnusableFile):
 class FileTooLarge(UnusableFile):
     """The file is larger than any book, at the latest once it is expanded."""
 
-    problem = "file-too-large"
     status = 413
     title = "The file is too large"
     remedy = "Split it into its parts, and send each."
@@ -127,7 +130,6 @@ class FileTooLarge(UnusableFile):
 class InvalidIdentifier(InvalidInput):
     """The string is not a Bookprint identifier, or was damaged in copying."""
 
-    problem = "invalid-identifier"
     title = "Not a book identifier"
     remedy = "Copy the identifier again, as a book's `identifier` shows it."
 
@@ -135,7 +137,6 @@ class InvalidIdentifier(InvalidInput):
 class RecipeMismatch(InvalidInput):
     """Signatures of two recipes were about to be compared; their distance would mean nothing."""
 
-    problem = "recipe-mismatch"
     title = "Signatures of two recipes"
     remedy = "Compute the signatures with the recipes that books of this service show."
 
@@ -143,7 +144,6 @@ class RecipeMismatch(InvalidInput):
 class UnknownRecipe(InvalidInput):
     """The recipe's name is not known to this version."""
 
-    problem = "unknown-recipe"
     title = "The recipe is not known"
     remedy = "Use one of the recipes that the detail names."
 
@@ -151,7 +151,6 @@ class UnknownRecipe(InvalidInput):
 class RecipeNotIndexed(InvalidInput):
     """No lookup is answered for a fingerprint of this recipe."""
 
-    problem = "recipe-not-indexed"
     title = "The recipe is not indexed"
     remedy = "Send the text, or a fingerprint of a recipe that is indexed."
 
@@ -165,7 +164,6 @@ class RecipeNotIndexed(InvalidInput):
 class UnknownBook(BookprintError):
     """No book has this id (or it was deleted)."""
 
-    problem = "unknown-book"
     status = 404
     title = "No such book"
     remedy = "Use the id of a book that the list of books shows."
@@ -180,7 +178,6 @@ class UnknownBook(BookprintError):
 class UnknownCluster(BookprintError):
     """No cluster has this id, now or before."""
 
-    problem = "unknown-cluster"
     status = 404
     title = "No such cluster"
     remedy = "Use the id that a book's cluster shows."
@@ -194,7 +191,6 @@ class UnknownCluster(BookprintError):
 class NotCompared(BookprintError):
     """Nothing is known about the relation of two books."""
 
-    problem = "not-compared"
     status = 404
     title = "Not compared"
     remedy = "Use the id of a book that this book's relations list."
@@ -214,7 +210,6 @@ class NotCompared(BookprintError):
 class TextNotKept(BookprintError):
     """What is asked for is computed from texts that are not kept; `field` names the part that asks for it."""
 
-    problem = "text-not-kept"
     status = 409
     title = "The text is not kept"
     remedy = "Send it as the new content of the book while texts are kept."
@@ -227,7 +222,6 @@ class TextNotKept(BookprintError):
 class CompletenessUnknown(BookprintError):
     """There is nothing against which the pages of a book could be held."""
 
-    problem = "completeness-unknown"
     status = 409
     title = "Completeness cannot be told"
     remedy = "Have this book and another scan of its printing in pages, while texts are kept."
@@ -238,7 +232,6 @@ class CompletenessUnknown(BookprintError):
 class EvidenceTooLong(BookprintError):
     """More pages match than are written one by one."""
 
-    problem = "evidence-too-long"
     status = 409
     title = "Too many pages match"
     remedy = "Ask for text/csv, which has a row for each run, or for JSON."
@@ -248,7 +241,6 @@ class EvidenceTooLong(BookprintError):
 class NothingToConfirm(BookprintError):
     """The relation to confirm has not been found."""
 
-    problem = "nothing-to-confirm"
     status = 409
     title = "Nothing to confirm"
     remedy = "Name the kind, or wait until the books have been compared."
@@ -265,7 +257,6 @@ class NothingToConfirm(BookprintError):
 class NoDecision(BookprintError):
     """There is no decision to withdraw."""
 
-    problem = "no-decision"
     status = 404
     title = "No decision"
     remedy = "Read the relation to see whether there is a decision; there is nothing to withdraw."
@@ -278,7 +269,6 @@ class NoDecision(BookprintError):
 class DecidedMeanwhile(BookprintError):
     """Somebody has decided since its author looked."""
 
-    problem = "decided-meanwhile"
     status = 409
     title = "Somebody has decided meanwhile"
     remedy = "Look at the decision that there is now, and decide again if it is wrong."
@@ -291,7 +281,6 @@ class DecidedMeanwhile(BookprintError):
 class Conflict(BookprintError):
     """The request contradicts a book in the catalogue; `book_id` names it."""
 
-    problem = "conflict"
     status = 409
     title = "Another book is in the way"
     remedy = "See the book that `book_id` names."
@@ -316,7 +305,6 @@ class OtherContent(Conflict):
 class OtherCollection(BookprintError):
     """The API key writes to one collection alone, and a book of the request is outside it."""
 
-    problem = "other-collection"
     status = 403
     title = "The key is bound to another collection"
     remedy = "Send a key that is bound to none, or to the collection of the book."
@@ -329,7 +317,6 @@ class OtherCollection(BookprintError):
 class StaleVersion(BookprintError):
     """The book has changed since the version that the client saw."""
 
-    problem = "stale-version"
     status = 412
     title = "The book has changed"
     remedy = "Read the book again, and send the version that it has then."
@@ -346,7 +333,6 @@ class StaleVersion(BookprintError):
 class Unavailable(BookprintError):
     """A part of the service is down or being rebuilt; `retry_after` is in seconds."""
 
-    problem = "unavailable"
     status = 503
     title = "A part of the service is down"
     remedy = "Try again in a moment."
@@ -361,14 +347,12 @@ class Unavailable(BookprintError):
 class Busy(Unavailable):
     """A part of the service is there, and has too much to do to answer in time."""
 
-    problem = "busy"
     title = "A part of the service is busy"
 
 
 class IndexRebuilding(Unavailable):
     """The band index is being reconciled with the catalogue; an answer now could be incomplete."""
 
-    problem = "index-rebuilding"
     title = "The band index is being rebuilt"
 
 
