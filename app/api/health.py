@@ -49,7 +49,6 @@ _RETRY_SECONDS = 2
 class NotReady(RequestRefusal):
     """Some parts of the service do not work; without `parts` these are not to be seen."""
 
-    problem = "not-ready"
     status = 503
     title = "Not ready"
     field = ""

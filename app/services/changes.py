@@ -15,7 +15,6 @@ from bookprint_core.errors import BookprintError, InvalidInput
 class ChangesGone(BookprintError):
     """Changes that are asked for are not kept any more, or were never made by this catalogue."""
 
-    problem = "changes-gone"
     status = 410
     title = "The changes are not kept any more"
     remedy = "Read the books anew, and go on from a new cursor."
@@ -32,7 +31,6 @@ class ChangesGone(BookprintError):
 class UnknownPage(BookprintError):
     """The collection of changes has no page of this number yet."""
 
-    problem = "unknown-page"
     status = 404
     title = "No such page"
     remedy = "Begin with a page that the collection names."

@@ -13,7 +13,6 @@ from bookprint_core.errors import BookprintError
 class UnknownJob(BookprintError):
     """No job has this id, or its traces have been swept."""
 
-    problem = "unknown-job"
     status = 404
     title = "No such job"
     remedy = "Use the id of a job that this service has named within a day."
@@ -27,7 +26,6 @@ class UnknownJob(BookprintError):
 class JobNotFailed(BookprintError):
     """The job has not failed, so that there is nothing to be tried again."""
 
-    problem = "job-not-failed"
     status = 409
     title = "The job has not failed"
     remedy = "Look at its state again."

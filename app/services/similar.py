@@ -20,7 +20,6 @@ from bookprint_core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, Ve
 class NoVector(BookprintError):
     """A book has no vector, or no book has."""
 
-    problem = "no-vector"
     status = 409
     title = "No vector"
     remedy = "Have the vectors computed: bookprint reindex --vectors."

@@ -21,7 +21,6 @@ from bookprint_core.errors import BookprintError, InvalidInput
 class UnknownWebhook(BookprintError):
     """No webhook has this id (or it was deleted)."""
 
-    problem = "unknown-webhook"
     status = 404
     title = "No such webhook"
     remedy = "Use the id of a webhook that the list shows."

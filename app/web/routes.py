@@ -36,7 +36,6 @@ _LONGEST_SHOWN = 100  # characters
 class ForeignForm(RequestRefusal):
     """A form came from another page than those of this service."""
 
-    problem = "foreign-form"
     status = 403
     title = "A form of another site"
     remedy = "Open the page here and send its form from there."

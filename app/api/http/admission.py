@@ -48,7 +48,6 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 class Overloaded(RequestRefusal):
     """More was asked of this service than it can work on; `retry_after` is in seconds."""
 
-    problem = "overloaded"
     status = 503
     title = "The service has too much to do"
     remedy = "Send it again after the seconds that Retry-After names."

@@ -35,7 +35,6 @@ MIN_BYTES_A_SECOND = 4_096
 class BodyTooSlow(RequestRefusal):
     """The request body arrives more slowly than this service waits for."""
 
-    problem = "body-too-slow"
     status = 408
     title = "The body arrives too slowly"
     remedy = "Send it again over a faster connection, or in smaller parts."
@@ -88,7 +87,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class BodyTooLarge(RequestRefusal):
     """The request body is larger than this service takes."""
 
-    problem = "body-too-large"
     status = 413
     title = "The body is too large"
     remedy = "Send a smaller body, or have BOOKPRINT_MAX_BODY_BYTES raised."
@@ -101,7 +99,6 @@ class BodyTooLarge(RequestRefusal):
 class UnsupportedMediaType(RequestRefusal):
     """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
 
-    problem = "unsupported-media-type"
     status = 415
     title = "The body is of a type that is not taken here"
     remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."

@@ -168,7 +168,6 @@ _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 class NotAcceptable(RequestRefusal):
     """None of the types that a client accepts is offered."""
 
-    problem = "not-acceptable"
     status = 406
     title = "No answer of this type"
     field = "Accept"

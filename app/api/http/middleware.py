@@ -46,7 +46,6 @@ _LONGEST_SHOWN = 100  # characters
 class HostNotServed(RequestRefusal):
     """The request is for a host that is not known to be this one."""
 
-    problem = "host-not-served"
     status = 421
     title = "Not a host of this service"
     remedy = "Ask at localhost or 127.0.0.1, or have BOOKPRINT_PUBLIC_URL name the address that clients use."
@@ -59,7 +58,6 @@ class HostNotServed(RequestRefusal):
 class ForeignPage(RequestRefusal):
     """A page of another origin sent the request, and no key is asked for."""
 
-    problem = "foreign-page"
     status = 403
     title = "A page of another site"
     remedy = "Where its pages may use this service, have BOOKPRINT_CORS_ORIGINS name the origin."

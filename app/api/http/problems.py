@@ -47,7 +47,6 @@ class RequestRefusal(BookprintError):
 class UnknownPath(RequestRefusal):
     """No endpoint is at the path."""
 
-    problem = "unknown-path"
     status = 404
     title = "No such path"
     remedy = "See /docs for the paths that there are; none ends with a slash."
@@ -57,7 +56,6 @@ class UnknownPath(RequestRefusal):
 class MethodNotAllowed(RequestRefusal):
     """The endpoint at the path takes other methods."""
 
-    problem = "method-not-allowed"
     status = 405
     title = "Method not allowed"
     field = "method"

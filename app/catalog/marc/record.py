@@ -26,7 +26,6 @@ class InvalidRecord(InvalidInput):
 class TooLongForBinary(BookprintError):
     """A record, or a field of it, has more bytes than ISO 2709 can count."""
 
-    problem = "too-long-for-binary"
     status = 406
     title = "Too long for binary MARC"
     remedy = "Ask for application/marcxml+xml."

@@ -30,7 +30,6 @@ from bookprint_core.metadata import FIELD
 class UnknownKey(BookprintError):
     """No API key has this id, or it cannot be changed any more."""
 
-    problem = "unknown-key"
     status = 404
     title = "No such key"
     remedy = "Use the id of a key that the list shows."
@@ -46,7 +45,6 @@ class UnknownKey(BookprintError):
 class NoValidKey(BookprintError):
     """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
 
-    problem = "no-valid-key"
     status = 401
     title = "No valid key"
     remedy = "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one."
@@ -59,7 +57,6 @@ class NoValidKey(BookprintError):
 class ScopeMissing(BookprintError):
     """The API key of the request is valid, but lacks the scope of the operation."""
 
-    problem = "scope-missing"
     status = 403
     title = "The key lacks a scope"
     remedy = "Send a key that has it; bookprint keys list shows the scopes of each."
