@@ -29,8 +29,6 @@ MEMORY = 1 << 30
 def outcome_within_limits(data: bytes, name: str) -> str:
     """ "read" or "refused"; else what a process that may use SECONDS and MEMORY came to."""
     forking = _forking()
-    assert forking.stdin is not None
-    assert forking.stdout is not None
     pickle.dump((data, name), forking.stdin)
     forking.stdin.flush()
     return str(pickle.load(forking.stdout))

@@ -92,6 +92,21 @@ def pdf(text: bytes = b"word and word") -> bytes:
     return pdf_of(objects)
 
 
+def mets(structure: str, files: Mapping[str, Mapping[str, str]], sections: str = "") -> str:
+    """A METS with file groups (name: id: href) and the structMaps given."""
+    groups = "".join(
+        f'<fileGrp USE="{use}">'
+        + "".join(f'<file ID="{key}"><FLocat xlink:href="{href}"/></file>' for key, href in group.items())
+        + "</fileGrp>"
+        for use, group in files.items()
+    )
+    return (
+        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        'OBJID="mdp.39015078560292">'
+        f"{sections}<fileSec>{groups}</fileSec>{structure}</mets>"
+    )
+
+
 MADE_FILES: dict[str, bytes] = {
     "a.txt": b"word and word\x0cnext page",
     "latin.txt": "Le père a très bien dîné, word élève à l'été.".encode("cp1252"),

@@ -31,7 +31,6 @@ Spoilt = Callable[[bytes], bytes]
 def _packed(data: bytes, spoilt: Spoilt, *members: str) -> bytes:
     """A zip of which some members are spoilt."""
     package = open_package(Source.of_bytes(data, "made"))
-    assert package is not None
     files = {path: member.read() for path, member in package.members.items()}
     return zipped({path: spoilt(file) if path in members else file for path, file in files.items()})
 

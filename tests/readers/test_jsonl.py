@@ -34,14 +34,12 @@ def test_fields_become_metadata_and_text_becomes_content() -> None:
     assert book.metadata == Metadata(
         title="Emma", authors=("Jane Austen",), language="en", year=1815, external_id="se-emma"
     )
-    assert book.content is not None
     assert book.content.text == BOOK["text"]
     assert book.content.page_count is None
 
 
 def test_pages_count_more_than_text() -> None:
     content = jsonl.submission(line(pages=["one", "", "three"])).content
-    assert content is not None
     assert (content.text, content.page_count) == ("one\f\fthree", 3)
 
 

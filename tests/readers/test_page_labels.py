@@ -9,7 +9,7 @@ from bookprint_core.book_rules import LONGEST_LABEL
 from bookprint_readers.extraction import Extraction
 from bookprint_readers.recognition import read_book
 from bookprint_readers.source import Source
-from tests.readers.made_files import pdf_of, tarred, zipped
+from tests.readers.made_files import mets, pdf_of, tarred, zipped
 
 MORE = "and a few more words"
 
@@ -37,20 +37,15 @@ def alto(label: str | None = None, text: str = "word") -> str:
     return f'<alto><Page{printed}><TextLine><String CONTENT="{text}"/></TextLine></Page></alto>'
 
 
-def mets(labels: list[str | None], suffix: str = "xml") -> str:
-    files = "".join(
-        f'<file ID="f{n}"><FLocat xlink:href="{n:08}.{suffix}"/></file>' for n in range(1, len(labels) + 1)
-    )
+def labelled_mets(labels: list[str | None], suffix: str = "xml") -> str:
+    files = {f"f{number}": f"{number:08}.{suffix}" for number in range(1, len(labels) + 1)}
     divs = "".join(
         f'<div TYPE="page" ORDER="{n}"{"" if label is None else f" ORDERLABEL={chr(34)}{label}{chr(34)}"}>'
         f'<fptr FILEID="f{n}"/></div>'
         for n, label in enumerate(labels, start=1)
     )
-    return (
-        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'OBJID="mdp.39015078560292"><fileSec><fileGrp>{files}</fileGrp></fileSec>'
-        f'<structMap TYPE="physical"><div TYPE="volume">{divs}</div></structMap></mets>'
-    )
+    structure = f'<structMap TYPE="physical"><div TYPE="volume">{divs}</div></structMap>'
+    return mets(structure, {"OCR": files})
 
 
 def an_epub(chapter: str, navigation: str, ncx: str = "") -> bytes:
@@ -84,7 +79,7 @@ def test_a_mets_labels_the_pages_of_its_physical_structure() -> None:
     names = ["i", None, " - ", "uncounted", "[4]"]
     files = {f"{n:08}.xml": alto("own", "word").encode() for n in range(1, 6)}
     # What a page file says of itself counts where the METS says nothing.
-    assert read(zipped({**files, "mets.xml": mets(names).encode()})).labels == (
+    assert read(zipped({**files, "mets.xml": labelled_mets(names).encode()})).labels == (
         "i",
         "own",
         None,
@@ -95,7 +90,7 @@ def test_a_mets_labels_the_pages_of_its_physical_structure() -> None:
 
 def test_pages_that_were_not_sent_take_their_labels_along() -> None:
     files = {f"{n:08}.xml": alto().encode() for n in (1, 3)}
-    assert read(zipped({**files, "mets.xml": mets(["1", "2", "3"]).encode()})).labels == ("1", "3")
+    assert read(zipped({**files, "mets.xml": labelled_mets(["1", "2", "3"]).encode()})).labels == ("1", "3")
 
 
 def test_leaves_of_the_internet_archive_have_page_numbers() -> None:
@@ -167,7 +162,7 @@ VOLUME = {
 def test_a_hathitrust_volume_beside_its_mets_is_one_book(folder: str, packed: Callable[..., bytes]) -> None:
     pair = {
         f"{folder}39015078560292.zip": zipped(VOLUME),
-        f"{folder}39015078560292.mets.xml": mets(["xii", "1"], "txt").encode(),
+        f"{folder}39015078560292.mets.xml": labelled_mets(["xii", "1"], "txt").encode(),
     }
     book = read(packed(pair), "delivery.zip")
     assert (book.format, list(book.pages), book.labels) == (

@@ -50,13 +50,6 @@ def test_pages_of_two_readings_match_one_to_one(rate: float) -> None:
     assert (alignment.runs[0].same_page >= 0.75).all()
 
 
-def test_book_matches_itself_wholly() -> None:
-    pages = signed(WHOLE)
-    (run,) = align(pages, pages).runs
-    assert (run.similarities == 1).all()
-    assert (run.same_page == 1).all()
-
-
 @pytest.mark.parametrize("rate", RATES)
 def test_books_of_other_text_have_no_match(rate: float) -> None:
     alignment = aligned(WHOLE, OTHER, rate)

@@ -37,7 +37,6 @@ def related(left: list[str], right: list[str]) -> Relation:
     signed = [sketch(content) for content in contents]
     books = [ComparedBook(each.pages, each.minhash, Metadata()) for each in signed]
     comparison = compare(*books)
-    assert comparison.alignment is not None
     assert relation_of(comparison, Metadata(), Metadata()).classification.kind == "SAME_PAGINATION"
     return relation_of(comparison, Metadata(), Metadata(), changed_lines(*contents, comparison.alignment))
 
@@ -48,7 +47,6 @@ def test_the_same_form_of_another_state_is_no_copy(errors: float) -> None:
     right = misread(form("Louisiana", 1868), errors, 2)
     relation = related(left, right)
 
-    assert relation.revised is not None
     assert 0.07 < relation.revised < 0.2  # one line in seven, as far as it is read well
     for classified in (relation.classification, relation.mirrored):
         assert classified.kind == "OVERLAPPING_TEXT"
@@ -68,7 +66,6 @@ def test_another_year_alone_is_another_issue() -> None:
 def test_a_badly_read_copy_is_not_revised(errors: float) -> None:
     relation = related(*(misread(form("Virginia", 1868), errors, seed) for seed in (1, 2)))
     assert relation.classification.kind == "SAME_PAGINATION"
-    assert relation.revised is not None
     assert relation.revised < REVISED_LINES
 
 
@@ -76,7 +73,6 @@ def test_two_readings_of_badly_printed_notes_and_tables_are_not_revised() -> Non
     edition = critical_edition(form("Virginia", 1868), 1)
     relation = related(*(reading(edition, 0.1, [side]) for side in (1, 2)))
     assert relation.classification.kind == "SAME_PAGINATION"
-    assert relation.revised is not None
     assert relation.revised < REVISED_LINES
 
 
@@ -130,20 +126,13 @@ def test_a_few_corrected_lines_make_no_other_issue() -> None:
     corrected[3] = corrected[3].replace("1868", "1871", 1)
     relation = related(form("Virginia", 1868), corrected)
     assert relation.classification.kind == "SAME_PAGINATION"
-    assert relation.revised is not None
     assert 0 < relation.revised < REVISED_LINES
-
-
-def test_the_share_is_the_same_from_both_sides() -> None:
-    left, right = form("Virginia", 1868), form("Louisiana", 1871)
-    assert related(left, right).revised == related(right, left).revised
 
 
 def test_texts_without_pages_are_not_compared() -> None:
     contents = [content_from_text("\n".join(form(state, 1868))) for state in ("Virginia", "Louisiana")]
     books = [ComparedBook((made := sketch(each)).pages, made.minhash, Metadata()) for each in contents]
     alignment = compare(*books).alignment
-    assert alignment is not None
     assert changed_lines(*contents, alignment) is None
 
 

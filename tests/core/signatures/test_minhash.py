@@ -21,9 +21,7 @@ WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
 
 
 def signed(values: np.ndarray) -> MinHashSignature:
-    signature = minhash(values.astype(np.uint64), WORD5)
-    assert signature is not None
-    return signature
+    return minhash(values.astype(np.uint64), WORD5)
 
 
 def by_datasketch(hashes: list[int]) -> MinHash:

@@ -51,22 +51,14 @@ def test_page_breaks_change_only_the_values_of_pages() -> None:
     with_pages = sketch(content_from_pages(pages))
     without = of("\n".join(pages))
     assert with_pages.fingerprint == without.fingerprint
-    assert with_pages.minhash is not None
-    assert without.minhash is not None
     assert with_pages.minhash.values.tolist() == without.minhash.values.tolist()
-    assert with_pages.pages is not None
-    assert without.pages is not None
     assert (with_pages.pages.unit, without.pages.unit) == ("page", "window")
     assert with_pages.pages.values.shape == (4, 128)
 
 
 def test_books_of_one_vocabulary_differ() -> None:
     first, second = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
-    assert first.fingerprint is not None
-    assert second.fingerprint is not None
     assert hamming(first.fingerprint.bits, second.fingerprint.bits) > 28
-    assert first.minhash is not None
-    assert second.minhash is not None
     assert jaccard(first.minhash, second.minhash) < 0.05
 
 
@@ -112,7 +104,6 @@ def test_hostile_text_is_signed_in_time_in_proportion_to_its_length(text: str) -
 def test_many_pages_of_one_character_are_signed() -> None:
     start = time.thread_time()
     pages = sketch(content_from_pages(["a"] * 100_000)).pages
-    assert pages is not None
     assert pages.values.shape == (100_000, 128)
     assert time.thread_time() - start < 5
 
@@ -126,7 +117,6 @@ def test_text_of_64_megabytes_takes_bounded_memory() -> None:
     assert len(text) > 64_000_000
     before = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     made = of(text)
-    assert made.minhash is not None
     assert made.minhash.shingle_count > 9_000_000
     assert unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 800_000_000
 

@@ -8,7 +8,7 @@ from bookprint_core.errors import BrokenFile, NoText, SeveralBooks, UnsupportedF
 from bookprint_readers.extraction import Extraction
 from bookprint_readers.recognition import read_book
 from bookprint_readers.source import Source
-from tests.readers.made_files import zipped
+from tests.readers.made_files import mets, zipped
 
 Files = Mapping[str, str | bytes]
 
@@ -97,21 +97,6 @@ def test_a_package_of_which_most_pages_are_damaged_is_refused() -> None:
     for more in ({}, {"mets.xml": document}):
         with pytest.raises(BrokenFile, match=r"p/2\.xml"):
             read({**files, **more})
-
-
-def mets(structure: str, files: Mapping[str, Mapping[str, str]], sections: str = "") -> str:
-    """A METS with file groups (name: id: href) and the structMaps given."""
-    groups = "".join(
-        f'<fileGrp USE="{use}">'
-        + "".join(f'<file ID="{key}"><FLocat xlink:href="{href}"/></file>' for key, href in group.items())
-        + "</fileGrp>"
-        for use, group in files.items()
-    )
-    return (
-        '<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        'OBJID="mdp.39015078560292">'
-        f"{sections}<fileSec>{groups}</fileSec>{structure}</mets>"
-    )
 
 
 def physical(*pages: str) -> str:
