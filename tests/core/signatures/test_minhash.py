@@ -11,7 +11,6 @@ from bookprint_core.jit import BLOCK
 from bookprint_core.model import MinHashSignature
 from bookprint_core.signatures.minhash import (
     containment,
-    equal_values,
     equal_values_of_each,
     jaccard,
     minhash,
@@ -80,4 +79,4 @@ def test_containment_is_a_share(equal: int, count: int, other_count: int) -> Non
 def test_signatures_of_two_recipes_are_not_compared() -> None:
     signature = signed(np.arange(10))
     with pytest.raises(RecipeMismatch):
-        equal_values(signature, MinHashSignature("word5-minhash128-v2", signature.values, 10))
+        jaccard(signature, MinHashSignature("word5-minhash128-v2", signature.values, 10))

@@ -46,11 +46,6 @@ def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignatu
     return MinHashSignature(recipe.name, values, count_distinct(hashes))
 
 
-def equal_values(a: MinHashSignature, b: MinHashSignature) -> int:
-    """The number of equal values of two signatures, place by place; raises RecipeMismatch."""
-    return int(equal_values_of_each(a, [b])[0])
-
-
 def equal_values_of_each(this: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
     """The numbers of equal values of a signature and each of n ≥ 1 others, (n,); raises RecipeMismatch."""
     for recipe in {other.recipe for other in others}:
@@ -60,8 +55,8 @@ def equal_values_of_each(this: MinHashSignature, others: Sequence[MinHashSignatu
 
 
 def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:
-    """The Jaccard similarity of two books' shingles, 0 to 1, estimated in steps of 1/128."""
-    return equal_values(a, b) / len(a.values)
+    """The Jaccard similarity of two books' shingles, 0 to 1, in steps of 1/128; raises RecipeMismatch."""
+    return float(equal_values_of_each(a, [b])[0] / len(a.values))
 
 
 def containment(
