@@ -275,9 +275,5 @@ def signatures(text: str, page_count: int | None) -> dict[str, object]:
             "shingle_count": len(set(hashes)),
         }
     if sample:
-        document["sample"] = {
-            "recipe": "char20-sample256-v2",
-            "level": level,
-            "hashes": _base64(sample, 8),
-        }
+        document["sample"] = {"recipe": "char20-sample256-v2", "level": level, "hashes": _base64(sample, 8)}
     return document

@@ -320,9 +320,7 @@ def test_memory_for_an_answer_is_bounded(taken_over: IsolatedReader) -> None:
 
 
 @pytest.mark.slow
-async def test_children_that_hang_are_killed_and_keep_no_other_from_its_turn(
-    hurried: IsolatedReader,
-) -> None:
+async def test_children_that_hang_are_killed_and_keep_no_other_from_its_turn(hurried: IsolatedReader) -> None:
     before = processor_seconds()
     names = ["unfinished", "slow", "unfinished"]
     with TemporaryFile() as file:

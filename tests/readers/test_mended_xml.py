@@ -9,10 +9,7 @@ from bookprint_readers.source import Source
 
 ABBYY = "http://www.abbyy.com/FineReader_xml/FineReader10-schema-v1.xml"
 FORMATS = {
-    "alto": (
-        '<alto xmlns:x="u">{}</alto>',
-        '<Page><TextLine><String CONTENT="{}"/></TextLine></Page>',
-    ),
+    "alto": ('<alto xmlns:x="u">{}</alto>', '<Page><TextLine><String CONTENT="{}"/></TextLine></Page>'),
     "djvu": (
         "<DjVuXML><BODY>{}</BODY></DjVuXML>",
         "<OBJECT><HIDDENTEXT><LINE>{}</LINE></HIDDENTEXT></OBJECT>",

@@ -26,10 +26,7 @@ def identifier(signatures: Sketch) -> str | None:
 
 
 def relate(
-    left: Sketch,
-    right: Sketch,
-    left_metadata: Metadata | None = None,
-    right_metadata: Metadata | None = None,
+    left: Sketch, right: Sketch, left_metadata: Metadata | None = None, right_metadata: Metadata | None = None
 ) -> Relation:
     """Compute how two books are related, page by page; raises RecipeMismatch.
 

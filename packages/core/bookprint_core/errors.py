@@ -155,10 +155,7 @@ class RecipeNotIndexed(InvalidInput):
     remedy = "Send the text, or a fingerprint of a recipe that is indexed."
 
     def __init__(self, recipe: str, serving: str) -> None:
-        super().__init__(
-            f"Fingerprints of {recipe} are not indexed here; those of {serving} are.",
-            "recipe",
-        )
+        super().__init__(f"Fingerprints of {recipe} are not indexed here; those of {serving} are.", "recipe")
 
 
 class UnknownBook(BookprintError):

@@ -61,10 +61,7 @@ def test_neighbours_are_compared_with_the_pages_before_them(pages: NDArray[np.ui
     compare_neighbours(pages, equal, common)
     for back in range(1, farthest + 1):
         for page in range(len(pages)):
-            after, before = (
-                pages[page],
-                pages[page - back] if page >= back else np.zeros_like(pages[page]),
-            )
+            after, before = (pages[page], pages[page - back] if page >= back else np.zeros_like(pages[page]))
             filled = (after != 0) & (before != 0)
             assert common[back - 1, page] == filled.sum()
             assert equal[back - 1, page] == (filled & (after == before)).sum()

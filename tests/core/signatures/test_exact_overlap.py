@@ -17,10 +17,7 @@ def test_counts_are_those_of_the_sets_of_runs_of_five_words() -> None:
 
     overlap = exact_overlap(content_from_text(this), content_from_text(other))
 
-    assert (overlap.this, overlap.other, overlap.shared) == (
-        *map(len, sets),
-        len(sets[0] & sets[1]),
-    )
+    assert (overlap.this, overlap.other, overlap.shared) == (*map(len, sets), len(sets[0] & sets[1]))
     assert overlap.jaccard == len(sets[0] & sets[1]) / len(sets[0] | sets[1])
 
 

@@ -9,12 +9,7 @@ from bookprint_core import recipe
 from bookprint_core.errors import RecipeMismatch
 from bookprint_core.jit import BLOCK
 from bookprint_core.model import MinHashSignature
-from bookprint_core.signatures.minhash import (
-    containment,
-    equal_values_of_each,
-    jaccard,
-    minhash,
-)
+from bookprint_core.signatures.minhash import containment, equal_values_of_each, jaccard, minhash
 
 WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
 

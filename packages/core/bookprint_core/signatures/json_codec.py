@@ -55,11 +55,7 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
     document: dict[str, Any] = {
         "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.bits},
         "minhash": minhash
-        and {
-            "recipe": minhash.recipe,
-            "values": minhash.to_bytes(),
-            "shingle_count": minhash.shingle_count,
-        },
+        and {"recipe": minhash.recipe, "values": minhash.to_bytes(), "shingle_count": minhash.shingle_count},
         "pages": pages and {"recipe": pages.recipe, "unit": pages.unit, "values": to_records(pages)},
         "word_count": sketch.word_count,
         "character_count": sketch.character_count,

@@ -6,12 +6,7 @@ from hashlib import sha256
 
 from bookprint_core import recipe as recipes
 from bookprint_core.model import Content, PageSignatures, Sketch
-from bookprint_core.recipe import (
-    DEFAULT_FINGERPRINT,
-    DEFAULT_MINHASH,
-    DEFAULT_PAGES,
-    DEFAULT_SAMPLE,
-)
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_PAGES, DEFAULT_SAMPLE
 from bookprint_core.signatures.fracminhash import gram_sample
 from bookprint_core.signatures.json_codec import encode
 from bookprint_core.signatures.minhash import minhash

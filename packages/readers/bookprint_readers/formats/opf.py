@@ -69,11 +69,7 @@ def package_document(package: Element) -> PackageDocument:
         warnings = ["The spine is empty; the documents were read in the order of the manifest."]
     texts = " ".join(_text(element) for element in _descendants(package, "identifier", "publisher"))
     return PackageDocument(
-        _metadata(package),
-        documents,
-        page_lists,
-        "standardebooks.org/" in texts,
-        warnings,
+        _metadata(package), documents, page_lists, "standardebooks.org/" in texts, warnings
     )
 
 
