@@ -87,7 +87,8 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
             if (mixed := _of_two_encodings(data)) is not None:
                 return mixed
             damaged = _repaired(data, "utf-8")
-            if _is_damaged_utf8(damaged.text):
+            whole, lost = _beyond_ascii(damaged.text)
+            if lost * 10 <= whole:  # another encoding leaves few characters beyond ASCII whole
                 return damaged
         else:
             if named is None or not text.isascii():
@@ -126,8 +127,7 @@ def _of_two_encodings(data: bytes) -> Decoded | None:
     letters = 0
     for line in data.splitlines(keepends=True):
         text = line.decode("utf-8", "replace")
-        damaged = text.count("\ufffd")
-        whole = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore")) - damaged
+        whole, damaged = _beyond_ascii(text)
         letters += whole if damaged <= whole else 0
         lines.append(line if damaged > whole else text)
     others = [line for line in lines if isinstance(line, bytes)]
@@ -159,11 +159,12 @@ def _leaves_ascii(data: bytes) -> bool:
     )
 
 
-def _is_damaged_utf8(text: str) -> bool:
-    """Whether a text with U+FFFD was UTF-8: another encoding leaves few characters beyond ASCII whole."""
+def _beyond_ascii(text: str) -> tuple[int, int]:
+    """The characters beyond ASCII that are whole, and those that U+FFFD stands for."""
+    if text.isascii():
+        return 0, 0
     damaged = text.count("\ufffd")
-    whole = len(text) - len(text.encode("ascii", "ignore")) - damaged
-    return damaged * 10 <= whole
+    return len(text) - len(text.encode("ascii", "ignore")) - damaged, damaged
 
 
 def _repaired(data: bytes, encoding: str) -> Decoded:
