@@ -27,10 +27,7 @@ def as_lists(alignment: Alignment) -> tuple[object, ...]:
             (run.left, run.right, run.pairs.tolist(), run.similarities.tolist(), run.same_page.tolist())
             for run in alignment.runs
         ],
-        alignment.left_coverage.tolist(),
-        alignment.right_coverage.tolist(),
-        alignment.left_lengths.tolist(),
-        alignment.right_lengths.tolist(),
+        *(pages.tolist() for pages in (*alignment.coverage, *alignment.lengths)),
         alignment.typical_coverage,
     )
 
@@ -46,7 +43,7 @@ def test_pages_of_two_readings_match_one_to_one(rate: float) -> None:
     alignment = aligned(WHOLE, WHOLE, rate)
     assert matches(alignment) == [(page, page) for page in range(60)]
     assert [(run.left, run.right) for run in alignment.runs] == [((0, 60), (0, 60))]
-    assert alignment.left_coverage.mean() > 0.98
+    assert alignment.coverage[0].mean() > 0.98
     assert (alignment.runs[0].same_page >= 0.75).all()
 
 
@@ -54,7 +51,7 @@ def test_pages_of_two_readings_match_one_to_one(rate: float) -> None:
 def test_books_of_other_text_have_no_match(rate: float) -> None:
     alignment = aligned(WHOLE, OTHER, rate)
     assert alignment.runs == ()
-    assert alignment.left_coverage.max() == 0
+    assert alignment.coverage[0].max() == 0
 
 
 def test_inserted_plates_and_blank_leaves_match_nothing() -> None:
@@ -65,7 +62,7 @@ def test_inserted_plates_and_blank_leaves_match_nothing() -> None:
     assert matches(alignment) == [
         (page, page + 2 * sum(page >= at for at in (10, 30, 50))) for page in range(60)
     ]
-    assert [page for page in range(66) if alignment.right_lengths[page] == 0] == [10, 11, 32, 33, 54, 55]
+    assert [page for page in range(66) if alignment.lengths[1][page] == 0] == [10, 11, 32, 33, 54, 55]
 
 
 @pytest.mark.parametrize("lost", [(0, 2), (28, 32), (20, 21), (58, 60), (2, 4), (56, 59)])
@@ -80,8 +77,8 @@ def test_page_scanned_twice_counts_once() -> None:
     again = read(WHOLE[20:22], 0.02, 9)
     alignment = aligned(WHOLE, WHOLE[:22] + again + WHOLE[22:])
     assert matches(alignment) == [(page, page + 2 * (page >= 22)) for page in range(60)]
-    assert alignment.right_lengths[22:24].tolist() == [0, 0]
-    assert np.count_nonzero(alignment.right_lengths) == 60
+    assert alignment.lengths[1][22:24].tolist() == [0, 0]
+    assert np.count_nonzero(alignment.lengths[1]) == 60
 
 
 def test_sections_bound_in_another_order_make_runs_of_their_own() -> None:
@@ -99,8 +96,7 @@ def test_part_is_found_where_it_stands() -> None:
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_text_set_anew_is_found_whole_across_other_breaks(words: int, rate: float) -> None:
     alignment = aligned(WHOLE, set_anew(WHOLE, words), rate)
-    shares = [alignment.left_coverage, alignment.right_coverage]
-    assert min(share.mean() for share in shares) > 0.95
+    assert min(share.mean() for share in alignment.coverage) > 0.95
     agreement = np.concatenate([run.same_page for run in alignment.runs])
     assert np.mean(agreement >= 0.75) < 0.4
 

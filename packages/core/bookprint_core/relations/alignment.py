@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.model import PageSignatures, require_same_recipe
 from bookprint_core.relations.background import ENOUGH, FAINT, Background, estimate_background
-from bookprint_core.relations.coverage import page_coverage
+from bookprint_core.relations.coverage import Lengths, Shares, page_coverage
 from bookprint_core.relations.runs import blocks_of, find_runs, group_size, grouped_pages, sliced_pages, split
 
 Unit = Literal["page", "window"]
@@ -59,10 +59,8 @@ class Alignment:
 
     unit: Unit  # window: the pages of at least one book are not known
     runs: tuple[Run, ...]  # in the order of the left book
-    left_coverage: NDArray[np.float64]  # (pages,) share of each page that the right book has, 0 to 1
-    right_coverage: NDArray[np.float64]  # (pages,) the reverse
-    left_lengths: NDArray[np.int64]  # (pages,) code points; 0 for blank pages and those scanned before
-    right_lengths: NDArray[np.int64]
+    coverage: Shares  # of each page of either book, that the other one has; 0 to 1
+    lengths: Lengths  # code points; 0 for blank pages and those scanned before
     typical_coverage: float  # of a matching page, before noise is allowed for; 0 to 1
 
 
@@ -128,10 +126,8 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
             Run(run, similarities[run[:, 0], run[:, 1]] / 255, same_page)
             for run, same_page in zip(runs, np.split(coverage.same_page, ends), strict=bool(runs))
         ),
-        left_coverage=coverage.left,
-        right_coverage=coverage.right,
-        left_lengths=lengths[0],
-        right_lengths=lengths[1],
+        coverage=coverage.shares,
+        lengths=lengths,
         typical_coverage=coverage.typical,
     )
 
@@ -150,8 +146,8 @@ def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.i
 def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
     """Compares groups of `size` pages, and then the pages of those groups that match."""
     coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
-    left_coverage, right_coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
-    left_lengths, right_lengths = _text_lengths(left), _text_lengths(right)
+    coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
+    lengths = _text_lengths(left), _text_lengths(right)
     runs: list[Run] = []
     typical: list[float] = []
     for block in blocks_of([run.pairs for run in coarse.runs], size, len(left.values), len(right.values)):
@@ -159,20 +155,11 @@ def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Ali
         starts = np.array([block.left[0], block.right[0]], dtype=np.int64)
         runs += [replace(run, pairs=run.pairs + starts) for run in fine.runs]
         typical += [fine.typical_coverage] * len(fine.runs)
-        rows, columns = slice(*block.left), slice(*block.right)
-        left_coverage[rows] = np.maximum(left_coverage[rows], fine.left_coverage)
-        right_coverage[columns] = np.maximum(right_coverage[columns], fine.right_coverage)
-        left_lengths[rows] = np.minimum(left_lengths[rows], fine.left_lengths)
-        right_lengths[columns] = np.minimum(right_lengths[columns], fine.right_lengths)
-    return Alignment(
-        unit=_unit(left, right),
-        runs=_joined(runs),
-        left_coverage=left_coverage,
-        right_coverage=right_coverage,
-        left_lengths=left_lengths,
-        right_lengths=right_lengths,
-        typical_coverage=float(np.median(typical)) if typical else 0.0,
-    )
+        for side, pages in enumerate((slice(*block.left), slice(*block.right))):
+            coverage[side][pages] = np.maximum(coverage[side][pages], fine.coverage[side])
+            lengths[side][pages] = np.minimum(lengths[side][pages], fine.lengths[side])
+    typical_coverage = float(np.median(typical)) if typical else 0.0
+    return Alignment(_unit(left, right), _joined(runs), coverage, lengths, typical_coverage)
 
 
 def _joined(runs: list[Run]) -> tuple[Run, ...]:
@@ -195,14 +182,11 @@ def _joined(runs: list[Run]) -> tuple[Run, ...]:
 
 def _mirrored(alignment: Alignment) -> Alignment:
     runs = [replace(run, pairs=run.pairs[:, ::-1]) for run in alignment.runs]
-    return Alignment(
-        unit=alignment.unit,
+    return replace(
+        alignment,
         runs=tuple(sorted(runs, key=lambda run: (*run.left, *run.right))),
-        left_coverage=alignment.right_coverage,
-        right_coverage=alignment.left_coverage,
-        left_lengths=alignment.right_lengths,
-        right_lengths=alignment.left_lengths,
-        typical_coverage=alignment.typical_coverage,
+        coverage=alignment.coverage[::-1],
+        lengths=alignment.lengths[::-1],
     )
 
 

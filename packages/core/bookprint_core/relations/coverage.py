@@ -28,13 +28,18 @@ _ERROR = 1 / 3  # standard error, in pages, up to which the share found of one i
 _NOTABLE = 0.06  # neighbouring pages of one book are alike where they are so much more so than any two
 _WHOLE = 0.75  # a page found to this extent is found: the rest is noise
 
+Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""A share of each page of the left book, and of the right one; (pages,) each."""
+
+Lengths = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The code points of the pages of the left book, and of the right one; (pages,) each."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
     """The shares of the pages of two books that are found in each other, 0 to 1."""
 
-    left: NDArray[np.float64]  # (left pages,) share of each page that the right book has
-    right: NDArray[np.float64]  # (right pages,) the reverse
+    shares: Shares  # of each page, that the other book has
     same_page: NDArray[np.float64]  # (pairs,) share of what is found of both pages that is found on the pair
     typical: float  # median share found of a matching page, before noise is allowed for
 
@@ -43,7 +48,7 @@ def page_coverage(
     pairs: NDArray[np.int64],
     similarities: NDArray[np.uint8],
     background: Background,
-    lengths: tuple[NDArray[np.int64], NDArray[np.int64]],
+    lengths: Lengths,
     neighbours: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> Coverage:
     """The coverage of two books whose pages match in `pairs` (n, 2).
@@ -53,7 +58,7 @@ def page_coverage(
     that a page shares with those, as formulas, is not common text.
     """
     if not len(pairs):
-        return Coverage(np.zeros(lengths[0].size), np.zeros(lengths[1].size), np.zeros(0), 0.0)
+        return Coverage((np.zeros(lengths[0].size), np.zeros(lengths[1].size)), np.zeros(0), 0.0)
     cells, rows = _cells(pairs, similarities.shape)
     i, j = cells.T
     shared = _shared_text(cells, similarities, background, lengths, neighbours)
@@ -76,7 +81,7 @@ def page_coverage(
         shares.append(np.where(share >= _WHOLE, 1, share))
     same_page = _on_one_page(cells, rows, shared, (sums[0][i], sums[1][j]), background)
     _recognise(pairs, similarities[pairs[:, 0], pairs[:, 1]] / 255, shares, same_page)
-    return Coverage(shares[0], shares[1], same_page, float(np.clip(typical, 0, 1)))
+    return Coverage((shares[0], shares[1]), same_page, float(np.clip(typical, 0, 1)))
 
 
 def _cells(pairs: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -93,7 +98,7 @@ def _shared_text(
     cells: NDArray[np.int64],
     similarities: NDArray[np.uint8],
     background: Background,
-    lengths: tuple[NDArray[np.int64], NDArray[np.int64]],
+    lengths: Lengths,
     neighbours: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """The code points that the two pages of each cell share, (n,); below zero as often as chance has it."""

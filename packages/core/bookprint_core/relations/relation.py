@@ -73,7 +73,7 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     if left.minhash is not None and right.minhash is not None:
         similarity = jaccard(left.minhash, right.minhash)
     too_little = None
-    if min(alignment.left_lengths.sum(), alignment.right_lengths.sum()) < LEAST_TEXT:
+    if min(length.sum() for length in alignment.lengths) < LEAST_TEXT:
         too_little = "At least one book has too little readable text."
     words = Sides(*(0 if book.minhash is None else book.minhash.shingle_count for book in (left, right)))
     return TextComparison(measure(alignment, similarity), alignment, words, too_little)

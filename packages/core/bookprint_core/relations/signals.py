@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.relations.alignment import Alignment, Run, Unit, concatenated
-from bookprint_core.relations.coverage import SAME_BREAKS
+from bookprint_core.relations.coverage import SAME_BREAKS, Lengths, Shares
 
 FOUND = 0.6
 """A page counts as found from this share of its text on."""
@@ -78,8 +78,7 @@ _SIDES = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
 
 def measure(alignment: Alignment, book_similarity: float) -> Signals:
     """The signals of two aligned books whose shingles have this Jaccard similarity."""
-    lengths = (alignment.left_lengths, alignment.right_lengths)
-    coverage = (alignment.left_coverage, alignment.right_coverage)
+    coverage, lengths = alignment.coverage, alignment.lengths
     counts = [max(int(np.count_nonzero(length)), 1) for length in lengths]
     matched = concatenated(alignment.runs)
     pairs = matched.pairs
@@ -126,9 +125,7 @@ def longest_span(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return max(np.split(pairs, breaks), key=len)
 
 
-def _with_same_breaks(
-    matched: Run, coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...]
-) -> NDArray[np.bool_]:
+def _with_same_breaks(matched: Run, coverage: Shares, lengths: Lengths) -> NDArray[np.bool_]:
     """The pairs of pages that match one to one with the same breaks, (pairs,)."""
     same = _mutual(matched)
     for side in (0, 1):
@@ -163,12 +160,7 @@ def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int
     leaf is missing in one book alone.
     """
     unmatched, pages = [], 0
-    for side, (coverage, lengths) in enumerate(
-        (
-            (alignment.left_coverage, alignment.left_lengths),
-            (alignment.right_coverage, alignment.right_lengths),
-        )
-    ):
+    for side, (coverage, lengths) in enumerate(zip(alignment.coverage, alignment.lengths, strict=True)):
         counts = np.append(0, np.cumsum((coverage < FOUND) & (lengths > 0)))
         unmatched.append(np.diff(counts[same[:, side]]))
         for run in alignment.runs:
@@ -177,9 +169,7 @@ def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int
     return 2 * float(np.maximum(replaced, 0).sum()) / max(pages, 1)
 
 
-def _other_breaks(
-    coverage: tuple[NDArray[np.float64], ...], lengths: tuple[NDArray[np.int64], ...], same: NDArray[np.int64]
-) -> float:
+def _other_breaks(coverage: Shares, lengths: Lengths, same: NDArray[np.int64]) -> float:
     pages_found = across = 0
     for side in (0, 1):
         pages = (coverage[side] >= FOUND) & (lengths[side] > 0)
