@@ -43,7 +43,6 @@ from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.cluster_queries import ClusterQueries
-from app.stores.postgres.conflicts import ConflictQueries
 from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
@@ -197,8 +196,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         master_copies=MasterCopies(ClusterQueries(database), related),
         completeness=Completeness(ClusterQueries(database), related, CompletenessStore(database), candidates),
         checks=Checks(lookup, candidates, books, names, reconciliation),
-        conflicts=Conflicts(ConflictQueries(database)),
-        descriptions=Descriptions(MarcRecordStore(database), related),
+        conflicts=Conflicts(database),
+        descriptions=Descriptions(MarcRecordStore(database), names, related),
         reconciliation=reconciliation,
         finder=BookFinder(read_books, lookup, reconciliation),
         changes=changes,

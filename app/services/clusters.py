@@ -11,12 +11,12 @@ from app.stores.postgres.cluster_queries import (
     ClusterFilter as ClusterFilter,
     ClusterOrder as ClusterOrder,
     ClusterQueries,
-    CopyText,
     ListedCluster as ListedCluster,
     MeasuredCluster,
     Member as Member,
     Snapshot,
 )
+from app.stores.postgres.contents import StoredText
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.clusters.best_copy import (
     BestCopy,
@@ -230,7 +230,7 @@ class _Electorate:
     others: Sequence[UUID]
     cleaner: Collection[int]  # places of others
     left_out: Sequence[LeftOut]
-    texts: Mapping[UUID, CopyText]
+    texts: Mapping[UUID, StoredText]
 
 
 class MasterCopies:
@@ -304,5 +304,7 @@ async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy
     return max(texts.values(), key=lambda copies: (len(copies), max(copy.character_count for copy in copies)))
 
 
-def _made(best: CopyText, others: Sequence[CopyText], pages: range, cleaner: Collection[int]) -> MasterCopy:
-    return master_copy(best.text.content(), [other.text.content() for other in others], pages, cleaner)
+def _made(
+    best: StoredText, others: Sequence[StoredText], pages: range, cleaner: Collection[int]
+) -> MasterCopy:
+    return master_copy(best.content(), [other.content() for other in others], pages, cleaner)

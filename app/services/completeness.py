@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.services.pairs.relations import effective_of
-from app.stores.postgres.cluster_queries import ClusterQueries, CopyText
+from app.stores.postgres.cluster_queries import ClusterQueries
+from app.stores.postgres.contents import StoredText
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.completeness import CompletenessStore, KeptFindings
 from app.stores.postgres.pairs.relation_queries import RelationQueries
@@ -156,7 +157,7 @@ class Completeness:
             await self._kept.update(kept, copies, findings)
         return KeptFindings(book_id, 0, True, copies, findings)
 
-    async def _read(self, book_id: UUID) -> tuple[list[UUID], Mapping[UUID, CopyText]]:
+    async def _read(self, book_id: UUID) -> tuple[list[UUID], Mapping[UUID, StoredText]]:
         """The copies to hold a scan against, and all their texts."""
         direct = await self._related.list_direct(book_id)
         related = {each.book_id: effective_of(each) for each in direct}
@@ -173,7 +174,7 @@ class Completeness:
             texts = await snapshot.read_texts([book_id, *chosen])
         if book_id not in texts:
             raise TextNotKept(f"The text of book {book_id}", "id")
-        pages = texts[book_id].text.page_count
+        pages = texts[book_id].page_count
         if pages is None:
             raise CompletenessUnknown(
                 f"The pages of book {book_id} are not known. Send it as `pages`, or with U+000C between them."
@@ -183,7 +184,7 @@ class Completeness:
                 f"Book {book_id} has {pages:,} pages, more than the {MOST_PAGES:,} that are held against "
                 "others. Send its volumes as books of their own."
             )
-        chosen = [each for each in chosen if 0 < (texts[each].text.page_count or 0) <= MOST_PAGES]
+        chosen = [each for each in chosen if 0 < (texts[each].page_count or 0) <= MOST_PAGES]
         if not chosen:
             raise CompletenessUnknown(
                 f"No other scan of the printing of book {book_id} is known by pages and text. Add one in "
@@ -193,11 +194,11 @@ class Completeness:
         return chosen, texts
 
     async def _with_source(
-        self, book_id: UUID, but: Sequence[UUID], text: CopyText, finding: Finding
+        self, book_id: UUID, but: Sequence[UUID], text: StoredText, finding: Finding
     ) -> Finding:
         """The finding of foreign pages with the book that they are of, if it came at about the same time."""
         assert finding.pages is not None
-        signed = page_signatures(text.text.content())
+        signed = page_signatures(text.content())
         pages = slice(*finding.pages)
         foreign = replace(signed, values=signed.values[pages], lengths=signed.lengths[pages])
         near = await self._kept.list_near(book_id, _MOST_NEAR)
@@ -216,9 +217,9 @@ class Completeness:
         return finding
 
 
-def _findings(book_id: UUID, copies: Sequence[UUID], texts: Mapping[UUID, CopyText]) -> list[Finding]:
+def _findings(book_id: UUID, copies: Sequence[UUID], texts: Mapping[UUID, StoredText]) -> list[Finding]:
     def scanned(each: UUID) -> ScannedBook:
-        content, labels = texts[each].text.content(), texts[each].page_labels
+        content, labels = texts[each].content(), texts[each].page_labels
         return ScannedBook.of(each, page_signatures(content), content.text.split(PAGE_BREAK), labels)
 
     return find_faults(scanned(book_id), map(scanned, copies))

@@ -12,7 +12,8 @@ from typing import assert_never
 from uuid import UUID
 
 from app.catalog.agreement import agreement, shared_isbns
-from app.stores.postgres.conflicts import ConflictQueries, ConflictSnapshot
+from app.stores.postgres.conflicts import ConflictSnapshot
+from app.stores.postgres.connections import Database
 from bookprint_core.clusters.clustering import Pair
 from bookprint_core.matching.conflicts import (
     ConflictBook,
@@ -78,8 +79,8 @@ class _Facts:
 class Conflicts:
     """Metadata conflicts of the catalogue as it is now."""
 
-    def __init__(self, conflicts: ConflictQueries) -> None:
-        self._conflicts = conflicts
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def list_conflicts(
         self, by: ConflictBy, after: ConflictPlace | None, limit: int, collection: str | None = None
@@ -92,7 +93,8 @@ class Conflicts:
         place, read = after or _BEGINNING, 0
         found: list[MetadataConflict] = []
         cut: list[CutGroup] = []
-        async with self._conflicts.snapshot() as snapshot:
+        async with self._database.snapshot() as connection:
+            snapshot = ConflictSnapshot(connection)
             while True:
                 steps, more = await _next_steps(snapshot, by, place)
                 facts = await _read_facts(snapshot, steps)

@@ -13,13 +13,14 @@ from app.catalog.marc.changes import record_of, with_changes
 from app.catalog.marc.links import LinkedBook, Standing, physical_form, with_links, without_links
 from app.catalog.marc.record import MarcRecord, TooLongForBinary
 from app.services.pairs.relations import list_related
+from app.stores.postgres.changes import identifier_of_book
 from app.stores.postgres.contents import MarcRecordStore
+from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.errors import UnknownBook
 from bookprint_core.model import Book, CatalogRecord, RecordFormat
 from bookprint_core.relations.related import RelationSummary
-from bookprint_core.signatures import identifier
 
 DescriptionForm = RecordFormat | Literal["json-ld"]
 
@@ -50,8 +51,9 @@ class Description:
 class Descriptions:
     """Books for other catalogues."""
 
-    def __init__(self, records: MarcRecordStore, related: RelationQueries) -> None:
+    def __init__(self, records: MarcRecordStore, names: NameQueries, related: RelationQueries) -> None:
         self._records = records
+        self._names = names
         self._related = related
 
     async def read(self, book_id: UUID) -> Description:
@@ -59,14 +61,14 @@ class Descriptions:
         related = await list_related(self._related, book_id)
         relations = {other.book_id: summary for other, summary in related}
         ids = [book_id, *sorted(relations)]
-        books = await self._records.read_books(ids)
+        books = await self._names.read_books(ids)
         records = await self._records.read_records(ids)
         if book_id not in books:
             raise UnknownBook(book_id)
         book = books[book_id]
         linked = [_linked(books[other], relations[other], records) for other in ids[1:] if other in books]
         cluster = ClusterName("same_text", book.founder_id).key
-        standing = Standing(book_id, _identifier(book), cluster, linked)
+        standing = Standing(book_id, identifier_of_book(book), cluster, linked)
         return Description(book, _record(book, records.get(book_id)), standing)
 
 
@@ -79,10 +81,4 @@ def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:
 def _linked(book: Book, relation: RelationSummary, records: Mapping[UUID, CatalogRecord]) -> LinkedBook:
     source = records.get(book.id)
     form = None if source is None else physical_form(*forms.coded(source))
-    return LinkedBook(book.id, _identifier(book), book.metadata, relation, form)
-
-
-def _identifier(book: Book) -> str | None:
-    if book.fingerprint is None:
-        return None
-    return identifier.encode(book.fingerprint, book.word_count)
+    return LinkedBook(book.id, identifier_of_book(book), book.metadata, relation, form)

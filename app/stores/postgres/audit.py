@@ -4,7 +4,6 @@ So there is no write without its entry and no entry without its write. Entries a
 only when they are older than the age that a deletion names; a trigger of the table refuses anything else.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, cast, get_args
@@ -12,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import BindParameter, bindparam, select
 
-from app.stores.postgres.connections import SQL, ConditionalSQL, Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, ConditionalSQL, Database, Row, rows
 from app.stores.postgres.schema import audit
 from bookprint_core.errors import OtherCollection
 
@@ -142,12 +141,8 @@ def actor_values(actor: Actor) -> dict[str, Any]:
     }
 
 
-_INSERT_CREATED_BOOKS = SQL(insert_entries("book.created", "unnest($book_ids::uuid[]) AS created (id)"))
-
-
-async def insert_created_books(connection: Connection, book_ids: Iterable[UUID], actor: Actor) -> None:
-    """Write, in the transaction that creates these books, who does."""
-    await rows(connection, _INSERT_CREATED_BOOKS, book_ids=list(book_ids), **actor_values(actor))
+INSERT_CREATED_BOOKS = SQL(insert_entries("book.created", "unnest($book_ids::uuid[]) AS created (id)"))
+"""For use in the transaction that creates these books."""
 
 
 class AuditStore:

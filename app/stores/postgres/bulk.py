@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.stores.postgres.audit import Actor, insert_created_books
+from app.stores.postgres.audit import INSERT_CREATED_BOOKS, Actor, actor_values
 from app.stores.postgres.changes import identifier_of, insert_created
 from app.stores.postgres.clusters import update_clusters
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
@@ -76,12 +76,6 @@ async def insert_found(connection: Connection, created: Mapping[UUID, int], foun
     else:
         await insert_relate_jobs(connection, list(created.values()))
     await update_clusters(connection, joining(written))
-
-
-async def repeat_all_cut_searches(connection: Connection) -> None:
-    """Have all books that had too many candidates search for relations once more."""
-    searches = await rows(connection, _READ_CUT_SEARCHES)
-    await insert_relate_jobs(connection, [row["entry_id"] for row in searches])
 
 
 def _values(pair: FoundPair, created: Mapping[UUID, int]) -> dict[str, Any] | None:
@@ -168,7 +162,8 @@ class BulkStore:
     async def repeat_cut_searches(self) -> None:
         """Have all books that had too many candidates search for relations once more."""
         async with self._database.transaction() as connection:
-            await repeat_all_cut_searches(connection)
+            searches = await rows(connection, _READ_CUT_SEARCHES)
+            await insert_relate_jobs(connection, [row["entry_id"] for row in searches])
 
 
 async def _insert(
@@ -217,7 +212,7 @@ async def _insert(
     )
     if new:
         await insert_created(connection, {book_id: _told(book) for book_id, _, book in new})
-        await insert_created_books(connection, inserted, actor)
+        await rows(connection, INSERT_CREATED_BOOKS, book_ids=list(inserted), **actor_values(actor))
     if found is not None:
         await insert_found(connection, inserted, found)
     elif new:

@@ -1,6 +1,6 @@
 """Reading clusters, each from one snapshot of the catalogue."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields
 from math import inf
@@ -8,7 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from app.stores.postgres.connections import SQL, Connection, Database, rows
-from app.stores.postgres.contents import StoredText
+from app.stores.postgres.contents import StoredText, read_texts
 from app.stores.postgres.pairs.relation_queries import read_relations
 from bookprint_core.clusters.best_copy import KNOWN, Copy
 from bookprint_core.clusters.clustering import KINDS, By, Edge, Link, Pair
@@ -111,10 +111,6 @@ _READ_FOUNDERS = SQL("""
 _LIST_WITH_TEXT = SQL("""
     SELECT id FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
 """)
-_READ_TEXTS = SQL("""
-    SELECT id AS book_id, page_labels, entry_id, page_count, codec, data
-    FROM books JOIN texts USING (entry_id) WHERE id = ANY($books::uuid[])
-""")
 _LIST_UNMEASURED = SQL("""
     SELECT founder_id, written_by FROM clusters WHERE by = $by AND NOT measured
     ORDER BY founder_id LIMIT $limit
@@ -149,15 +145,6 @@ _LIST_CLUSTERS = {
     for order in ("size", "agreement")
     for in_collection in (False, True)
 }
-_SNAPSHOT = SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-
-
-@dataclass(frozen=True, slots=True)
-class CopyText:
-    """The text of a copy, and what is printed on its pages."""
-
-    text: StoredText
-    page_labels: Sequence[str | None]  # empty where none is known
 
 
 class Snapshot:
@@ -215,16 +202,9 @@ class Snapshot:
         found = await rows(self._connection, _LIST_WITH_TEXT, books=list(books))
         return {row["id"] for row in found}
 
-    async def read_texts(self, books: Collection[UUID]) -> dict[UUID, CopyText]:
+    async def read_texts(self, books: Collection[UUID]) -> dict[UUID, StoredText]:
         """The texts of those of the books of which they are kept."""
-        texts = await rows(self._connection, _READ_TEXTS, books=list(books))
-        return {
-            row["book_id"]: CopyText(
-                StoredText(row["entry_id"], row["page_count"], row["codec"], row["data"]),
-                row["page_labels"] or (),
-            )
-            for row in texts
-        }
+        return await read_texts(self._connection, books)
 
     async def list_unmeasured(self, by: By, limit: int) -> dict[UUID, int]:
         """Some clusters to measure, by their founders: which transaction changed each last."""
@@ -265,8 +245,7 @@ class ClusterQueries:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Snapshot]:
-        async with self._database.transaction() as connection:
-            await rows(connection, _SNAPSHOT)
+        async with self._database.snapshot() as connection:
             yield Snapshot(connection)
 
     async def update_figures(self, by: By, founder: UUID, measured: MeasuredCluster) -> None:

@@ -4,12 +4,11 @@ Only books that share an ISBN or a title, or are stored as the same text, are ev
 all books are in one cluster of copies is left out here: that is how it should be.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from typing import Literal
 from uuid import UUID
 
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, Connection, Row, rows
 from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from app.stores.postgres.pairs.relation_queries import read_relations
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, to_metadata, to_summary
@@ -156,21 +155,6 @@ class ConflictSnapshot:
         for row in await rows(self._connection, _LIST_NAMED_COPIES, books=list(book_ids)):
             copies.setdefault(row["copied"], []).append(NamedCopy(row["id"], to_metadata(row)))
         return copies
-
-
-class ConflictQueries:
-    """Reads what metadata conflicts are made of."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[ConflictSnapshot]:
-        async with (
-            self._database.session() as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
-            yield ConflictSnapshot(connection)
 
 
 def _book(row: Row) -> ConflictBook:

@@ -149,6 +149,15 @@ class Database:
         async with self.session() as connection, connection.transaction():
             yield connection
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """A connection as `session` has them, whose statements all read the catalogue as of one moment."""
+        async with (
+            self.session() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield connection
+
 
 @asynccontextmanager
 async def open_database(url: str, connections: int) -> AsyncIterator[Database]:

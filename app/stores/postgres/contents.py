@@ -15,16 +15,14 @@ from app.stores.postgres.changes import identifier_of
 from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
 from app.stores.postgres.jobs import insert_relate_jobs_of
 from app.stores.postgres.rows import (
-    SELECT_BOOKS,
     SIGNATURE_COLUMNS,
     SignatureRow,
     array_parameters,
     content_signature_values,
     content_values,
-    to_book,
 )
 from app.stores.postgres.schema import signatures
-from bookprint_core.model import Book, CatalogRecord, Content, NewContent
+from bookprint_core.model import CatalogRecord, Content, NewContent
 from bookprint_core.recipe import PRESENT_RECIPES
 
 CODEC = "zstd"
@@ -55,7 +53,8 @@ _LIST = {
     for kind, needs in _NEEDS.items()
 }
 _READ_TEXTS = SQL("""
-    SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data
+    SELECT books.id, books.entry_id, books.page_count, texts.codec, texts.data,
+        coalesce(books.page_labels, '{}') AS page_labels
     FROM books JOIN texts ON texts.entry_id = books.entry_id
     WHERE books.id = ANY($book_ids::uuid[])
 """)
@@ -93,6 +92,7 @@ class StoredText:
     page_count: int | None
     codec: str
     data: bytes
+    page_labels: Sequence[str | None] = ()  # empty where none is known
 
     def content(self) -> Content:
         return Content(decompress(self.data, self.codec), self.page_count)
@@ -106,8 +106,14 @@ class TextStore:
 
     async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
         """The texts of those of the books that have one, by their ids."""
-        rows = await self._database.rows(_READ_TEXTS, book_ids=list(book_ids))
-        return {row.pop("id"): StoredText(**row) for row in map(dict, rows)}
+        async with self._database.connection() as connection:
+            return await read_texts(connection, book_ids)
+
+
+async def read_texts(connection: Connection, book_ids: Iterable[UUID]) -> dict[UUID, StoredText]:
+    """The texts of those of the books that have one, by their ids."""
+    found = await rows(connection, _READ_TEXTS, book_ids=list(book_ids))
+    return {row.pop("id"): StoredText(**row) for row in map(dict, found)}
 
 
 class UnsignedBooks:
@@ -199,11 +205,10 @@ _UPDATE_CHANGED = SQL("""
 _READ_RECORDS = SQL(
     "SELECT book_id, format, data, changed FROM marc_records WHERE book_id = ANY($book_ids::uuid[])"
 )
-_READ_BOOKS = SQL(f"{SELECT_BOOKS} WHERE books.id = ANY($book_ids::uuid[])")
 
 
 class MarcRecordStore:
-    """Reads the records of books, and the books that they are of."""
+    """Reads the records of books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -212,11 +217,6 @@ class MarcRecordStore:
         """The records of those of the books that have one, by their ids."""
         found = await self._database.rows(_READ_RECORDS, book_ids=list(book_ids))
         return {row["book_id"]: _to_record(row) for row in found}
-
-    async def read_books(self, book_ids: Sequence[UUID]) -> dict[UUID, Book]:
-        """The books with these ids, as far as there are any."""
-        found = await self._database.rows(_READ_BOOKS, book_ids=list(book_ids))
-        return {row["id"]: to_book(row) for row in found}
 
 
 async def update_record(connection: Connection, book_id: UUID, record: CatalogRecord | None) -> None:
