@@ -38,7 +38,6 @@ from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
 from app.settings import ProcessShare, Settings
-from app.stores.postgres.audit import AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
@@ -46,9 +45,7 @@ from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
-from app.stores.postgres.jobs import JobStore
-from app.stores.postgres.keys import KeyLimits, KeyStore
-from app.stores.postgres.library import LibraryQueries
+from app.stores.postgres.keys import KeyLimits
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.completeness import CompletenessStore
@@ -56,7 +53,6 @@ from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.pairs.reviews import ReviewQueries
-from app.stores.postgres.sessions import SessionStore
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
@@ -74,6 +70,7 @@ class Services:
     """Every service of one process."""
 
     books: Books
+    entries: EntryStore
     ingest: Ingest
     loading: "Callable[[Load], Loading]"
     lookup: Lookup
@@ -147,7 +144,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     """The services over these stores."""
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     index, outdated = stores.index, outdated_signatures(stores.database)
-    books, jobs = BookStore(database), JobStore(database)
+    books, jobs = BookStore(database), Jobs(database)
     backlog = Backlog(jobs)
     related, vectors = RelationQueries(database), VectorQueries(database)
     candidates = CandidateStore(database)
@@ -160,16 +157,17 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     lookup = Lookup(entries, index, books)
     upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
-    read_books = Books(books, entries)
+    read_books = Books(books)
     sets = BulkStore(database)
     names = NameQueries(database)
     keys = Keys(
-        KeyStore(database),
+        database,
         settings.bootstrap_key,
         KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
     )
     reconciliation = Reconciliation(names, lookup, related)
     relations = Relations(related, TextStore(database))
+    audit = Audit(database, settings.audit_days)
     decisions = Decisions(DecisionStore(database), ReviewQueries(database))
 
     def loading(load: "Load") -> "Loading":
@@ -180,6 +178,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
     return Services(
         books=read_books,
+        entries=entries,
         ingest=Ingest(books, sets, entries, index, backlog, extras),
         loading=loading,
         lookup=lookup,
@@ -201,14 +200,14 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         reconciliation=reconciliation,
         finder=BookFinder(read_books, lookup, reconciliation),
         changes=changes,
-        webhooks=Webhooks(WebhookStore(database), changes, settings.webhook_allow_hosts),
+        webhooks=Webhooks(database, changes, settings.webhook_allow_hosts),
         keys=keys,
-        sessions=Sessions(SessionStore(database), keys),
+        sessions=Sessions(database, keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=ProcessShare.given().processes),
-        audit=Audit(AuditStore(database), settings.audit_days),
-        library=WholeLibrary(LibraryQueries(database), entries, names, changes),
-        history=BookHistory(AuditStore(database), decisions),
-        jobs=Jobs(jobs),
+        audit=audit,
+        library=WholeLibrary(database, entries, names, changes),
+        history=BookHistory(audit, decisions),
+        jobs=jobs,
         health=Health(SchemaQueries(database), jobs, upkeep, index),
     )
 

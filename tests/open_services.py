@@ -18,7 +18,6 @@ class OpenServices(Services):
     """Services, and their stores."""
 
     database: Database
-    entries: EntryStore
     signatures: SignatureQueries
     index: BandIndex
 

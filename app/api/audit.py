@@ -81,7 +81,7 @@ async def list_audit(query: Annotated[AuditQuery, Query()], services: ServicesDe
     """
     wanted = query.to_filter()
     cursors = Cursors("audit", wanted)
-    entries = await services.audit.page(wanted, cursors.place(query.cursor, int), query.limit + 1)
+    entries = await services.audit.list_entries(wanted, cursors.place(query.cursor, int), query.limit + 1)
     page = entries[: query.limit]
     next_cursor = cursors.at(page[-1].sequence) if len(entries) > query.limit else None
     return AuditList(items=[AuditAnswer.of(entry) for entry in page], next_cursor=next_cursor)

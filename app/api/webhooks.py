@@ -113,7 +113,7 @@ async def register_webhook(
 async def list_webhooks(query: Annotated[PageQuery, Query()], services: ServicesDep) -> WebhookList:
     """Lists the webhooks in order of their ids, without their secrets."""
     cursors = Cursors("webhooks")
-    webhooks = await services.webhooks.page(cursors.place(query.cursor, UUID), query.limit + 1)
+    webhooks = await services.webhooks.list_webhooks(cursors.place(query.cursor, UUID), query.limit + 1)
     page = webhooks[: query.limit]
     next_cursor = cursors.at(page[-1].id) if len(webhooks) > query.limit else None
     return WebhookList(items=[WebhookAnswer.of(webhook) for webhook in page], next_cursor=next_cursor)
@@ -122,7 +122,7 @@ async def list_webhooks(query: Annotated[PageQuery, Query()], services: Services
 @router.get("/{webhook_id}", summary="Read a webhook", scope="admin")
 async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
     """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
-    return WebhookAnswer.of(await services.webhooks.get(webhook_id))
+    return WebhookAnswer.of(await services.webhooks.read(webhook_id))
 
 
 @router.delete("/{webhook_id}", status_code=204, summary="Delete a webhook", scope="admin")

@@ -54,12 +54,11 @@ def require_key(settings: Settings, database_url: str) -> None:
     """Raise UserError where no key opens the service; a database that cannot be reached is no reason."""
     from app.services.access.keys import Keys
     from app.stores.postgres.connections import open_database
-    from app.stores.postgres.keys import KeyStore
     from bookprint_core.errors import Unavailable
 
     async def any_valid() -> bool:
         async with open_database(database_url, connections=1) as database:
-            return await Keys(KeyStore(database), settings.bootstrap_key).any_valid()
+            return await Keys(database, settings.bootstrap_key).any_valid()
 
     try:
         if not asyncio.run(any_valid()):

@@ -204,7 +204,7 @@ def jobs(
     if retry is None:
 
         async def read(services: "Services") -> "tuple[list[JobCounts], list[Job]]":
-            return await services.jobs.counts(), await services.jobs.failed(_MOST_SHOWN)
+            return await services.jobs.count(), await services.jobs.list_failed(_MOST_SHOWN)
 
         with library(settings) as complete:
             counts, failed = within(complete, read)

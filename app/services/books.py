@@ -308,9 +308,8 @@ def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> li
 class Books:
     """The catalogue as clients see it."""
 
-    def __init__(self, books: BookStore, entries: EntryStore) -> None:
+    def __init__(self, books: BookStore) -> None:
         self._books = books
-        self._entries = entries
 
     async def get(self, book_id: UUID) -> Book:
         """The book with this id; raises `UnknownBook`."""
@@ -329,14 +328,6 @@ class Books:
         if wanted.identifier is not None:
             wanted = replace(wanted, identifier=normalised(wanted.identifier))
         return await self._books.list_books(wanted, after, limit)
-
-    async def count_roughly(self) -> int:
-        """The number of books, above 100,000 an estimate."""
-        return await self._entries.count_roughly()
-
-    async def count_pending(self) -> int:
-        """The number of books that the band index does not hold yet."""
-        return await self._entries.count_pending()
 
 
 def new_book_id() -> UUID:

@@ -6,7 +6,7 @@ A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, a
 import re
 from datetime import timedelta
 
-from app.stores.postgres.jobs import Job as Job, JobCounts, JobState as JobState, JobStore, Rescued
+from app.stores.postgres.jobs import Job as Job, JobState as JobState, JobStore, Rescued
 from bookprint_core.errors import BookprintError
 
 
@@ -48,51 +48,36 @@ _LONGEST_REASON = 300  # characters
 _PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGNORECASE)
 
 
-class Jobs:
+class Jobs(JobStore):
     """The state of jobs, and what is done about those that failed."""
-
-    def __init__(self, jobs: JobStore) -> None:
-        self._jobs = jobs
 
     async def get(self, job_id: int) -> Job:
         """The job with this id; raises UnknownJob."""
-        job = await self._jobs.read(job_id) if 0 < job_id <= _LARGEST_ID else None
+        job = await self.read(job_id) if 0 < job_id <= _LARGEST_ID else None
         if job is None:
             raise UnknownJob(job_id)
         return job
 
-    async def counts(self) -> list[JobCounts]:
-        """The numbers of jobs that wait, run or have failed, by task."""
-        return await self._jobs.count()
-
-    async def failure_counts(self) -> dict[str, int]:
-        """The number of tries that ever failed, by task."""
-        return await self._jobs.count_failures()
-
-    async def failed(self, limit: int) -> list[Job]:
-        """Up to `limit` failed jobs, the latest first."""
-        return await self._jobs.list_failed(limit)
-
     async def retry(self, job_id: int) -> None:
         """Let a failed job begin anew; raises UnknownJob and JobNotFailed."""
         job = await self.get(job_id)
-        if not await self._jobs.update_failed(job_id):
+        if not await self.update_failed(job_id):
             raise JobNotFailed(job)
 
     async def retry_all(self) -> int:
         """Let every failed job begin anew; returns how many."""
-        return len(await self._jobs.update_failed(None))
+        return len(await self.update_failed(None))
 
     async def note_failure(self, job_id: int, task: str, error: Exception) -> None:
-        await self._jobs.insert_failure(job_id, task, reason_of(error))
+        await self.insert_failure(job_id, task, reason_of(error))
 
     async def rescue(self, silent_for: timedelta) -> list[Rescued]:
         """Take up the jobs of workers that have been silent for so long; returns what became of them."""
-        return await self._jobs.update_abandoned(silent_for, MOST_TRIES)
+        return await self.update_abandoned(silent_for, MOST_TRIES)
 
     async def sweep(self) -> int:
         """Forget jobs that ended long ago; returns how many."""
-        return await self._jobs.delete_ended(_SUCCEEDED_FOR, _FAILED_FOR)
+        return await self.delete_ended(_SUCCEEDED_FOR, _FAILED_FOR)
 
 
 def reason_of(error: Exception) -> str:

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from uuid import UUID
 
 from app.services.changes import Changes, FeedItem
+from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.library import LibraryQueries, SampledBooks, ValueCount
 from app.stores.postgres.names import NameQueries
@@ -63,13 +64,11 @@ class LatestChanges:
     titles: Mapping[UUID, str | None]
 
 
-class WholeLibrary:
+class WholeLibrary(LibraryQueries):
     """Counts what there is, at most every ten seconds, and reads what changed last."""
 
-    def __init__(
-        self, library: LibraryQueries, entries: EntryStore, names: NameQueries, changes: Changes
-    ) -> None:
-        self._library = library
+    def __init__(self, database: Database, entries: EntryStore, names: NameQueries, changes: Changes) -> None:
+        super().__init__(database)
         self._entries = entries
         self._names = names
         self._changes = changes
@@ -85,10 +84,6 @@ class WholeLibrary:
                 self._counted_at = time.monotonic()
             return self._holdings
 
-    async def copies(self, books: Collection[UUID]) -> Mapping[UUID, int]:
-        """The number of copies of the text of each of these books, with itself, where there are others."""
-        return await self._library.read_copies(books)
-
     async def latest(self, limit: int) -> LatestChanges:
         """The last changes."""
         items = await self._changes.latest(limit)
@@ -97,11 +92,11 @@ class WholeLibrary:
         return LatestChanges(items, {book_id: book.metadata.title for book_id, book in books.items()})
 
     async def _count(self) -> Holdings:
-        books, copies = await self._entries.count_roughly(), await self._library.count_copies()
+        books, copies = await self._entries.count_roughly(), await self.count_copies()
         if books <= _ALL_COUNTED:
-            return _holdings(await self._library.count_values(100, MOST_VALUES), None, copies)
+            return _holdings(await self.count_values(100, MOST_VALUES), None, copies)
         percent = 100 * _SAMPLED / books
-        return _holdings(await self._library.count_values(percent, MOST_VALUES), books, copies)
+        return _holdings(await self.count_values(percent, MOST_VALUES), books, copies)
 
 
 def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:

@@ -14,22 +14,9 @@ from uuid import UUID, uuid4
 from app.services.changes import Changes
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.changes import ChangeType
-from app.stores.postgres.webhooks import Webhook as Webhook, WebhookStore
+from app.stores.postgres.connections import Database
+from app.stores.postgres.webhooks import UnknownWebhook as UnknownWebhook, Webhook as Webhook, WebhookStore
 from bookprint_core.errors import BookprintError, InvalidInput
-
-
-class UnknownWebhook(BookprintError):
-    """No webhook has this id (or it was deleted)."""
-
-    status = 404
-    title = "No such webhook"
-    remedy = "Use the id of a webhook that the list shows."
-    field = "id"
-    tells_remedy = True
-
-    def __init__(self, webhook_id: UUID | str) -> None:
-        super().__init__(f"No webhook has the id {webhook_id}. List the webhooks.")
-
 
 _ASSIGNED = IPv6Network("2000::/3")
 """All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""
@@ -81,11 +68,11 @@ _PLAIN = re.compile(r"[!-~]+")
 _PORTS = {"http": 80, "https": 443}
 
 
-class Webhooks:
+class Webhooks(WebhookStore):
     """The webhooks of the service."""
 
-    def __init__(self, webhooks: WebhookStore, changes: Changes, allowed_hosts: Collection[str]) -> None:
-        self._webhooks = webhooks
+    def __init__(self, database: Database, changes: Changes, allowed_hosts: Collection[str]) -> None:
+        super().__init__(database)
         self._changes = changes
         self._allowed_hosts = allowed_hosts
 
@@ -97,29 +84,11 @@ class Webhooks:
         await self._check(url)
         await self._changes.number()
         kinds = None if types is None else list(dict.fromkeys(types))
-        return await self._webhooks.insert(uuid4(), url, kinds, new_secret(), actor=actor)
-
-    async def get(self, webhook_id: UUID) -> Webhook:
-        """The webhook with this id; raises `UnknownWebhook`."""
-        return _known(await self._webhooks.read(webhook_id), webhook_id)
-
-    async def page(self, after: UUID | None, limit: int) -> list[Webhook]:
-        """Up to `limit` webhooks behind the id `after`, in order of ids."""
-        return await self._webhooks.list_webhooks(after, limit)
-
-    async def counts(self) -> dict[str, int]:
-        """The number of webhooks that are active, failing and disabled."""
-        return await self._webhooks.count_by_state()
-
-    async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
-        """Deliver nothing more; raises `UnknownWebhook`."""
-        if not await self._webhooks.delete(webhook_id, actor=actor):
-            raise UnknownWebhook(webhook_id)
+        return await self.insert(uuid4(), url, kinds, new_secret(), actor=actor)
 
     async def rotate(self, webhook_id: UUID, *, actor: Actor) -> Webhook:
         """Give a webhook a new secret; for a day the old one signs as well. Raises `UnknownWebhook`."""
-        rotated = await self._webhooks.update_secret(webhook_id, new_secret(), OVERLAP, actor=actor)
-        return _known(rotated, webhook_id)
+        return await self.update_secret(webhook_id, new_secret(), OVERLAP, actor=actor)
 
     async def _check(self, url: str) -> None:
         if not _PLAIN.fullmatch(url):
@@ -158,9 +127,3 @@ def host_and_port(url: str) -> tuple[str, int]:
 def new_secret() -> str:
     """A secret to sign with, in the form of the Standard Webhooks specification."""
     return f"whsec_{b64encode(os.urandom(_SECRET_BYTES)).decode()}"
-
-
-def _known(webhook: Webhook | None, webhook_id: UUID) -> Webhook:
-    if webhook is None:
-        raise UnknownWebhook(webhook_id)
-    return webhook

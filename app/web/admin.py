@@ -76,7 +76,7 @@ async def confirm_change(
     if subject == "keys":
         name = (await services.keys.get(object_id)).name
     else:
-        name = (await services.webhooks.get(object_id)).url
+        name = (await services.webhooks.read(object_id)).url
     return page(request, "admin_sure.html", subject=subject, question=question, name=name)
 
 
@@ -92,7 +92,7 @@ async def make_change(
             made = await services.keys.rotate(object_id, actor=actor)
             return await _keys_page(request, services, made.text)
         case "sessions", "end":
-            await services.sessions.end(object_id)
+            await services.sessions.delete(object_id)
         case "webhooks", "delete":
             await services.webhooks.delete(object_id, actor=actor)
         case "webhooks", "rotate":
@@ -133,7 +133,7 @@ async def list_audit(
     search: Annotated[AuditSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
     """Who has written what, the newest first."""
-    entries = await services.audit.page(search.to_filter(), search.after, _AT_ONCE + 1)
+    entries = await services.audit.list_entries(search.to_filter(), search.after, _AT_ONCE + 1)
     shown = entries[:_AT_ONCE]
     following = search.query(after=shown[-1].sequence) if len(entries) > _AT_ONCE else None
     return page(
@@ -153,7 +153,7 @@ async def show_section(request: Request, services: ServicesDep, section: str = "
         case "webhooks":
             return await _webhooks_page(request, services)
         case "jobs":
-            counts, failed = await services.jobs.counts(), await services.jobs.failed(MOST_LISTED)
+            counts, failed = await services.jobs.count(), await services.jobs.list_failed(MOST_LISTED)
             return page(request, "admin_jobs.html", counts=counts, failed=failed, tasks=TASKS, states=STATES)
     raise UnknownPath("Nothing is found at this path.")
 
@@ -164,5 +164,5 @@ async def _keys_page(request: Request, services: Services, text: str | None = No
 
 
 async def _webhooks_page(request: Request, services: Services, secret: str | None = None) -> Response:
-    webhooks = await services.webhooks.page(None, MOST_LISTED)
+    webhooks = await services.webhooks.list_webhooks(None, MOST_LISTED)
     return page(request, "admin_webhooks.html", webhooks=webhooks, secret=secret, types=CHANGES)

@@ -33,8 +33,8 @@ router = PageRouter()
 async def show_library(request: Request, services: ServicesDep, part: str | None = None) -> Response:
     """What is there, and what is going on; that part alone, where it is asked for with `part=now`."""
     now: dict[str, Any] = {
-        "jobs": await services.jobs.counts(),
-        "pending": await services.books.count_pending(),
+        "jobs": await services.jobs.count(),
+        "pending": await services.entries.count_pending(),
         "health": await services.health.check(),
         "latest": await services.library.latest(MOST_CHANGES),
         "changes": CHANGES,

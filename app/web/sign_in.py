@@ -60,7 +60,7 @@ async def sign_in(
 async def sign_out(request: Request, services: ServicesDep) -> Response:
     """End the session of this browser."""
     if (session := await session_of(request.scope)) is not None:
-        await services.sessions.end(session.id)
+        await services.sessions.delete(session.id)
     answer = redirect(request, "/sign-in")
     answer.delete_cookie(cookie_name(request.scope), secure=request.scope["scheme"] == "https", httponly=True)
     return answer

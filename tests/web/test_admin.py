@@ -95,14 +95,14 @@ async def test_a_webhook_is_added_and_deleted(admin: AsyncClient, services: Open
     form = {"url": "https://127.0.0.1/changes", "types": ["book.created"]}
     added = html.document_fromstring((await admin.post("/admin/webhooks", data=form)).text)
     [secret] = added.xpath("//code[@class='secret']/text()")
-    [webhook] = await services.webhooks.page(None, 9)
+    [webhook] = await services.webhooks.list_webhooks(None, 9)
     assert (webhook.secret, webhook.types) == (secret, ("book.created",))
     path = f"/admin/webhooks/{webhook.id}"
     assert "Make a new secret" in (await shown(admin, f"{path}/rotate")).text_content()
     assert (await admin.post(f"{path}/rotate")).status_code == 200
-    assert (await services.webhooks.get(webhook.id)).former_secret == secret
+    assert (await services.webhooks.read(webhook.id)).former_secret == secret
     assert (await admin.post(f"{path}/delete")).status_code == 303
-    assert await services.webhooks.page(None, 9) == []
+    assert await services.webhooks.list_webhooks(None, 9) == []
     assert (await admin.post("/admin/webhooks", data={"url": "https://10.0.0.1/"})).status_code == 422
 
 

@@ -13,7 +13,6 @@ from procrastinate import App
 
 from app.services.jobs import Jobs
 from app.stores.postgres.connections import open_database
-from app.stores.postgres.jobs import JobStore
 from bookprint_core.errors import Unavailable
 from workers.process import rescue_and_sweep
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
@@ -64,7 +63,7 @@ async def run(database_url: str, jobs: Jobs, concurrency: int = 4) -> None:
 async def live(database_url: str) -> None:
     """Run until killed."""
     async with open_database(database_url, 2) as database:
-        await run(database_url, Jobs(JobStore(database)))
+        await run(database_url, Jobs(database))
 
 
 def supervise(database_url: str) -> None:

@@ -110,9 +110,9 @@ async def test_a_failing_job_is_tried_again_and_then_kept_as_failed_with_its_rea
     assert (failed.state, failed.attempts) == ("failed", MOST_TRIES)
     assert failed.reason == "OSError: no way to postgresql://…@db/books"
     assert (good.state, good.attempts, good.reason, good.next_try_at) == ("succeeded", 1, None, None)
-    assert await services.jobs.counts() == [JobCounts("raising", "failed", 1)]
-    assert await services.jobs.failed(10) == [failed]
-    assert await services.jobs.failure_counts() == {"raising": MOST_TRIES}
+    assert await services.jobs.count() == [JobCounts("raising", "failed", 1)]
+    assert await services.jobs.list_failed(10) == [failed]
+    assert await services.jobs.count_failures() == {"raising": MOST_TRIES}
 
 
 async def test_the_next_try_comes_later_each_time(services: Services, database_url: str) -> None:

@@ -141,6 +141,6 @@ async def test_a_worker_deletes_what_the_audit_log_need_not_keep(
     services: OpenServices, entries_of_each_day: None, worker: Fork
 ) -> None:
     async def swept() -> bool:
-        return len(await services.audit.page(AuditFilter(), None, 100)) == 30
+        return len(await services.audit.list_entries(AuditFilter(), None, 100)) == 30
 
     await until(swept)

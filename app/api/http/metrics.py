@@ -98,12 +98,12 @@ class Metrics:
         metrics: list[Metric] = []
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_SCRAPE_SECONDS):
-                books = await services.books.count_roughly()
-                pending = await services.books.count_pending()
+                books = await services.entries.count_roughly()
+                pending = await services.entries.count_pending()
                 metrics += await _job_metrics(services.jobs)
                 metrics += await _relation_metrics(services.relations)
                 webhooks = GaugeMetricFamily("bookprint_webhooks", "Webhooks, by state.", labels=("state",))
-                for state, count in (await services.webhooks.counts()).items():
+                for state, count in (await services.webhooks.count_by_state()).items():
                     webhooks.add_metric((state,), count)
                 metrics.append(webhooks)
         self._shared.metrics = [*_book_metrics(books, pending), *metrics]
@@ -149,12 +149,12 @@ async def _job_metrics(jobs: Jobs) -> list[Metric]:
     states = GaugeMetricFamily(
         "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
     )
-    for counts in await jobs.counts():
+    for counts in await jobs.count():
         states.add_metric((counts.task, counts.state), counts.count)
     failures = CounterMetricFamily(
         "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
     )
-    for task, tries in (await jobs.failure_counts()).items():
+    for task, tries in (await jobs.count_failures()).items():
         failures.add_metric((task,), tries)
     return [states, failures]
 

@@ -17,23 +17,20 @@ from app.stores.postgres.audit import (
     AuditStore,
     ObjectKind as ObjectKind,
 )
+from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import Caller
 
 
-class Audit:
+class Audit(AuditStore):
     """Who has written what. Entries are kept for `kept_days`, or for ever."""
 
-    def __init__(self, entries: AuditStore, kept_days: int | None) -> None:
-        self._entries = entries
+    def __init__(self, database: Database, kept_days: int | None) -> None:
+        super().__init__(database)
         self._kept_for = None if kept_days is None else timedelta(days=kept_days)
-
-    async def page(self, wanted: AuditFilter, after: int | None, limit: int) -> list[AuditEntry]:
-        """Up to `limit` entries behind the number `after`, the newest first."""
-        return await self._entries.list_entries(wanted, after, limit)
 
     async def sweep(self) -> int:
         """Forget entries that are too old to be kept; returns how many."""
-        return 0 if self._kept_for is None else await self._entries.delete_old(self._kept_for)
+        return 0 if self._kept_for is None else await self.delete_old(self._kept_for)
 
 
 def actor_of(caller: Caller, address: str | None) -> Actor:

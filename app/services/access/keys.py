@@ -11,6 +11,7 @@ from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
 from app.stores.postgres.audit import Actor
+from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import (
     KEY_PREFIX,
     NO_LIMITS as NO_LIMITS,
@@ -21,25 +22,11 @@ from app.stores.postgres.keys import (
     KeyStore,
     NewKey,
     Scope as Scope,
+    UnknownKey as UnknownKey,
     key_hash,
 )
 from bookprint_core.errors import BookprintError, InvalidInput
 from bookprint_core.metadata import FIELD
-
-
-class UnknownKey(BookprintError):
-    """No API key has this id, or it cannot be changed any more."""
-
-    status = 404
-    title = "No such key"
-    remedy = "Use the id of a key that the list shows."
-    field = "id"
-    tells_remedy = True
-
-    def __init__(self, key_id: UUID | str) -> None:
-        super().__init__(
-            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
-        )
 
 
 class NoValidKey(BookprintError):
@@ -91,14 +78,14 @@ class ShownKey:
     text: str
 
 
-class Keys:
+class Keys(KeyStore):
     """The keys of the service. `admin_key` is valid beside those that are stored, and has no limits.
 
     The `defaults` are the limits of keys that have none of their own.
     """
 
-    def __init__(self, keys: KeyStore, admin_key: str | None, defaults: KeyLimits = NO_LIMITS) -> None:
-        self._keys = keys
+    def __init__(self, database: Database, admin_key: str | None, defaults: KeyLimits = NO_LIMITS) -> None:
+        super().__init__(database)
         self._defaults = defaults
         self._admin_hash = None if admin_key is None else key_hash(admin_key)
         self._valid: Mapping[bytes, Caller] = {}
@@ -129,7 +116,7 @@ class Keys:
         if collection is not None and "admin" in scopes:
             raise InvalidInput("A key with the scope admin sees all, and is bound to no collection.", "scope")
         text = _new_key()
-        key = await self._keys.insert(
+        key = await self.insert(
             NewKey(
                 id=uuid4(),
                 name=shown,
@@ -143,28 +130,25 @@ class Keys:
         )
         return ShownKey(key, text)
 
-    async def list_keys(self) -> list[Key]:
-        """All keys, the oldest first, revoked and expired ones too."""
-        return await self._keys.list_keys()
-
     async def get(self, key_id: UUID) -> Key:
         """The key with this id; raises `UnknownKey`."""
-        found = (key for key in await self._keys.list_keys() if key.id == key_id)
-        return _existing(next(found, None), key_id)
+        for key in await self.list_keys():
+            if key.id == key_id:
+                return key
+        raise UnknownKey(key_id)
 
     async def revoke(self, key_id: UUID, *, actor: Actor) -> Key:
         """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""
-        return _existing(await self._keys.update_revoked(key_id, actor=actor), key_id)
+        return await self.update_revoked(key_id, actor=actor)
 
     async def rotate(self, key_id: UUID, *, actor: Actor) -> ShownKey:
         """Put a new key in the place of one, which ends within 2 seconds; raises `UnknownKey`."""
         text = _new_key()
-        rotated = await self._keys.update_hash(key_id, key_hash(text), actor=actor)
-        return ShownKey(_existing(rotated, key_id), text)
+        return ShownKey(await self.update_hash(key_id, key_hash(text), actor=actor), text)
 
     async def any_valid(self) -> bool:
         """Whether any key opens the service at all."""
-        return self._admin_hash is not None or await self._keys.read_any_valid()
+        return self._admin_hash is not None or await self.read_any_valid()
 
     async def caller_of(self, text: str | None) -> Caller | None:
         """Whose key this is; None: it is missing, unknown, revoked or expired, and nothing tells which.
@@ -187,7 +171,7 @@ class Keys:
             async with self._reading:
                 asked = time.monotonic()
                 if asked - self._read_at > seconds:
-                    stored = await self._keys.read_callers()
+                    stored = await self.read_callers()
                     self._valid = {
                         key: replace(caller, limits=caller.limits.or_else(self._defaults))
                         for key, caller in stored.items()
@@ -198,9 +182,3 @@ class Keys:
 
 def _new_key() -> str:
     return KEY_PREFIX + token_urlsafe(_KEY_BYTES)
-
-
-def _existing(key: Key | None, key_id: UUID) -> Key:
-    if key is None:
-        raise UnknownKey(key_id)
-    return key

@@ -7,6 +7,7 @@ from secrets import token_urlsafe
 from uuid import UUID, uuid4
 
 from app.services.access.keys import Caller, Keys, NoValidKey
+from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import key_hash
 from app.stores.postgres.sessions import SessionStore, StoredSession
 
@@ -26,11 +27,11 @@ class OpenSession:
     expires_at: datetime
 
 
-class Sessions:
+class Sessions(SessionStore):
     """Who has signed in. A session has the scopes of its key, and ends when the key does."""
 
-    def __init__(self, sessions: SessionStore, keys: Keys) -> None:
-        self._sessions = sessions
+    def __init__(self, database: Database, keys: Keys) -> None:
+        super().__init__(database)
         self._keys = keys
 
     async def begin(self, key: str) -> str:
@@ -38,22 +39,18 @@ class Sessions:
         if await self._keys.caller_of(key) is None:
             raise NoValidKey
         token = token_urlsafe(_TOKEN_BYTES)
-        await self._sessions.insert(uuid4(), key_hash(token), key_hash(key), LASTING)
+        await self.insert(uuid4(), key_hash(token), key_hash(key), LASTING)
         return token
 
     async def find(self, token: str) -> OpenSession | None:
         """The session of a token; None: it is unknown, has ended or expired, or its key is not valid."""
-        session = await self._sessions.read(key_hash(token))
+        session = await self.read(key_hash(token))
         return None if session is None else await self._open(session)
 
     async def list_open(self) -> Sequence[OpenSession]:
         """The sessions whose keys are valid, the newest first, up to a bound."""
-        found = [await self._open(session) for session in await self._sessions.list_sessions()]
+        found = [await self._open(session) for session in await self.list_sessions()]
         return [session for session in found if session is not None]
-
-    async def end(self, session_id: UUID) -> bool:
-        """End a session at once; False: there is none of this id."""
-        return await self._sessions.delete(session_id)
 
     async def _open(self, session: StoredSession) -> OpenSession | None:
         caller = await self._keys.caller_of_hash(session.key_hash)

@@ -19,22 +19,21 @@ _COMPUTED_AT_ONCE = 32
 """Texts that are held at a time."""
 
 
-class MissingSignatures:
+class MissingSignatures(UnsignedBooks):
     """Computes signatures of stored books."""
 
     def __init__(
-        self, unsigned: UnsignedBooks, signatures_of: Callable[[Content], Sequence[SignatureRow]]
+        self,
+        database: Database,
+        lacking: str | None,
+        signatures_of: Callable[[Content], Sequence[SignatureRow]],
     ) -> None:
-        self._unsigned = unsigned
+        super().__init__(database, lacking)
         self._signatures_of = signatures_of
-
-    async def count(self) -> tuple[int, int]:
-        """The number of books to sign, and of those whose text is not kept."""
-        return await self._unsigned.count()
 
     async def are_missing(self) -> bool:
         """Whether there is a book to sign; sooner told than how many there are."""
-        return bool(await self._unsigned.list_texts(0, 1))
+        return bool(await self.list_texts(0, 1))
 
     async def compute(self, progress: Progress) -> int:
         """Sign every book whose text is kept; returns the number of books that got signatures.
@@ -42,13 +41,13 @@ class MissingSignatures:
         After an interruption the rest gets them when it runs again. Books whose text is too short are tried
         each time.
         """
-        total, _ = await self._unsigned.count()
+        total, _ = await self.count()
         seen = computed = after = 0
-        while texts := await self._unsigned.list_texts(after, _COMPUTED_AT_ONCE):
+        while texts := await self.list_texts(after, _COMPUTED_AT_ONCE):
             # The kernels let go of the interpreter's lock.
             found = await asyncio.gather(*(asyncio.to_thread(self._computed, text) for text in texts))
             signed = {text.entry_id: rows for text, rows in zip(texts, found, strict=True)}
-            await self._unsigned.sign(signed)
+            await self.sign(signed)
             seen, after = seen + len(texts), texts[-1].entry_id
             computed += sum(map(bool, found))
             progress(seen, max(seen, total))
@@ -61,19 +60,20 @@ class MissingSignatures:
 def missing_digests(database: Database) -> MissingSignatures:
     """Computes the digests that books lack."""
     return MissingSignatures(
-        UnsignedBooks(database, MD5_TEXT),
+        database,
+        MD5_TEXT,
         lambda content: [signature_row(each.recipe, each.value) for each in digests(content.text)],
     )
 
 
 def missing_vectors(database: Database) -> MissingSignatures:
     """Computes the vectors that books lack."""
-    return MissingSignatures(UnsignedBooks(database, VECTORS), _vector_of)
+    return MissingSignatures(database, VECTORS, _vector_of)
 
 
 def outdated_signatures(database: Database) -> MissingSignatures:
     """Signs the books anew that another version of Bookprint has signed by other recipes."""
-    return MissingSignatures(UnsignedBooks(database, None), lambda content: signature_values(sketch(content)))
+    return MissingSignatures(database, None, lambda content: signature_values(sketch(content)))
 
 
 def _vector_of(content: Content) -> Sequence[SignatureRow]:

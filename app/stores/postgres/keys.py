@@ -13,6 +13,23 @@ from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
 from app.stores.postgres.rows import columns, parameters
 from app.stores.postgres.schema import keys
+from bookprint_core.errors import BookprintError
+
+
+class UnknownKey(BookprintError):
+    """No API key has this id, or it cannot be changed any more."""
+
+    problem = "unknown-key"
+    status = 404
+    title = "No such key"
+    remedy = "Use the id of a key that the list shows."
+    field = "id"
+    tells_remedy = True
+
+    def __init__(self, key_id: UUID | str) -> None:
+        super().__init__(
+            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +194,20 @@ class KeyStore:
         except asyncpg.UndefinedTableError:
             return False
 
-    async def update_revoked(self, key_id: UUID, *, actor: Actor) -> Key | None:
-        """Revoke a key from now on; None: there is none."""
-        return _first(await self._database.rows(_UPDATE_REVOKED, id=key_id, **actor_values(actor)))
+    async def update_revoked(self, key_id: UUID, *, actor: Actor) -> Key:
+        """Revoke a key from now on; raises `UnknownKey`."""
+        return _known(await self._database.rows(_UPDATE_REVOKED, id=key_id, **actor_values(actor)), key_id)
 
-    async def update_hash(self, key_id: UUID, key_hash: bytes, *, actor: Actor) -> Key | None:
-        """Put another key in the place of this one; None: there is none, or it is revoked or expired."""
+    async def update_hash(self, key_id: UUID, key_hash: bytes, *, actor: Actor) -> Key:
+        """Put another key in the place of this one; raises `UnknownKey`, also where it is over."""
         values = {"id": key_id, "hash": key_hash} | actor_values(actor)
-        return _first(await self._database.rows(_UPDATE_HASH, **values))
+        return _known(await self._database.rows(_UPDATE_HASH, **values), key_id)
 
 
-def _first(found: Sequence[Row]) -> Key | None:
-    return _key(found[0]) if found else None
+def _known(found: Sequence[Row], key_id: UUID) -> Key:
+    if not found:
+        raise UnknownKey(key_id)
+    return _key(found[0])
 
 
 def _limits(row: Row) -> KeyLimits:

@@ -5,7 +5,7 @@ one webhook could only deliver something twice: a position never goes back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,21 @@ from app.stores.postgres.changes import ChangeType
 from app.stores.postgres.connections import SQL, Database, Row
 from app.stores.postgres.rows import columns
 from app.stores.postgres.schema import webhooks
+from bookprint_core.errors import BookprintError
+
+
+class UnknownWebhook(BookprintError):
+    """No webhook has this id (or it was deleted)."""
+
+    problem = "unknown-webhook"
+    status = 404
+    title = "No such webhook"
+    remedy = "Use the id of a webhook that the list shows."
+    field = "id"
+    tells_remedy = True
+
+    def __init__(self, webhook_id: UUID | str) -> None:
+        super().__init__(f"No webhook has the id {webhook_id}. List the webhooks.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +165,9 @@ class WebhookStore:
         )
         return _webhook(row)
 
-    async def read(self, webhook_id: UUID) -> Webhook | None:
-        return _first(await self._database.rows(_READ, id=webhook_id))
+    async def read(self, webhook_id: UUID) -> Webhook:
+        """The webhook with this id; raises `UnknownWebhook`."""
+        return _known(await self._database.rows(_READ, id=webhook_id), webhook_id)
 
     async def list_webhooks(self, after: UUID | None, limit: int) -> list[Webhook]:
         """Up to `limit` webhooks behind the id `after`, in order of ids."""
@@ -162,16 +178,17 @@ class WebhookStore:
         """The number of webhooks that are active, failing and disabled."""
         return {row["state"]: row["count"] for row in await self._database.rows(_COUNT_BY_STATE)}
 
-    async def delete(self, webhook_id: UUID, *, actor: Actor) -> bool:
-        """Delete a webhook; False: there is none."""
-        return bool(await self._database.rows(_DELETE, id=webhook_id, **actor_values(actor)))
+    async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
+        """Deliver nothing more; raises `UnknownWebhook`."""
+        if not await self._database.rows(_DELETE, id=webhook_id, **actor_values(actor)):
+            raise UnknownWebhook(webhook_id)
 
     async def update_secret(
         self, webhook_id: UUID, secret: str, overlap: timedelta, *, actor: Actor
-    ) -> Webhook | None:
-        """Give a webhook a new secret; the old one signs as well for that long."""
+    ) -> Webhook:
+        """Give a webhook a new secret; the old one signs as well for that long. Raises `UnknownWebhook`."""
         values = {"id": webhook_id, "secret": secret, "overlap": overlap} | actor_values(actor)
-        return _first(await self._database.rows(_UPDATE_SECRET, **values))
+        return _known(await self._database.rows(_UPDATE_SECRET, **values), webhook_id)
 
     async def update_claimed(self, claim: timedelta, limit: int) -> list[Webhook]:
         """Claim webhooks that changes wait for, for that long."""
@@ -182,17 +199,8 @@ class WebhookStore:
         self, webhook_id: UUID, progress: DeliveryProgress, claim: timedelta
     ) -> Webhook | None:
         """Store how far a webhook has come, and claim it on; None: it was deleted or disabled meanwhile."""
-        return _first(
-            await self._database.rows(
-                _UPDATE_DELIVERED,
-                id=webhook_id,
-                position=progress.position,
-                failures=progress.failures,
-                error=progress.error,
-                wait=progress.wait,
-                claim=claim,
-            )
-        )
+        values = asdict(progress) | {"id": webhook_id, "claim": claim}
+        return next(map(_webhook, await self._database.rows(_UPDATE_DELIVERED, **values)), None)
 
     async def update_unclaimed(self, webhook_id: UUID) -> None:
         await self._database.rows(_UPDATE_UNCLAIMED, id=webhook_id)
@@ -201,8 +209,10 @@ class WebhookStore:
         await self._database.rows(_UPDATE_DISABLED, id=webhook_id, because=because)
 
 
-def _first(found: Sequence[Row]) -> Webhook | None:
-    return _webhook(found[0]) if found else None
+def _known(found: Sequence[Row], webhook_id: UUID) -> Webhook:
+    if not found:
+        raise UnknownWebhook(webhook_id)
+    return _webhook(found[0])
 
 
 def _webhook(row: Row) -> Webhook:

@@ -11,7 +11,6 @@ from app.main import create_app
 from app.services.access.keys import Keys, UnknownKey
 from app.settings import Settings
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import KeyStore
 from bookprint_core.errors import InvalidInput
 from tests.api.access.key_holders import expire, with_keys
 from tests.api.conftest import asking, started
@@ -23,7 +22,7 @@ NOWHERE = "127.0.0.1:9"
 
 @pytest.fixture
 def keys(emptied_database: Database) -> Keys:
-    return Keys(KeyStore(emptied_database), None)
+    return Keys(emptied_database, None)
 
 
 async def test_a_key_has_256_random_bits_and_is_not_stored(keys: Keys, module_database: Database) -> None:
@@ -110,7 +109,7 @@ async def test_a_revoked_key_stops_within_two_seconds_in_all_processes(
 ) -> None:
     seconds = 0.0
     monkeypatch.setattr("app.services.access.keys.time.monotonic", lambda: seconds)
-    elsewhere = Keys(KeyStore(module_database), None)
+    elsewhere = Keys(module_database, None)
     made = await keys.create("a", ["read"], actor=ACTOR)
     for process in (keys, elsewhere):
         assert await process.caller_of(made.text) is not None

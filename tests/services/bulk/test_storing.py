@@ -35,7 +35,7 @@ async def test_books_are_stored_with_all_that_a_post_stores(services: OpenServic
     assert kinds(outcomes) == ["created"] * 3
     verdict = await services.upkeep.verify(lambda done, total: None)
     assert (verdict.clean, verdict.books) == (True, 3)
-    [jobs] = await services.jobs.counts()
+    [jobs] = await services.jobs.count()
     assert (jobs.task, jobs.state, jobs.count) == ("relate", "waiting", 3)
     again = await services.ingest.post(Submission(Metadata(), content_from_text("one. " * 200)), actor=ACTOR)
     assert (again.created, again.book.metadata.title, again.book.indexed) == (False, "one", True)

@@ -19,9 +19,9 @@ from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditF
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey
+from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey, UnknownKey
 from app.stores.postgres.pairs.decisions import DecisionStore, NewDecision
-from app.stores.postgres.webhooks import WebhookStore
+from app.stores.postgres.webhooks import UnknownWebhook, WebhookStore
 from bookprint_core.errors import NoDecision
 from bookprint_core.model import Metadata, NewBook
 from tests.factories import ACTOR, a_sketch, new_content
@@ -217,14 +217,16 @@ async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log:
     await library.withdraw()
     done = await written(log)
     await library.revoke_key()
-    await library.rotate_key()
+    with pytest.raises(UnknownKey):
+        await library.rotate_key()
     with pytest.raises(NoDecision):
         await library.withdraw()
     await library.books.insert(new_book_id(), Metadata(), same, actor=WRITER)
     await library.bulk.insert({new_book_id(): NewBook(Metadata(), same)}, actor=WRITER)
     await library.books.update_content(library.younger, same, None, actor=WRITER)
     await library.books.update_metadata(library.older, {}, None, actor=WRITER)
-    await library.webhooks.delete(uuid4(), actor=WRITER)
+    with pytest.raises(UnknownWebhook):
+        await library.webhooks.delete(uuid4(), actor=WRITER)
 
     assert await written(log) == done
 
@@ -299,9 +301,9 @@ async def test_only_what_is_older_than_the_days_kept_is_deleted(
         )
         await connection.execute("ALTER TABLE audit ENABLE TRIGGER USER")
 
-    assert await Audit(log, None).sweep() == 0
-    assert await Audit(log, 32).sweep() == 0
-    assert await Audit(log, 30).sweep() == 2
+    assert await Audit(library.database, None).sweep() == 0
+    assert await Audit(library.database, 32).sweep() == 0
+    assert await Audit(library.database, 30).sweep() == 2
     assert await log.list_entries(ANY, None, 100) == entries[:-2]
     # The age that a deletion has named ends with its transaction.
     with pytest.raises(asyncpg.RaiseError):
