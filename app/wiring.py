@@ -17,7 +17,6 @@ from app.services.clusters import Clusters, MasterCopies
 from app.services.completeness import Completeness
 from app.services.conflicts import Conflicts
 from app.services.descriptions import Descriptions
-from app.services.finding import BookFinder
 from app.services.health import Health
 from app.services.index.missing_signatures import (
     MissingSignatures,
@@ -33,7 +32,7 @@ from app.services.pairs.decisions import Decisions
 from app.services.pairs.evidence import EvidenceOfPairs
 from app.services.pairs.relate import Relate
 from app.services.pairs.relations import Relations
-from app.services.reconciliation import Reconciliation
+from app.services.reconciliation import BookFinder, Reconciliation
 from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
@@ -46,11 +45,9 @@ from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueri
 from app.stores.postgres.contents import MarcRecordStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.keys import KeyLimits
-from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.completeness import CompletenessStore
 from app.stores.postgres.pairs.decisions import DecisionStore
-from app.stores.postgres.pairs.relation_queries import RelationQueries
 from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.vectors import VectorQueries
@@ -146,7 +143,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     index, outdated = stores.index, outdated_signatures(stores.database)
     books, jobs = BookStore(database), Jobs(database)
     backlog = Backlog(jobs)
-    related, vectors = RelationQueries(database), VectorQueries(database)
+    relations, vectors = Relations(database), VectorQueries(database)
     candidates = CandidateStore(database)
     changes = Changes(ChangeFeed(database))
     extras = Extras(
@@ -159,14 +156,12 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
     read_books = Books(books)
     sets = BulkStore(database)
-    names = NameQueries(database)
     keys = Keys(
         database,
         settings.bootstrap_key,
         KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
     )
-    reconciliation = Reconciliation(names, lookup, related)
-    relations = Relations(related, TextStore(database))
+    reconciliation = Reconciliation(database, lookup, relations)
     audit = Audit(database, settings.audit_days)
     decisions = Decisions(DecisionStore(database), ReviewQueries(database))
 
@@ -192,11 +187,13 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         decisions=decisions,
         evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
         clusters=Clusters(ClusterQueries(database)),
-        master_copies=MasterCopies(ClusterQueries(database), related),
-        completeness=Completeness(ClusterQueries(database), related, CompletenessStore(database), candidates),
-        checks=Checks(lookup, candidates, books, names, reconciliation),
+        master_copies=MasterCopies(ClusterQueries(database), relations),
+        completeness=Completeness(
+            ClusterQueries(database), relations, CompletenessStore(database), candidates
+        ),
+        checks=Checks(lookup, candidates, books, reconciliation),
         conflicts=Conflicts(database),
-        descriptions=Descriptions(MarcRecordStore(database), names, related),
+        descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations),
         reconciliation=reconciliation,
         finder=BookFinder(read_books, lookup, reconciliation),
         changes=changes,
@@ -205,7 +202,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         sessions=Sessions(database, keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=ProcessShare.given().processes),
         audit=audit,
-        library=WholeLibrary(database, entries, names, changes),
+        library=WholeLibrary(database, entries, reconciliation, changes),
         history=BookHistory(audit, decisions),
         jobs=jobs,
         health=Health(SchemaQueries(database), jobs, upkeep, index),

@@ -19,7 +19,7 @@ from app.services.pairs.relate import related
 from app.services.reconciliation import Reconciliation
 from app.services.signing import require_recipes
 from app.stores.postgres.books import BookFilter, BookStore
-from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
+from app.stores.postgres.names import CandidateSearch, DescribedBook
 from app.stores.postgres.pairs.candidates import CandidateStore, StoredSignatures
 from bookprint_core.errors import BookprintError, InvalidInput
 from bookprint_core.matching.verification import VERIFICATION
@@ -111,13 +111,11 @@ class Checks:
         lookup: Lookup,
         candidates: CandidateStore,
         books: BookStore,
-        names: NameQueries,
         reconciliation: Reconciliation,
     ) -> None:
         self._lookup = lookup
         self._candidates = candidates
         self._books = books
-        self._names = names
         self._reconciliation = reconciliation
 
     async def check(self, row: CheckRow) -> CheckAnswer:
@@ -183,13 +181,14 @@ class Checks:
         near = {other: wrong for wrong in wanted if not is_valid(wrong) for other in nearest_isbns(wrong)}
         named = list(filter(can_name_a_book, wanted))
         searches = [CandidateSearch(identifiers=named), CandidateSearch(identifiers=[*near])]
-        found, meant = (sorted(each, key=_id) for each in await self._names.list_candidates(searches))
+        found, meant = (
+            sorted(each, key=_id) for each in await self._reconciliation.list_candidates(searches)
+        )
         items = [_by_number(each, _first(named, each.metadata.identifiers), metadata) for each in found]
         if metadata.external_id is not None:
             own = BookFilter(external_id=metadata.external_id)
             for book in await self._books.list_books(own, None, 1):
-                described = DescribedBook(book.id, book.metadata, book.page_count)
-                items.append(_by_number(described, metadata.external_id, metadata))
+                items.append(_by_number(book, metadata.external_id, metadata))
         if not items:
             for each in meant:
                 number = _first(near, each.metadata.identifiers)
@@ -215,7 +214,7 @@ class Checks:
         return _answer(items, "name", "No book is called so.")
 
     async def _known(self, book_ids: Iterable[UUID]) -> Mapping[UUID, Book]:
-        return await self._names.read_books(list(book_ids))
+        return await self._reconciliation.read_books(list(book_ids))
 
 
 def _sketch(book: Submission) -> Sketch:
@@ -281,7 +280,7 @@ def _other_printing(row: Metadata, book: Metadata) -> str | None:
     return "Their ISBNs differ." if these and those and these.isdisjoint(those) else None
 
 
-def _by_number(book: DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
+def _by_number(book: Book | DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
     """A book with an identifier of the row; it only may be meant where the names contradict that."""
     verdict: CheckVerdict = "have"
     because = f"It has {identifier}."

@@ -112,7 +112,7 @@ class Completeness:
         """What the next books (of a collection) behind `after` lack, those with the surest faults first."""
         scans = await self._kept.list_faulty(collection, after, _LISTED_AT_ONCE + 1)
         more, scans = len(scans) > _LISTED_AT_ONCE, scans[:_LISTED_AT_ONCE]
-        counts = await self._kept.count(collection)
+        compared, pending, alone = await self._kept.count(collection)
         faults: list[FaultOfBook] = []
         for scan in scans:
             read = CompletenessRead(scan.compared_with or (), scan.findings, {})
@@ -129,7 +129,7 @@ class Completeness:
             ]
         faults.sort(key=lambda fault: -fault.finding.confidence)
         last = scans[-1].book_id if more else None
-        return FaultList(faults, counts.compared, counts.pending, counts.alone, last)
+        return FaultList(faults, compared, pending, alone, last)
 
     async def look(self) -> int:
         """Look at some scans of which relations or pages have changed, and return how many there were."""

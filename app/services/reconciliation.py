@@ -1,4 +1,4 @@
-"""Finding the books that the rows of a table mean, by names, identifiers and content.
+"""Finding the books that people ask for, or the rows of a table mean: by names, identifiers and content.
 
 A hundred queries ask Postgres once for their candidates, which are then scored in a thread. More at a time
 would keep lookups of the same process waiting, and gain nothing.
@@ -6,7 +6,8 @@ would keep lookups of the same process waiting, and gain nothing.
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.catalog.reconciliation import (
@@ -16,17 +17,21 @@ from app.catalog.reconciliation import (
     book_id_of,
     identifiers_of,
     key_conditions,
+    unmistakable_identifiers,
 )
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
+from app.services.books import BookFilter, Books
 from app.services.lookups import Answer, Lookup, Verified, query_entry
 from app.services.pairs.relations import Related, list_related
+from app.stores.postgres.connections import Database
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.errors import BookprintError, Unavailable
 from bookprint_core.matching.verification import Evidence
 from bookprint_core.model import Book
+from bookprint_core.signatures import identifier
 from bookprint_core.signatures.identifier import Identifier
-from bookprint_core.text.names import folded
+from bookprint_core.text.names import author_keys, folded, folded_words
 
 _AT_ONCE = 100
 """Queries that share a statement."""
@@ -39,6 +44,7 @@ _BY_CONTENT = 40
 """Books of one lookup by content."""
 
 _COUNTS_SECONDS = 300.0
+_MOST_ALIKE = 10
 
 _ITSELF = ContentEvidence(Evidence(0, 128, 1.0, 1.0, 1.0))
 
@@ -47,16 +53,11 @@ _Searched = tuple[int, BookDescription, ByContent]
 """The place of a description in its batch, the description, and the books with its content."""
 
 
-class Reconciliation:
+class Reconciliation(NameQueries):
     """Descriptions of books, and the candidates that fit them."""
 
-    def __init__(
-        self,
-        names: NameQueries,
-        lookup: Lookup,
-        related: RelationQueries,
-    ) -> None:
-        self._names = names
+    def __init__(self, database: Database, lookup: Lookup, related: RelationQueries) -> None:
+        super().__init__(database)
         self._lookup = lookup
         self._related = related
         self._counts: Mapping[int, float] = {}
@@ -70,7 +71,7 @@ class Reconciliation:
 
         Raises `Unavailable` if the whole batch has to be sent again.
         """
-        counts = await self._read_counts()
+        counts = await self._recent_counts()
         answers: list[list[Candidate] | BookprintError] = []
         searched: list[_Searched] = []
         for place, content in enumerate(await self._by_content(descriptions)):
@@ -83,35 +84,31 @@ class Reconciliation:
             some = searched[start : start + _AT_ONCE]
             searches = await asyncio.to_thread(_searches, some, counts)
             async with self._statements:
-                books = await self._names.list_candidates(searches)
+                books = await self.list_candidates(searches)
             for place, candidates in await asyncio.to_thread(_ranked, some, books):
                 answers[place] = candidates
         return answers
 
-    async def suggest(self, start: str, skip: int, limit: int) -> list[DescribedBook]:
+    async def suggest(self, start: str, skip: int, limit: int) -> Sequence[Book | DescribedBook]:
         """Books whose titles start so, or the one with this id or identifier."""
         if (book_id := book_id_of(start.strip())) is not None:
-            books = {} if skip else await self._names.read_books([book_id])
-            return [DescribedBook(each.id, each.metadata, each.page_count) for each in books.values()]
+            books = {} if skip else await self.read_books([book_id])
+            return list(books.values())
         if identifiers := identifiers_of(start.strip()):
-            [found] = await self._names.list_candidates([CandidateSearch(identifiers=identifiers)])
+            [found] = await self.list_candidates([CandidateSearch(identifiers=identifiers)])
             if found:
                 return sorted(found, key=lambda book: book.id)[skip : skip + limit]
         words = folded(start)
-        return await self._names.list_by_start(words, skip, limit) if words else []
-
-    async def read_books(self, ids: Sequence[UUID]) -> dict[UUID, Book]:
-        """Returns the books that exist, by id."""
-        return await self._names.read_books(ids)
+        return await self.list_by_start(words, skip, limit) if words else []
 
     async def related(self, book_id: UUID) -> list[Related]:
         """Returns the related books, closest first."""
         related = await list_related(self._related, book_id)
         return sorted(related, key=lambda pair: (-pair[1].confidence, pair[0].book_id))
 
-    async def _read_counts(self) -> Mapping[int, float]:
+    async def _recent_counts(self) -> Mapping[int, float]:
         if time.monotonic() >= self._counts_until:
-            self._counts = await self._names.read_counts()
+            self._counts = await self.read_counts()
             self._counts_until = time.monotonic() + _COUNTS_SECONDS
         return self._counts
 
@@ -175,3 +172,67 @@ def _ranked(
         )
         for (place, wanted, content), books in zip(searched, found, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBooks:
+    """Some of the books found."""
+
+    books: Sequence[Book]
+    more: bool = False  # others follow
+    alike: Sequence[Candidate] = ()  # where there are none: books that are named much the same
+
+
+class BookFinder:
+    """Finds books by what their records say, and by identifiers of their texts."""
+
+    def __init__(self, books: Books, lookup: Lookup, reconciliation: Reconciliation) -> None:
+        self._books = books
+        self._lookup = lookup
+        self._reconciliation = reconciliation
+
+    async def find(self, text: str | None, wanted: BookFilter, after: UUID | None, limit: int) -> FoundBooks:
+        """Returns `limit` books behind the id `after`, oldest first, that the filter and the text admit.
+
+        The text contains words of the title, or an identifier of any kind. An identifier of a text finds the
+        nearest books.
+        """
+        if text and identifier.is_identifier(text):
+            return FoundBooks(await self._by_content(text, wanted.collection, limit))
+        if wanted.author and not author_keys(wanted.author):
+            return FoundBooks([])
+        for reading in _readings(text, wanted):
+            books = await self._books.search(reading, after, limit + 1)
+            if books:
+                return FoundBooks(books[:limit], len(books) > limit)
+        return FoundBooks([], alike=[] if after else await self._alike(text, wanted))
+
+    async def _by_content(self, text: str, collection: str | None, limit: int) -> list[Book]:
+        query = identifier.decode(text)
+        answer = await self._lookup.look_up_identifier(query, Verified(), None, limit, collection)
+        ids = [match.book.book_id for match in answer.matches]
+        books = await self._reconciliation.read_books(ids)
+        return [books[each] for each in ids if each in books]
+
+    async def _alike(self, text: str | None, wanted: BookFilter) -> list[Candidate]:
+        described = BookDescription(
+            titles=(text,) if text else (),
+            authors=(wanted.author,) if wanted.author else (),
+            years=(wanted.year,) if wanted.year else (),
+        )
+        [candidates] = await self._reconciliation.candidates([described])
+        return candidates[:_MOST_ALIKE] if isinstance(candidates, list) else []
+
+
+def _readings(text: str | None, wanted: BookFilter) -> Iterator[BookFilter]:
+    """Returns the filter with each meaning of the text, the surest first."""
+    if not text:
+        yield wanted
+    elif known := unmistakable_identifiers(text):
+        yield replace(wanted, identifier=known[0])
+    else:
+        yield replace(wanted, external_id=text)
+        if folded_words(text):
+            yield replace(wanted, title=text)
+        for each in identifiers_of(text):
+            yield replace(wanted, identifier=each)

@@ -71,7 +71,9 @@ async def search_books(
         return redirect(request, f"/books/{book_id}")
     found = await services.finder.find(search.q, search.to_filter(), search.after, _AT_ONCE)
     more = search.query(after=found.books[-1].id) if found.more else None
-    copies = await services.library.read_copies([each.id for each in (*found.books, *found.alike)])
+    copies = await services.library.read_copies(
+        [*(book.id for book in found.books), *(book.id for book in found.alike)]
+    )
     return page(request, "books.html", search=search, found=found, more=more, copies=copies)
 
 

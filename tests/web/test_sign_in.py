@@ -10,8 +10,7 @@ from httpx import AsyncClient
 
 from app.services.access.keys import Scope
 from app.settings import Settings
-from app.stores.postgres.keys import KeyLimits
-from app.stores.postgres.sessions import MOST_OF_A_KEY
+from app.stores.postgres.keys import MOST_OF_A_KEY, KeyLimits
 from tests.api.conftest import asking, started
 from tests.factories import ACTOR
 from tests.open_services import OpenServices

@@ -139,7 +139,7 @@ async def _relation_metrics(relations: Relations) -> list[Metric]:
     seconds = CounterMetricFamily(
         "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
     )
-    for counts in await relations.counts():
+    for counts in await relations.count():
         pairs.add_metric((counts.kind,), counts.pairs)
         seconds.add_metric((counts.kind,), counts.seconds)
     return [pairs, seconds]

@@ -20,7 +20,6 @@ from app.stores.postgres.keys import (
     Key,
     KeyLimits,
     KeyStore,
-    NewKey,
     Scope as Scope,
     UnknownKey as UnknownKey,
     key_hash,
@@ -117,15 +116,13 @@ class Keys(KeyStore):
             raise InvalidInput("A key with the scope admin sees all, and is bound to no collection.", "scope")
         text = _new_key()
         key = await self.insert(
-            NewKey(
-                id=uuid4(),
-                name=shown,
-                scopes=list(dict.fromkeys(scopes)),
-                hash=key_hash(text),
-                expires_at=expires_at,
-                limits=limits,
-                collection=FIELD["collection"].checked(collection),
-            ),
+            uuid4(),
+            shown,
+            list(dict.fromkeys(scopes)),
+            key_hash(text),
+            expires_at,
+            limits,
+            FIELD["collection"].checked(collection),
             actor=actor,
         )
         return ShownKey(key, text)

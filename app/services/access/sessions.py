@@ -8,8 +8,7 @@ from uuid import UUID, uuid4
 
 from app.services.access.keys import Caller, Keys, NoValidKey
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import key_hash
-from app.stores.postgres.sessions import SessionStore, StoredSession
+from app.stores.postgres.keys import SessionStore, StoredSession, key_hash
 
 LASTING = timedelta(hours=12)
 """How long a session lasts at most."""

@@ -73,13 +73,8 @@ T = TypeVar("T")
 Result = NewBook | Refusal | Outcome
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Books that are stored together."""
-
-    results: list[tuple[Unread, Result]]
-    stored: StoredBatch
-
+_Batch = tuple[list[tuple[Unread, Result]], StoredBatch]
+"""Books that are stored together."""
 
 Tell = Callable[[Unread, Outcome], None]
 """Takes a book and what became of it."""
@@ -162,14 +157,15 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tup
 async def _stored(ingest: Ingest, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
     """The batch when its new books are stored."""
     prepared = [result for _, result in results if isinstance(result, NewBook)]
-    return _Batch(results, await _patiently(lambda: ingest.store(prepared, actor=actor)))
+    return results, await _patiently(lambda: ingest.store(prepared, actor=actor))
 
 
 async def _indexed(ingest: Ingest, batch: _Batch) -> list[tuple[Unread, Outcome]]:
     """What became of each book of a batch, when the index holds the new ones."""
-    outcomes = iter(await _patiently(lambda: ingest.index(batch.stored)))
+    results, stored = batch
+    outcomes = iter(await _patiently(lambda: ingest.index(stored)))
     told: list[tuple[Unread, Outcome]] = []
-    for book, result in batch.results:
+    for book, result in results:
         if isinstance(result, NewBook):
             result = next(outcomes)
         told.append((book, Outcome("failed", result) if isinstance(result, Refusal) else result))

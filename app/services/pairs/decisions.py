@@ -7,40 +7,29 @@ from uuid import UUID
 
 from app.stores.postgres.audit import Actor
 from app.stores.postgres.pairs.decisions import (
-    DecisionOutcome,
+    DecisionOutcome as DecisionOutcome,
     DecisionStore,
-    HistoryFilter,
-    NewDecision,
-    PastDecision,
-    Said,
+    HistoryFilter as HistoryFilter,
+    NewDecision as NewDecision,
+    PastDecision as PastDecision,
+    Said as Said,
 )
 from app.stores.postgres.pairs.reviews import (
-    QueuedRelation,
-    ReviewFilter,
+    QueuedRelation as QueuedRelation,
+    ReviewFilter as ReviewFilter,
     ReviewPage,
-    ReviewPlace,
+    ReviewPlace as ReviewPlace,
     ReviewQueries,
 )
 from bookprint_core.errors import BookprintError, InvalidInput
 
-__all__ = [
-    "DecisionOutcome",
-    "Decisions",
-    "HistoryFilter",
-    "NewDecision",
-    "PastDecision",
-    "QueuedRelation",
-    "ReviewFilter",
-    "ReviewPlace",
-    "ReviewProgress",
-    "Said",
-]
-
 MOST_AT_ONCE = 500
 """Decisions of one request."""
+
 MOST_COUNTED = 10_000
-_FRESH_SECONDS = 10.0
 """Relations of the queue that are counted."""
+
+_FRESH_SECONDS = 10.0
 
 _MOST_NAMES = 10
 """People whose decisions are counted, those with most."""

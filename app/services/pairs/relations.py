@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
+from app.stores.postgres.connections import Database
 from app.stores.postgres.contents import StoredText, TextStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.errors import NotCompared, TextNotKept, UnknownBook
 from bookprint_core.relations.classification import RELATED, Kind
 from bookprint_core.relations.related import (
     IndirectRelation,
-    KindCounts,
     PageMatches,
     RelatedBook,
     RelationProgress,
@@ -91,12 +91,12 @@ class RelationList:
     next: UUID | None  # the last of these, where more follow
 
 
-class Relations:
+class Relations(RelationQueries):
     """Relations of books, as people have decided and the machine has found."""
 
-    def __init__(self, related: RelationQueries, texts: TextStore) -> None:
-        self._related = related
-        self._texts = texts
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._texts = TextStore(database)
         self._waiting = Waiting()
 
     async def of_book(
@@ -117,8 +117,8 @@ class Relations:
         progress = await self._waiting.until(
             lambda: self._progress(book_id), lambda progress: not progress.pending, wait, waiting_begins
         )
-        direct = [] if after else sorted(await self._related.list_direct(book_id, collection), key=_order)
-        indirect = await self._related.list_indirect(book_id, after, limit + 1, collection)
+        direct = [] if after else sorted(await self.list_direct(book_id, collection), key=_order)
+        indirect = await self.list_indirect(book_id, after, limit + 1, collection)
         complete = not (progress.passed_over or indirect or after)
         page = indirect[:limit]
         more = page[-1].book_id if len(indirect) > limit else None
@@ -126,7 +126,7 @@ class Relations:
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
         """The relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
-        pair = await self._related.read_pair(book_id, other_id)
+        pair = await self.read_pair(book_id, other_id)
         if pair is None:
             await self._require(book_id, other_id)
             raise NotCompared(book_id, other_id)
@@ -140,18 +140,14 @@ class Relations:
                 raise TextNotKept(f"The text of book {each}", "exact")
         return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
 
-    async def counts(self) -> list[KindCounts]:
-        """Counts of compared pairs, by kind of relation."""
-        return await self._related.count()
-
     async def _progress(self, book_id: UUID) -> RelationProgress:
-        progress = await self._related.read_progress(book_id)
+        progress = await self.read_progress(book_id)
         if progress is None:
             raise UnknownBook(book_id)
         return progress
 
     async def _require(self, *book_ids: UUID) -> None:
-        known = await self._related.read_known(book_ids)
+        known = await self.read_known(book_ids)
         for book_id in book_ids:
             if book_id not in known:
                 raise UnknownBook(book_id)

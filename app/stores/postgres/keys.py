@@ -1,8 +1,11 @@
-"""API keys in Postgres: their hashes, scopes, limits and terms. A key itself is nowhere."""
+"""API keys in Postgres: their hashes, scopes, limits and terms, and the sessions of people who sent them.
+
+A key or the token of a session itself is nowhere.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -12,7 +15,7 @@ import asyncpg
 from app.stores.postgres.audit import Actor, actor_values, insert_entries
 from app.stores.postgres.connections import SQL, Database, Row
 from app.stores.postgres.rows import columns, parameters
-from app.stores.postgres.schema import keys
+from app.stores.postgres.schema import keys, sessions
 from bookprint_core.errors import BookprintError
 
 
@@ -141,35 +144,33 @@ _UPDATE_HASH = SQL(f"""
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key to be stored."""
-
-    id: UUID
-    name: str
-    scopes: Sequence[Scope]
-    hash: bytes
-    expires_at: datetime | None
-    limits: KeyLimits
-    collection: str | None
-
-
 class KeyStore:
     """API keys in Postgres. Each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, key: NewKey, *, actor: Actor) -> Key:
+    async def insert(
+        self,
+        key_id: UUID,
+        name: str,
+        scopes: Sequence[Scope],
+        key_hash: bytes,
+        expires_at: datetime | None,
+        limits: KeyLimits = NO_LIMITS,
+        collection: str | None = None,
+        *,
+        actor: Actor,
+    ) -> Key:
         [row] = await self._database.rows(
             _INSERT,
-            id=key.id,
-            name=key.name,
-            scopes=list(key.scopes),
-            hash=key.hash,
-            expires_at=key.expires_at,
-            **asdict(key.limits),
-            collection=key.collection,
+            id=key_id,
+            name=name,
+            scopes=list(scopes),
+            hash=key_hash,
+            expires_at=expires_at,
+            **asdict(limits),
+            collection=collection,
             **actor_values(actor),
         )
         return _key(row)
@@ -217,3 +218,64 @@ def _limits(row: Row) -> KeyLimits:
 def _key(row: Row) -> Key:
     values: dict[str, Any] = {name: value for name, value in row.items() if name not in _LIMITS}
     return Key(**values | {"scopes": tuple(row["scopes"]), "limits": _limits(row)})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """Somebody who has signed in to the pages; it ends with the key."""
+
+    id: UUID
+    key_hash: bytes  # SHA-256 of the key
+    created_at: datetime
+    expires_at: datetime
+
+
+_SESSION = ", ".join(columns(sessions, without=["hash"]))
+
+MOST_OF_A_KEY = 20
+"""Sessions of a key at once; a new one ends the oldest."""
+
+MOST_LIST_SESSIONSED = 1_000
+"""Sessions that are listed, the newest."""
+
+_INSERT_SESSION = SQL(f"""
+    WITH older AS (
+        SELECT id FROM sessions WHERE key_hash = $key_hash AND expires_at > now()
+        ORDER BY created_at DESC, id OFFSET {MOST_OF_A_KEY - 1}
+    ),
+    ended AS (DELETE FROM sessions WHERE expires_at <= now() OR id IN (SELECT id FROM older))
+    INSERT INTO sessions (id, hash, key_hash, expires_at)
+    VALUES ($id, $hash, $key_hash, now() + $lasting::interval)
+""")
+_READ_SESSION = SQL(f"SELECT {_SESSION} FROM sessions WHERE hash = $hash AND expires_at > now()")
+_LIST_SESSIONS = SQL(
+    f"""SELECT {_SESSION} FROM sessions WHERE expires_at > now()
+    ORDER BY created_at DESC, id LIMIT {MOST_LIST_SESSIONSED}"""
+)
+_DELETE_SESSION = SQL("DELETE FROM sessions WHERE id = $id RETURNING id")
+
+
+class SessionStore:
+    """Sessions in Postgres. Each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, session_id: UUID, token_hash: bytes, key_hash: bytes, lasting: timedelta) -> None:
+        """Store a session. Forget those that have expired, and the oldest of a key that has too many."""
+        await self._database.rows(
+            _INSERT_SESSION, id=session_id, hash=token_hash, key_hash=key_hash, lasting=lasting
+        )
+
+    async def read(self, token_hash: bytes) -> StoredSession | None:
+        """The session of a token; None: there is none, or it has expired."""
+        found = await self._database.rows(_READ_SESSION, hash=token_hash)
+        return StoredSession(**found[0]) if found else None
+
+    async def list_sessions(self) -> Sequence[StoredSession]:
+        """Those that have not expired, the newest first, up to a bound."""
+        return [StoredSession(**row) for row in await self._database.rows(_LIST_SESSIONS)]
+
+    async def delete(self, session_id: UUID) -> bool:
+        """End a session; False: there is none of this id."""
+        return bool(await self._database.rows(_DELETE_SESSION, id=session_id))

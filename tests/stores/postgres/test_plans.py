@@ -43,7 +43,7 @@ IN_TRANSACTIONS = {
 }
 """Modules whose statements run in transactions, planned by the size of the tables, or concern jobs."""
 
-BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "sessions", "vectors", "webhooks"}
+BESIDE_LOOKUPS = {"audit", "changes", "conflicts", "keys", "names", "vectors", "webhooks"}
 """Modules whose statements read ranges, or tables that stay small; no lookup waits for them."""
 
 SOME = {"ix_books_pending", "pk_tombstones"}

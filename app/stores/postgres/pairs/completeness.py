@@ -76,15 +76,6 @@ class KeptFindings:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScanCounts:
-    """Counts of books."""
-
-    compared: int  # held against others
-    pending: int  # to be looked at
-    alone: int  # that cannot be held against others
-
-
 async def mark_for_completeness(
     connection: Connection, books: Collection[UUID], changed: Collection[UUID] = ()
 ) -> None:
@@ -132,10 +123,10 @@ class CompletenessStore:
         found = await self._database.rows(_LIST, collection=collection, after=after, limit=limit)
         return list(map(_kept, found))
 
-    async def count(self, collection: str | None) -> ScanCounts:
-        """Counts of the books (of a collection)."""
+    async def count(self, collection: str | None) -> tuple[int, int, int]:
+        """Counts of the books (of a collection) that were held against others, are still to be, or cannot."""
         [row] = await self._database.rows(_COUNT, collection=collection)
-        return ScanCounts(**row)
+        return row["compared"], row["pending"], row["alone"]
 
     async def list_near(self, book_id: UUID, limit: int) -> list[int]:
         """The entries that came shortly before or after a book's, at most so many of each, nearest first."""

@@ -19,7 +19,7 @@ from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditF
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.connections import Database
-from app.stores.postgres.keys import NO_LIMITS, KeyStore, NewKey, UnknownKey
+from app.stores.postgres.keys import KeyStore, UnknownKey
 from app.stores.postgres.pairs.decisions import DecisionStore, NewDecision
 from app.stores.postgres.webhooks import UnknownWebhook, WebhookStore
 from bookprint_core.errors import NoDecision
@@ -78,7 +78,7 @@ class AuditedStores:
         await self.decisions.insert([NewDecision(self.younger, self.older, "withdrawn")], actor=WRITER)
 
     async def make_key(self) -> None:
-        await self.keys.insert(_new_key(), actor=WRITER)
+        await self.keys.insert(uuid4(), "a", ["read"], RNG.bytes(32), None, actor=WRITER)
 
     async def revoke_key(self) -> None:
         await self.keys.update_revoked(self.key, actor=WRITER)
@@ -117,10 +117,6 @@ WRITES: list[tuple[Action, Write]] = [
 EACH_WRITE = pytest.mark.parametrize(("action", "write"), WRITES, ids=[write.__name__ for _, write in WRITES])
 
 
-def _new_key() -> NewKey:
-    return NewKey(uuid4(), "a", ["read"], RNG.bytes(32), None, NO_LIMITS, None)
-
-
 @pytest.fixture
 async def library(database: Database) -> AuditedStores:
     books, decisions = BookStore(database), DecisionStore(database)
@@ -130,7 +126,7 @@ async def library(database: Database) -> AuditedStores:
     await books.insert(older, Metadata(), new_content(a_sketch(RNG)), actor=ACTOR)
     await books.insert(younger, Metadata(), new_content(a_sketch(RNG, bytes(16))), actor=ACTOR)
     await decisions.insert([NewDecision(older, younger, "kind", "SAME_TEXT")], actor=ACTOR)
-    key = await keys.insert(_new_key(), actor=ACTOR)
+    key = await keys.insert(uuid4(), "a", ["read"], RNG.bytes(32), None, actor=ACTOR)
     await webhooks.insert(webhook, "https://93.184.215.14/", None, "whsec_x", actor=ACTOR)
     return AuditedStores(
         database, books, BulkStore(database), decisions, keys, webhooks, older, younger, key.id, webhook
