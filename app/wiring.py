@@ -53,8 +53,7 @@ from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import open_client
-from app.stores.redis.time_windows import TimeWindows
+from app.stores.redis.client import TimeWindows, open_client
 from bookprint_core.matching.candidates import SelectionLimits
 
 if TYPE_CHECKING:

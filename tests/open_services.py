@@ -8,8 +8,7 @@ from app.settings import Settings
 from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import open_client
-from app.stores.redis.time_windows import TimeWindows
+from app.stores.redis.client import TimeWindows, open_client
 from app.wiring import Services, Stores, open_stores, services_on
 
 

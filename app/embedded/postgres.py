@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from app.embedded.host import memory
 from app.embedded.processes import (
     SETPRIV,
     Steps,
@@ -25,7 +24,7 @@ from app.embedded.processes import (
     server_user,
     spawn,
 )
-from app.embedded.server import Server, ServerFailed
+from app.embedded.server import Server, ServerFailed, memory
 
 USER = "bookprint"
 DATABASE = "bookprint"

@@ -16,10 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
-from app.embedded.host import SocketFolder
 from app.embedded.postgres import PostgresServer
 from app.embedded.processes import kill, marked_processes
-from app.embedded.server import Server
+from app.embedded.server import Server, SocketFolder
 from app.embedded.valkey import ValkeyServer
 
 _READY_TIMEOUT = 300.0  # seconds; recovery after a crash of a busy server can take minutes

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import assert_never
 from uuid import UUID
 
-from app.catalog.agreement import agreement, shared_isbns
+from app.catalog.similarity import agreement, shared_isbns
 from app.stores.postgres.conflicts import ConflictSnapshot
 from app.stores.postgres.connections import Database
 from bookprint_core.clusters.clustering import Pair

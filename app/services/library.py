@@ -3,14 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.services.changes import Changes, FeedItem
 from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
-from app.stores.postgres.library import LibraryQueries, SampledBooks, ValueCount
+from app.stores.postgres.library import Holdings, LibraryQueries, ValueCount
 from app.stores.postgres.names import NameQueries
 
 MOST_VALUES = 500
@@ -21,39 +20,6 @@ _ALL_COUNTED = 100_000
 
 _SAMPLED = 30_000
 _FRESH_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Decade:
-    """The books of ten years; of those without a year `start` is None."""
-
-    start: int | None
-    count: int
-    years: Sequence[ValueCount]
-
-
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """What the library holds, by value; None stands for books of which it is not known."""
-
-    books: int
-    estimated: bool  # from a sample of the books
-    years: Sequence[ValueCount]
-    languages: Sequence[ValueCount]
-    collections: Sequence[ValueCount]
-    copies: int = 0  # books of whose text there is another copy
-
-    @property
-    def decades(self) -> Sequence[Decade]:
-        """The years by decade, the oldest first, and at the end the books without a year."""
-        known = sorted((each for each in self.years if each.value is not None), key=lambda each: each.value)
-        return [
-            *(
-                _decade(start, list(years))
-                for start, years in groupby(known, lambda each: each.value // 10 * 10)
-            ),
-            *(_decade(None, [each]) for each in self.years if each.value is None),
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +59,16 @@ class WholeLibrary(LibraryQueries):
 
     async def _count(self) -> Holdings:
         books, copies = await self._entries.count_roughly(), await self.count_copies()
-        if books <= _ALL_COUNTED:
-            return _holdings(await self.count_values(100, MOST_VALUES), None, copies)
-        percent = 100 * _SAMPLED / books
-        return _holdings(await self.count_values(percent, MOST_VALUES), books, copies)
+        percent = 100 if books <= _ALL_COUNTED else 100 * _SAMPLED / books
+        counted = await self.count_values(percent, MOST_VALUES)
+        return replace(counted if books <= _ALL_COUNTED else _estimated(counted, books), copies=copies)
 
 
-def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:
-    return Decade(start, sum(each.count for each in years), years)
-
-
-def _holdings(sample: SampledBooks, books: int | None, copies: int) -> Holdings:
-    """The holdings that a sample of so many books stands for; None: it is all of them."""
-    scale = 1.0 if books is None else books / max(sample.size, 1)
+def _estimated(sample: Holdings, books: int) -> Holdings:
+    """The holdings that a sample of so many books stands for."""
+    scale = books / max(sample.books, 1)
 
     def scaled(counts: Sequence[ValueCount]) -> list[ValueCount]:
         return [ValueCount(each.value, round(each.count * scale)) for each in counts]
 
-    return Holdings(
-        books=sample.size if books is None else books,
-        estimated=books is not None,
-        years=scaled(sample.years),
-        languages=scaled(sample.languages),
-        collections=scaled(sample.collections),
-        copies=copies,
-    )
+    return Holdings(books, True, scaled(sample.years), scaled(sample.languages), scaled(sample.collections))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.catalog.agreement import agreement, shared_isbns
+from app.catalog.similarity import agreement, shared_isbns
 from bookprint_core.model import Metadata
 
 AGREEMENTS: dict[str, list[tuple[Any, Any, bool | None]]] = {

@@ -5,11 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from app.catalog.agreement import agreement
 from app.catalog.identifiers import normalised
 from app.catalog.marc.values import trimmed
 from app.catalog.reconciliation import BookDescription, identifiers_of, key_conditions, years_of
-from app.catalog.similarity import names_of, person_similarity, title_similarity, volume_similarity
+from app.catalog.similarity import agreement, names_of, person_similarity, title_similarity, volume_similarity
 from bookprint_core.model import Metadata
 from bookprint_core.text.names import folded, folded_words, main_title, name_keys, surname
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded import host
-from app.embedded.host import memory
+from app.embedded import server
 from app.embedded.postgres import _shared_buffers
+from app.embedded.server import memory
 
 PHYSICAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 GB = 1024**3
@@ -23,7 +23,7 @@ def test_a_container_may_allow_less_than_there_is(
     file = tmp_path / "memory.max"
     if limit is not None:
         file.write_text(limit)
-    monkeypatch.setattr(host, "_LIMITS", (tmp_path / "none", file))
+    monkeypatch.setattr(server, "_LIMITS", (tmp_path / "none", file))
     assert memory() == expected
 
 

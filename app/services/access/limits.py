@@ -17,8 +17,7 @@ from limits.aio.storage import MemoryStorage, RedisStorage
 from limits.aio.strategies import MovingWindowRateLimiter, SlidingWindowCounterRateLimiter
 
 from app.stores.postgres.keys import Caller
-from app.stores.redis.client import redis_errors
-from app.stores.redis.time_windows import TimeWindows
+from app.stores.redis.client import TimeWindows, redis_errors
 from bookprint_core.errors import Unavailable
 
 log = structlog.get_logger()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -48,13 +49,40 @@ class ValueCount:
 
 
 @dataclass(frozen=True, slots=True)
-class SampledBooks:
-    """How many books of a sample have each value, the most frequent values first."""
+class Decade:
+    """The books of ten years; of those without a year `start` is None."""
 
-    size: int  # books of the sample
+    start: int | None
+    count: int
+    years: Sequence[ValueCount]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What the library holds, by value; None stands for books of which it is not known."""
+
+    books: int
+    estimated: bool  # from a sample of the books
+    years: Sequence[ValueCount]
     languages: Sequence[ValueCount]
     collections: Sequence[ValueCount]
-    years: Sequence[ValueCount]
+    copies: int = 0  # books of whose text there is another copy
+
+    @property
+    def decades(self) -> Sequence[Decade]:
+        """The years by decade, the oldest first, and at the end the books without a year."""
+        known = sorted((each for each in self.years if each.value is not None), key=lambda each: each.value)
+        return [
+            *(
+                _decade(start, list(years))
+                for start, years in groupby(known, lambda each: each.value // 10 * 10)
+            ),
+            *(_decade(None, [each]) for each in self.years if each.value is None),
+        ]
+
+
+def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:
+    return Decade(start, sum(each.count for each in years), years)
 
 
 class LibraryQueries:
@@ -73,7 +101,7 @@ class LibraryQueries:
         found = await self._database.rows(_READ_COPIES, books=list(books))
         return {row["book_id"]: row["size"] for row in found}
 
-    async def count_values(self, percent: float, limit: int) -> SampledBooks:
+    async def count_values(self, percent: float, limit: int) -> Holdings:
         """The most frequent values of so much of all books, at most `limit` of each kind."""
         found = await self._database.rows(_COUNT, percent=percent, limit=limit)
 
@@ -81,9 +109,10 @@ class LibraryQueries:
             return [ValueCount(row[name], row["count"]) for row in found if row["columns"] == columns]
 
         [size] = [row["count"] for row in found if row["columns"] == _ALL]
-        return SampledBooks(
+        return Holdings(
             size,
-            counts(_LANGUAGE, "language"),
-            counts(_COLLECTION, "collection"),
-            counts(_YEAR, "year"),
+            estimated=False,
+            years=counts(_YEAR, "year"),
+            languages=counts(_LANGUAGE, "language"),
+            collections=counts(_COLLECTION, "collection"),
         )

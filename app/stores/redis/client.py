@@ -5,8 +5,9 @@ difference that the callers meet: `together` says which keys one command may nam
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import redis.exceptions
@@ -28,6 +29,9 @@ from redis.exceptions import (
 from app.stores.redis.keys import hash_tag
 from app.stores.redis.scripts import SCRIPTS, Script
 from bookprint_core.errors import Unavailable
+
+if TYPE_CHECKING:
+    from limits.aio.storage import RedisStorage
 
 
 @contextmanager
@@ -294,3 +298,37 @@ def options_of(url: str) -> dict[str, Any]:
 
 def _key_of(words: Command) -> str:
     return str(words[3] if words[0] == "EVALSHA" else words[1])
+
+
+_WINDOWS = "bp-limits"
+"""All keys begin so, which no pattern fits by which the index looks for its own."""
+
+
+class TimeWindows:
+    """The storage of `limits` on the Redis of a URL, with connections of its own, bounded as all others."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connections = AsyncExitStack()
+
+    @cached_property
+    def storage(self) -> "RedisStorage":
+        """Connects with the first command; its errors are those of redis-py."""
+        # Late, because it loads every client of Redis that is installed, and most processes count nothing.
+        from limits.aio.storage import RedisClusterStorage, RedisStorage
+
+        options: dict[str, Any] = {"implementation": "redispy", "key_prefix": _WINDOWS}
+        if is_cluster(self._url):
+            options |= options_of(self._url)
+            storage: RedisStorage = RedisClusterStorage("async+redis+cluster://", **options)
+            client: Any = storage.bridge
+            self._connections.push_async_callback(client.get_connection().aclose)
+        else:
+            redis = Redis.from_url(self._url, **options_of(self._url))
+            self._connections.push_async_callback(redis.aclose)
+            options["connection_pool"] = redis.connection_pool
+            storage = RedisStorage("async+redis://", **options)
+        return storage
+
+    async def aclose(self) -> None:
+        await self._connections.aclose()

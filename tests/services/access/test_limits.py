@@ -11,8 +11,7 @@ import pytest
 from app.services.access.limits import Limits
 from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.client import open_client
-from app.stores.redis.time_windows import TimeWindows
+from app.stores.redis.client import TimeWindows, open_client
 from tests.redis_cluster import Operator, on_cluster_too, operator_of
 from tests.services.access.passing_time import PassingTime
 
