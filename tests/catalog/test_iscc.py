@@ -36,6 +36,9 @@ def test_breaks_of_pages_and_lines_change_no_text_code() -> None:
 def test_long_text_codes_are_cut_and_other_codes_are_kept() -> None:
     assert normal_code("EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY") == "EAASKDNZNYGUUF5A"
     assert normal_code(" iscc:eaas-kdnz-nygu-uf5a ") == "EAASKDNZNYGUUF5A"
+    assert normalised("ISCC:EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY") == (
+        "iscc:EAASKDNZNYGUUF5A"
+    )
     title = "AAAZXZ6OU74YAZIM"  # a Meta-Code
     assert normal_code(title) == title
 
@@ -44,9 +47,3 @@ def test_long_text_codes_are_cut_and_other_codes_are_kept() -> None:
 def test_other_strings_are_no_codes(wrong: str) -> None:
     assert normal_code(wrong) is None
     assert not is_valid(f"iscc:{wrong}")
-
-
-def test_iscc_is_an_identifier_like_others() -> None:
-    assert normalised("ISCC:EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY") == (
-        "iscc:EAASKDNZNYGUUF5A"
-    )
