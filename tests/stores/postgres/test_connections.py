@@ -7,8 +7,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from app.cli.serve import _share_out_connections
 from app.embedded.postgres import SETTINGS
-from app.settings import ProcessShare, Settings
+from app.settings import SHARE, Settings
 from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, Database, open_database, rows
 from bookprint_core.errors import Busy, Unavailable
@@ -142,10 +143,9 @@ def test_all_processes_together_stay_below_what_the_embedded_server_accepts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 128)
-    settings = Settings()
-    pools = 2 * ProcessShare().connections
-    queues = 2 * QUEUE_CONNECTIONS
-    api, command = pools, pools  # a command such as `bookprint verify` beside the service
-    migration, reserved = 2, 3  # for superusers
-    total = api + command + settings.workers * (pools + queues) + migration + reserved
-    assert total <= int(SETTINGS["max_connections"])
+    most = int(SETTINGS["max_connections"]) - 3  # for superusers
+    workers = Settings().workers
+    for processes in (1, 8):
+        _, each = _share_out_connections(most, processes, workers)[SHARE].split()
+        pools = 2 * (processes + workers + 1)  # a command such as `bookprint verify` beside the service
+        assert pools * int(each) + 2 * QUEUE_CONNECTIONS * workers <= most
