@@ -37,10 +37,8 @@ from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
 from app.settings import ProcessShare, Settings
-from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
-from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, TextStore
 from app.stores.postgres.entries import EntryStore, SignatureQueries
@@ -140,8 +138,9 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     """The services over these stores."""
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     index, outdated = stores.index, outdated_signatures(stores.database)
-    books, jobs = BookStore(database), Jobs(database)
+    books, jobs = Books(database), Jobs(database)
     backlog = Backlog(jobs)
+    clusters = Clusters(database)
     relations, vectors = Relations(database), VectorQueries(database)
     candidates = CandidateStore(database)
     changes = Changes(ChangeFeed(database))
@@ -153,7 +152,6 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     )
     lookup = Lookup(entries, index, books)
     upkeep = IndexUpkeep(entries, signatures, index, outdated, partial(ReconcileLock, database))
-    read_books = Books(books)
     sets = BulkStore(database)
     keys = Keys(
         database,
@@ -171,7 +169,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         return Loading(sets, entries, upkeep, load)
 
     return Services(
-        books=read_books,
+        books=books,
         entries=entries,
         ingest=Ingest(books, sets, entries, index, backlog, extras),
         loading=loading,
@@ -184,17 +182,15 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         relate=Relate(entries, index, upkeep, candidates, RelationStore(database), lookup, SelectionLimits()),
         relations=relations,
         decisions=decisions,
-        evidence=EvidenceOfPairs(relations, read_books, TextStore(database)),
-        clusters=Clusters(ClusterQueries(database)),
-        master_copies=MasterCopies(ClusterQueries(database), relations),
-        completeness=Completeness(
-            ClusterQueries(database), relations, CompletenessStore(database), candidates
-        ),
+        evidence=EvidenceOfPairs(relations, books, TextStore(database)),
+        clusters=clusters,
+        master_copies=MasterCopies(clusters, relations),
+        completeness=Completeness(clusters, relations, CompletenessStore(database), candidates),
         checks=Checks(lookup, candidates, books, reconciliation),
         conflicts=Conflicts(database),
         descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations),
         reconciliation=reconciliation,
-        finder=BookFinder(read_books, lookup, reconciliation),
+        finder=BookFinder(books, lookup, reconciliation),
         changes=changes,
         webhooks=Webhooks(database, changes, settings.webhook_allow_hosts),
         keys=keys,

@@ -164,7 +164,7 @@ async def deliver_changes(delivery: "Delivery") -> None:
                 for webhook in await delivery.claim():
                     group.create_task(_deliver(delivery, webhook))
                 if time.monotonic() >= sweep_due:
-                    await delivery.sweep()
+                    await delivery.changes.sweep()
                     sweep_due = time.monotonic() + _SECONDS_BETWEEN_SWEEPS
             except Unavailable as exc:
                 log.warning("changes cannot be delivered yet", outage=str(exc))

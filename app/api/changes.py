@@ -13,7 +13,7 @@ from app.api.documents import CollectionFilter, Document, Parameters, waiting
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
-from app.services.changes import ChangeType, FeedItem, NumberedPage, NumberedPages, UnknownPage
+from app.services.changes import Change, ChangeType, NumberedPage, NumberedPages, UnknownPage
 
 Context = Literal["http://iiif.io/api/discovery/1/context.json"]
 CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"
@@ -105,7 +105,7 @@ class Activity(Document):
     summary: ChangeType = Field(description="The type of the change, as the feed has it.")
 
     @classmethod
-    def of(cls, item: FeedItem, base: str) -> Self:
+    def of(cls, item: Change, base: str) -> Self:
         fields: dict[str, Any] = {"object": _object(item, base), "endTime": item.at, "summary": item.type}
         return cls(type=_ACTIVITIES.get(item.type, "Update"), **fields)
 
@@ -144,7 +144,7 @@ def _page(base: str, number: int) -> CollectionLink:
     return CollectionLink(id=f"{base}/changes/pages/{number}", type="OrderedCollectionPage")
 
 
-def _object(item: FeedItem, base: str) -> ActivityObject:
+def _object(item: Change, base: str) -> ActivityObject:
     book = f"{base}/v1/books/{item.book_id}"
     if item.type == "cluster.changed":
         return ActivityObject(id=f"{base}/v1/clusters/{item.data['id']}", type="Cluster")

@@ -305,15 +305,8 @@ def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> li
     return told
 
 
-class Books:
+class Books(BookStore):
     """The catalogue as clients see it."""
-
-    def __init__(self, books: BookStore) -> None:
-        self._books = books
-
-    async def get(self, book_id: UUID) -> Book:
-        """The book with this id; raises `UnknownBook`."""
-        return await self._books.read(book_id)
 
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None = None, *, actor: Actor
@@ -321,13 +314,13 @@ class Books:
         """Set the named metadata fields of a book and leave the others."""
         if isinstance(identifiers := changes.get("identifiers"), list):
             changes = {**changes, "identifiers": list(all_normalised(identifiers))}
-        return await self._books.update_metadata(book_id, changes, if_version, actor=actor)
+        return await self.update_metadata(book_id, changes, if_version, actor=actor)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
         """Up to `limit` books behind the id `after`, in order of ids."""
         if wanted.identifier is not None:
             wanted = replace(wanted, identifier=normalised(wanted.identifier))
-        return await self._books.list_books(wanted, after, limit)
+        return await self.list_books(wanted, after, limit)
 
 
 def new_book_id() -> UUID:

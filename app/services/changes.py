@@ -1,14 +1,20 @@
 """The feed of changes as clients read it, from a cursor on."""
 
-from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
+from datetime import timedelta
 
 from app.services.pairs.relations import Waiting, nothing
-from app.stores.postgres.changes import Change, ChangeFeed, ChangeType as ChangeType, FeedBounds, FeedPage
+from app.stores.postgres.changes import (
+    CURSOR_MARK,
+    Change as Change,
+    ChangeFeed,
+    ChangeType as ChangeType,
+    FeedBounds,
+    FeedPage,
+    cursor_of as cursor_of,
+)
 from bookprint_core.errors import BookprintError, InvalidInput
 
 
@@ -49,27 +55,14 @@ NOW = "now"
 NUMBERED_PAGE = 1000
 """Changes on each page of the collection."""
 
-_MARK = b"feed"
 _LARGEST = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class FeedItem:
-    """A change as the feed shows it, and a webhook delivers it."""
-
-    cursor: str  # the feed goes on behind this item
-    at: datetime
-    type: ChangeType
-    book_id: UUID
-    other_id: UUID | None
-    data: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class FeedItems:
     """Some items, and where the feed goes on."""
 
-    items: Sequence[FeedItem]
+    items: Sequence[Change]
     next_cursor: str
 
 
@@ -88,7 +81,7 @@ class NumberedPage:
 
     number: int
     pages: NumberedPages
-    items: Sequence[FeedItem]
+    items: Sequence[Change]
 
 
 class Changes:
@@ -124,13 +117,13 @@ class Changes:
             return page
 
         page = await self._waiting.until(go_on, lambda page: bool(page.changes), wait, waiting_begins)
-        return FeedItems([to_item(change) for change in page.changes], cursor_of(page.reached))
+        return FeedItems(page.changes, cursor_of(page.reached))
 
-    async def latest(self, limit: int) -> Sequence[FeedItem]:
+    async def latest(self, limit: int) -> Sequence[Change]:
         """Up to `limit` of the last changes, the newest first."""
         bounds = await self._bounds()
         page = await self._feed.read(max(bounds.newest - limit, bounds.oldest - 1), limit)
-        return [to_item(change) for change in reversed(page.changes)]
+        return page.changes[::-1]
 
     async def pages(self) -> NumberedPages:
         """The pages of the collection; there is always one."""
@@ -146,7 +139,7 @@ class Changes:
             raise ChangesGone
         start, end = number * NUMBERED_PAGE, (number + 1) * NUMBERED_PAGE
         read = await self._feed.read(max(start, bounds.oldest - 1), NUMBERED_PAGE)
-        items = [to_item(change) for change in read.changes if change.position <= end]
+        items = [change for change in read.changes if change.position <= end]
         return NumberedPage(number, pages, items)
 
     async def number(self) -> None:
@@ -183,32 +176,20 @@ class Changes:
         return page
 
 
-def cursor_of(position: int) -> str:
-    """The cursor that goes on behind a position."""
-    return urlsafe_b64encode(_MARK + position.to_bytes(8, "big")).decode()
-
-
 def position_of(cursor: str) -> int:
     """The position that a cursor goes on behind; raises `InvalidInput` for a cursor of another list."""
     try:
         data = b64decode(cursor, altchars=b"-_", validate=True)
     except ValueError:
         data = b""
-    position = int.from_bytes(data[len(_MARK) :], "big")
-    if len(data) != len(_MARK) + 8 or not data.startswith(_MARK) or position > _LARGEST:
+    position = int.from_bytes(data[len(CURSOR_MARK) :], "big")
+    if len(data) != len(CURSOR_MARK) + 8 or not data.startswith(CURSOR_MARK) or position > _LARGEST:
         raise InvalidInput(
             "This is no cursor of the feed of changes. Send the cursor of an item or the next_cursor of an "
             "answer, or leave it out to begin with the oldest change.",
             field="after",
         )
     return position
-
-
-def to_item(change: Change) -> FeedItem:
-    """The change as it is shown."""
-    return FeedItem(
-        cursor_of(change.position), change.at, change.type, change.book_id, change.other_id, change.data
-    )
 
 
 def _pages(bounds: FeedBounds) -> NumberedPages:

@@ -62,11 +62,8 @@ class ListedClusters:
     more: bool
 
 
-class Clusters:
+class Clusters(ClusterQueries):
     """The clusters as clients see them."""
-
-    def __init__(self, clusters: ClusterQueries) -> None:
-        self._clusters = clusters
 
     async def read(
         self, name: ClusterName, after: UUID | None, limit: int, collection: str | None = None
@@ -75,19 +72,19 @@ class Clusters:
 
         With a `collection` those of its books alone are listed. Raises `UnknownCluster`.
         """
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             return await _page(snapshot, await _present(snapshot, name), after, limit, collection)
 
     async def present_name(self, name: ClusterName) -> ClusterName:
         """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             return await _present(snapshot, name)
 
     async def of_book(
         self, book_id: UUID, by: By, after: UUID | None, limit: int, collection: str | None = None
     ) -> ClusterPage:
         """The same of the cluster that a book is in; raises `UnknownBook`."""
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             founder = await snapshot.read_founder(by, book_id)
             if founder is None or not await snapshot.has_book(book_id):
                 raise UnknownBook(book_id)
@@ -95,19 +92,19 @@ class Clusters:
 
     async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> ListedClusters:
         """Up to `limit` clusters of two books or more."""
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             found = await snapshot.list_clusters(by, wanted, limit + 1)
             pending = await snapshot.count_unmeasured(by)
         return ListedClusters(found[:limit], pending, len(found) > limit)
 
     async def relations_between(self, books: Collection[UUID]) -> Mapping[Pair, PairRelation]:
         """The effective relations between these books, by their pairs."""
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             return await snapshot.read_relations(books)
 
     async def neighbours(self, name: ClusterName, book_id: UUID) -> list[UUID]:
         """The books whose relations hold a book in a cluster, those that people decided first."""
-        async with self._clusters.snapshot() as snapshot:
+        async with self.snapshot() as snapshot:
             present = await _present(snapshot, name)
             links = await snapshot.list_links(present.by, present.book_id)
         pairs = [(link.left, link.right) for link in links]
@@ -117,14 +114,14 @@ class Clusters:
         """Measure some clusters that have changed, and return how many there were."""
         count = 0
         for by in KINDS:
-            async with self._clusters.snapshot() as snapshot:
+            async with self.snapshot() as snapshot:
                 unmeasured = await snapshot.list_unmeasured(by, _MEASURED_AT_ONCE)
                 measured = {
                     founder: _measured(written_by, await _figures(snapshot, ClusterName(by, founder)))
                     for founder, written_by in unmeasured.items()
                 }
             for founder, figures in measured.items():
-                await self._clusters.update_figures(by, founder, figures)
+                await self.update_figures(by, founder, figures)
             count += len(unmeasured)
         return count
 

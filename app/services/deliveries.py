@@ -17,7 +17,7 @@ import httpcore
 import orjson
 from standardwebhooks import Webhook as Signer
 
-from app.services.changes import Changes, ChangesGone, to_item
+from app.services.changes import Changes, ChangesGone
 from app.services.webhooks import NoWayThere, addresses_of
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.webhooks import DeliveryProgress, Webhook, WebhookStore
@@ -159,19 +159,15 @@ class Delivery:
     ) -> None:
         self._webhooks = webhooks
         self._feed = feed
-        self._changes = changes
+        self.changes = changes
         self._allowed_hosts = allowed_hosts
         self._patience = patience or Patience()
         self._tls = httpcore.default_ssl_context()
         self._under_way = 0  # webhooks that are claimed here
 
-    async def sweep(self) -> int:
-        """Forget changes that are too old to be kept; returns how many."""
-        return await self._changes.sweep()
-
     async def claim(self) -> list[Webhook]:
         """Number new changes, and claim webhooks that changes wait for; each is to be delivered to."""
-        await self._changes.number()
+        await self.changes.number()
         claimed = await self._webhooks.update_claimed(self._patience.claim, _MOST_WEBHOOKS - self._under_way)
         self._under_way += len(claimed)
         return claimed
@@ -199,11 +195,12 @@ class Delivery:
             return None
         position, until = webhook.position, time.monotonic() + _SECONDS_A_ROUND
         for change in page.changes:
-            item = to_item(change)
             # As the feed answers it.
-            body = orjson.dumps(asdict(item), option=orjson.OPT_UTC_Z).decode()
+            item = {"cursor": change.cursor} | asdict(change)
+            del item["position"]
+            body = orjson.dumps(item, option=orjson.OPT_UTC_Z).decode()
             try:
-                await sender.send(body.encode(), signed(webhook, item.cursor, body, datetime.now(UTC)))
+                await sender.send(body.encode(), signed(webhook, change.cursor, body, datetime.now(UTC)))
             except NotTaken as reason:
                 await self._note_failure(webhook, position, reason)
                 return None

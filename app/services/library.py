@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from app.services.changes import Changes, FeedItem
+from app.services.changes import Change, Changes
 from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.library import Holdings, LibraryQueries, ValueCount
@@ -26,7 +26,7 @@ _FRESH_SECONDS = 10.0
 class LatestChanges:
     """The last changes, the newest first, and the titles of their books as far as they are there."""
 
-    items: Sequence[FeedItem]
+    items: Sequence[Change]
     titles: Mapping[UUID, str | None]
 
 

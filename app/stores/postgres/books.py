@@ -272,7 +272,8 @@ class BookStore:
             await rows(connection, _INSERT_TOMBSTONE, entry_id=book.entry_id)
             return entry
 
-    async def read(self, book_id: UUID) -> Book:
+    async def get(self, book_id: UUID) -> Book:
+        """The book with this id; raises `UnknownBook`."""
         async with self._database.connection() as connection:
             return await _read(connection, book_id)
 

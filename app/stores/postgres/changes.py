@@ -5,6 +5,7 @@ one batch after the other, and each behind all that were numbered before. So a r
 misses a change that is committed later.
 """
 
+from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,19 @@ class Change:
     book_id: UUID  # of a cluster: its oldest book
     other_id: UUID | None  # the second book of a relation
     data: Mapping[str, Any]  # what there is to tell of it
+
+    @property
+    def cursor(self) -> str:
+        """The cursor of the feed that goes on behind this change."""
+        return cursor_of(self.position)
+
+
+CURSOR_MARK = b"feed"
+
+
+def cursor_of(position: int) -> str:
+    """The cursor that goes on behind a position."""
+    return urlsafe_b64encode(CURSOR_MARK + position.to_bytes(8, "big")).decode()
 
 
 WINDOW = 10_000

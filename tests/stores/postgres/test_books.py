@@ -33,7 +33,7 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, dat
     stored = await catalogue.insert(new_book_id(), metadata, content(), actor=ACTOR)
     assert stored.created
     assert not stored.book.indexed
-    assert await catalogue.read(stored.book.id) == stored.book
+    assert await catalogue.get(stored.book.id) == stored.book
     assert await waiting_jobs(database) == [
         {"task_name": "relate", "args": {"entry_id": stored.book.entry_id}}
     ]
@@ -42,7 +42,7 @@ async def test_a_new_book_is_pending_and_its_job_waits(catalogue: BookStore, dat
 async def test_a_book_is_marked_as_indexed(catalogue: BookStore, entries: EntryStore) -> None:
     stored = await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)
     await entries.update_indexed([stored.book.entry_id])
-    assert (await catalogue.read(stored.book.id)).indexed
+    assert (await catalogue.get(stored.book.id)).indexed
 
 
 async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookStore) -> None:
@@ -153,7 +153,7 @@ async def test_a_deleted_book_frees_its_external_id_and_content(
     gone = await catalogue.delete(first.id, None, actor=ACTOR)
     assert gone.entry_id == first.entry_id
     with pytest.raises(UnknownBook):
-        await catalogue.read(first.id)
+        await catalogue.get(first.id)
     with pytest.raises(UnknownBook):
         await catalogue.delete(first.id, None, actor=ACTOR)
     again = await catalogue.insert(new_book_id(), Metadata(external_id="x"), same, actor=ACTOR)
