@@ -20,6 +20,10 @@ class OpenServices(Services):
     signatures: SignatureQueries
     index: BandIndex
 
+    async def is_clean(self) -> bool:
+        """Whether the band index holds what the catalogue demands, and nothing else."""
+        return (await self.upkeep.verify(lambda done, total: None)).clean
+
 
 def with_stores(services: Services, stores: Stores) -> OpenServices:
     """The services with these stores."""

@@ -17,7 +17,6 @@ from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from app.stores.redis.scripts import ADD_RECORDS
-from app.wiring import Services
 from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
 from bookprint_core.model import Book, Metadata, Submission
 from tests.factories import ACTOR, a_sketch, flipped
@@ -40,22 +39,18 @@ async def services(
         yield replace(services, lookup=elsewhere.lookup)
 
 
-async def post(services: Services, bits: bytes | None = None, external_id: str | None = None) -> Book:
+async def post(services: OpenServices, bits: bytes | None = None, external_id: str | None = None) -> Book:
     submission = Submission(metadata=Metadata(external_id=external_id), sketch=a_sketch(RNG, bits))
     return (await services.ingest.post(submission, actor=ACTOR)).book
 
 
-async def neighbours(services: Services, book: Book, d: int = 7) -> set[object]:
+async def neighbours(services: OpenServices, book: Book, d: int = 7) -> set[object]:
     answer = await services.lookup.near_duplicates(book.id, Within(d), None, 100)
     assert answer.total == len(answer.matches)
     return {match.book.book_id for match in answer.matches}
 
 
-async def is_clean(services: Services) -> bool:
-    return (await services.upkeep.verify(lambda done, total: None)).clean
-
-
-def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def let_redis_fail(services: OpenServices, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until undone, writes to the band index fail as if Redis were gone."""
 
     async def fail(*_: object, **__: object) -> None:
@@ -66,7 +61,7 @@ def let_redis_fail(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @on_cluster_too
-async def test_an_acknowledged_book_is_found_at_once(services: Services) -> None:
+async def test_an_acknowledged_book_is_found_at_once(services: OpenServices) -> None:
     first = await post(services)
     second = await post(services, flipped(first.fingerprint.bits, 3, 90))
     assert first.indexed
@@ -74,11 +69,11 @@ async def test_an_acknowledged_book_is_found_at_once(services: Services) -> None
     assert await neighbours(services, first) == {second.id}
     assert await neighbours(services, second) == {first.id}
     assert await neighbours(services, first, d=1) == set()
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 async def test_a_book_posted_while_redis_fails_is_pending_and_found(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await post(services)
     let_redis_fail(services, monkeypatch)
@@ -90,12 +85,12 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     await services.upkeep.index_entry(second.entry_id)
     assert (await services.books.get(second.id)).indexed
     assert await neighbours(services, first) == {second.id}
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 @on_cluster_too
 async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await post(services)
     with monkeypatch.context() as patch:
@@ -108,7 +103,7 @@ async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
 @pytest.mark.parametrize("question", [Within(7), Nearest(1), Verified()])
 @pytest.mark.parametrize("stored", [True, False])
 async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
-    services: Services, monkeypatch: pytest.MonkeyPatch, question: Question, stored: bool
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch, question: Question, stored: bool
 ) -> None:
     first = await post(services)
     query = await entry_of(services, first)
@@ -133,7 +128,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
 
 @on_cluster_too
 async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
-    services: Services, index_url: str, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, index_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_redis_fail(services, monkeypatch)
     book = await post(services)
@@ -145,12 +140,12 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
         await client.call_each(ADD_RECORDS, postings.keys[:20], postings.data[:20])
     await services.upkeep.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 @on_cluster_too
 async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swept(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = await post(services)
     deleted = await post(services, flipped(kept.fingerprint.bits, 1))
@@ -162,16 +157,16 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
     assert await neighbours(services, kept) == set()
     assert await neighbours(services, kept, d=64) <= {replaced.id}
     monkeypatch.undo()
-    assert not await is_clean(services)
+    assert not await services.is_clean()
     report = await services.upkeep.catch_up()
     assert report is not None
     assert (report.added, report.removed) == (1, 2)
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 @on_cluster_too
 async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
-    services: Services, redis: Operator
+    services: OpenServices, redis: Operator
 ) -> None:
     first = await post(services)
     second = await post(services, flipped(first.fingerprint.bits, 1))
@@ -182,11 +177,11 @@ async def test_after_a_flush_lookups_refuse_until_the_index_is_whole_again(
     assert not third.indexed
     await services.upkeep.catch_up()
     assert await neighbours(services, first) == {second.id, third.id}
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 @on_cluster_too
-async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis: Operator) -> None:
+async def test_an_old_snapshot_gets_only_what_it_lacks(services: OpenServices, redis: Operator) -> None:
     first = await post(services)
     snapshot = {
         key: await redis.get(key) async for key in redis.scan_iter() if await redis.type(key) == b"string"
@@ -211,11 +206,11 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: Services, redis
     assert report is not None
     assert (report.entries, report.added, report.removed) == (2, 1 if alone else 2, 0)
     assert await neighbours(services, first) == {second.id}
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_has_it(
-    services: Services, redis: Operator
+    services: OpenServices, redis: Operator
 ) -> None:
     first = await post(services)
     second = await post(services, flipped(first.fingerprint.bits, 1))
@@ -223,15 +218,15 @@ async def test_a_torn_write_before_a_flush_is_repaired_although_the_flat_index_h
     await services.index.flat_index.insert([await entry_of(services, second)])
     await services.upkeep.catch_up()
     assert await neighbours(services, first) == {second.id}
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
-async def entry_of(services: Services, book: Book):
+async def entry_of(services: OpenServices, book: Book):
     [summary] = await services.entries.read_summaries([book.entry_id])
     return summary.entry
 
 
-async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Services) -> None:
+async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: OpenServices) -> None:
     first = await post(services)
     second = await post(services, flipped(first.fingerprint.bits, 1))
     late = await entry_of(services, second)
@@ -239,12 +234,12 @@ async def test_a_late_write_of_a_superseded_version_is_no_ghost(services: Servic
     await services.index.insert([late])
     assert await neighbours(services, first) == set()
     await services.upkeep.catch_up()
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 @on_cluster_too
 async def test_a_book_deleted_while_the_index_catches_up_has_it_not_read_as_a_whole(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leaving, _ = await post(services), await post(services)
     read = SignatureQueries.read_entry_ids
@@ -258,24 +253,24 @@ async def test_a_book_deleted_while_the_index_catches_up_has_it_not_read_as_a_wh
     monkeypatch.setattr(SignatureQueries, "read_entry_ids", after_a_deletion)
     assert await services.upkeep.catch_up() == Changed(entries=1, added=0, removed=0)
     monkeypatch.undo()
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
-async def test_rebuilding_replaces_what_was_tampered_with(services: Services, redis: Operator) -> None:
+async def test_rebuilding_replaces_what_was_tampered_with(services: OpenServices, redis: Operator) -> None:
     books = [await post(services) for _ in range(5)]
     bands, postings = services.index.records([await entry_of(services, books[0])])
     await redis.delete(bands.keys[0])
     await redis.append(bands.keys[1], b"half a record")
     await redis.append(postings.keys[20], postings.data[20])
-    assert not await is_clean(services)
+    assert not await services.is_clean()
     seen: list[tuple[int, int]] = []
     await services.upkeep.rebuild(lambda done, total: seen.append((done, total)))
     assert seen[-1] == (5, 5)
-    assert await is_clean(services)
+    assert await services.is_clean()
 
 
 async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.lookups._SPARE", 2)
     query = await post(services)
@@ -293,7 +288,7 @@ async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
 
 
 async def test_too_many_pending_books_make_lookups_refuse(
-    services: Services, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await post(services)
     let_redis_fail(services, monkeypatch)
@@ -306,7 +301,7 @@ async def test_too_many_pending_books_make_lookups_refuse(
 
 @on_cluster_too
 async def test_health_names_what_is_wrong(
-    services: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.health._SECONDS", 60.0)  # for a busy machine
     assert {name: part.ok for name, part in (await services.health.check()).items()} == {
@@ -321,7 +316,7 @@ async def test_health_names_what_is_wrong(
     assert "rebuilt" in health["redis"].detail
 
 
-async def test_verified_near_duplicates_need_no_fingerprint(services: Services) -> None:
+async def test_verified_near_duplicates_need_no_fingerprint(services: OpenServices) -> None:
     sketch = a_sketch(RNG)
     first = (await services.ingest.post(Submission(sketch=sketch), actor=ACTOR)).book
     other = a_sketch(RNG)
@@ -334,7 +329,7 @@ async def test_verified_near_duplicates_need_no_fingerprint(services: Services) 
 
 
 async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(
-    services: Services, redis: Operator, monkeypatch: pytest.MonkeyPatch
+    services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.services.health._SECONDS", 60.0)  # for a busy machine
     await redis.config_set("maxmemory-policy", "volatile-lru")

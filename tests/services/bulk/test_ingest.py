@@ -56,7 +56,7 @@ async def test_what_became_of_each_book_is_told_in_order(services: OpenServices)
     assert [book.position for book, _ in told] == [*range(150), 3]
     assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
     assert [outcome.refusal.problem for _, outcome in told if outcome.refusal is not None] == ["empty-text"]
-    assert (await services.upkeep.verify(lambda done, total: None)).clean
+    assert await services.is_clean()
 
 
 async def test_a_run_puts_its_books_in_a_collection(services: OpenServices) -> None:

@@ -110,10 +110,6 @@ async def told(services: OpenServices) -> list[tuple[object, ...]]:
     return sorted(tuple(map(str, row.values())) for row in [*changes, *audit])
 
 
-async def is_clean(services: OpenServices) -> bool:
-    return (await services.upkeep.verify(lambda done, total: None)).clean
-
-
 async def test_a_corpus_is_there_as_after_posting_it(catalogue: Catalogue, corpus: MadeCorpus) -> None:
     async with catalogue() as services:
         await post(services, list(corpus.books.values()))
@@ -122,7 +118,7 @@ async def test_a_corpus_is_there_as_after_posting_it(catalogue: Catalogue, corpu
     async with catalogue() as services:
         assert await load(services, corpus) == ({"created": len(corpus.books)}, {})
         assert await waiting(services) == []
-        assert await is_clean(services)
+        assert await services.is_clean()
         loaded, loaded_told = await state(services), await told(services)
         assert loaded == posted
         assert loaded_told == posted_told
@@ -180,7 +176,7 @@ async def test_a_load_that_was_broken_off_goes_on(
             broken.setattr(loading.Loading, "_store", store)
             with pytest.raises(InterruptedError):
                 await load(services, corpus)
-        assert await is_clean(services)
+        assert await services.is_clean()
         part = await state(services)
         assert len(part) == 8
         assert await load(services, corpus) == (
@@ -212,7 +208,7 @@ async def test_other_books_in_the_catalogue_are_found_by_jobs(
         [(place, refusal)] = refused.items()
         assert (place, refusal.problem) == (f"book {list(corpus.books)[3]}", "conflict")
         assert len(await waiting(services)) == len(books) - 2 + len(there)
-        assert await is_clean(services)
+        assert await services.is_clean()
         await run_jobs(services)
         assert await state(services) == posted
         with monkeypatch.context() as patch:
