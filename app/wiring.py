@@ -48,7 +48,6 @@ from app.stores.postgres.pairs.completeness import CompletenessStore
 from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.pairs.reviews import ReviewQueries
-from app.stores.postgres.vectors import VectorQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
@@ -141,7 +140,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     books, jobs = Books(database), Jobs(database)
     backlog = Backlog(jobs)
     clusters = Clusters(database)
-    relations, vectors = Relations(database), VectorQueries(database)
+    relations = Relations(database)
     candidates = CandidateStore(database)
     changes = Changes(ChangeFeed(database))
     extras = Extras(
@@ -174,7 +173,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         ingest=Ingest(books, sets, entries, index, backlog, extras),
         loading=loading,
         lookup=lookup,
-        similar_books=SimilarBooks(vectors),
+        similar_books=SimilarBooks(database),
         upkeep=upkeep,
         outdated=outdated,
         missing_digests=missing_digests(database),

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
+from app.stores.postgres.connections import Database
 from app.stores.postgres.vectors import ShownBook, VectorQueries
 from bookprint_core.errors import BookprintError
 from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
@@ -47,11 +48,11 @@ class SimilarBook:
     similarity: float  # estimated cosine, -1 to 1
 
 
-class SimilarBooks:
+class SimilarBooks(VectorQueries):
     """Finds the books that are most like one."""
 
-    def __init__(self, vectors: VectorQueries) -> None:
-        self._vectors = vectors
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._matrix = VectorMatrix()
         self._since: int | None = None  # the transaction from which to read on; None: nothing was read
         self._reading = asyncio.Lock()
@@ -63,7 +64,7 @@ class SimilarBooks:
         its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
         `NoVector` for a book that cannot be compared.
         """
-        this, rows = await asyncio.gather(self._vectors.read_book(book_id), self._current_rows())
+        this, rows = await asyncio.gather(self.read_book(book_id), self._current_rows())
         if this.vector is None:
             raise NoVector(await self._why_none(book_id, has_text=this.has_text))
         reach = k + _SPARE
@@ -77,7 +78,7 @@ class SimilarBooks:
     async def _current_rows(self) -> EntryVectors:
         """The vectors of all entries, those of every transaction that has ended included."""
         async with self._reading:
-            written = await self._vectors.read_written(self._since)
+            written = await self.read_written(self._since)
             if written.is_all:
                 self._matrix = VectorMatrix()
             self._matrix.add(written.vectors)
@@ -88,7 +89,7 @@ class SimilarBooks:
         self, entries: SimilarEntries, this: ShownBook, *, with_copies: bool
     ) -> list[SimilarBook]:
         """Those of the entries that are books to be shown, in the same order."""
-        books = await self._vectors.read_books(entries.entry_ids.tolist())
+        books = await self.read_books(entries.entry_ids.tolist())
         left = [entry_id for entry_id in entries.entry_ids.tolist() if entry_id not in books]
         self._matrix.remove(np.array(left, dtype=np.uint64))
         others = [book for book in books.values() if book.summary.book_id != this.summary.book_id]
@@ -110,7 +111,7 @@ class SimilarBooks:
         reason = f"The book {book_id} has no vector, so nothing tells what is like it."
         if not has_text:
             return f"{reason} Its text is not stored here. Put it as the content of the book."
-        if await self._vectors.are_lacking():
+        if await self.are_lacking():
             return f"{reason} No book here has one. {HOW_TO_HAVE_VECTORS}"
         return (
             f"{reason} Texts of under {LEAST_WORDS} words have none. If it is longer, have the operator run: "

@@ -128,7 +128,8 @@ class Relations(RelationQueries):
         """The relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
         pair = await self.read_pair(book_id, other_id)
         if pair is None:
-            await self._require(book_id, other_id)
+            for each in (book_id, other_id):
+                await self._progress(each)  # which raises for a book that is not there
             raise NotCompared(book_id, other_id)
         return pair
 
@@ -145,12 +146,6 @@ class Relations(RelationQueries):
         if progress is None:
             raise UnknownBook(book_id)
         return progress
-
-    async def _require(self, *book_ids: UUID) -> None:
-        known = await self.read_known(book_ids)
-        for book_id in book_ids:
-            if book_id not in known:
-                raise UnknownBook(book_id)
 
 
 def _exact_overlap(this: StoredText, other: StoredText) -> ExactOverlap:

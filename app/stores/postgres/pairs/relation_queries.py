@@ -142,7 +142,6 @@ _READ_BETWEEN = SQL("""
     LEFT JOIN relations USING (left_id, right_id)
     LEFT JOIN decisions USING (left_id, right_id)
 """)
-_READ_KNOWN = SQL("SELECT id FROM books WHERE id = ANY($book_ids::uuid[])")
 _COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
 
 
@@ -186,11 +185,6 @@ class RelationQueries:
     async def count(self) -> list[KindCounts]:
         """The number of compared pairs and the time taken, by kind."""
         return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
-
-    async def read_known(self, book_ids: Sequence[UUID]) -> set[UUID]:
-        """Those of the ids that books have."""
-        rows = await self._database.rows(_READ_KNOWN, book_ids=list(book_ids))
-        return {row["id"] for row in rows}
 
 
 def effective_relation_in(row: Row) -> RelationSummary | None:
