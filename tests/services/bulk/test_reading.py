@@ -45,7 +45,7 @@ def test_metadata_that_http_refuses_is_refused(fields: dict[str, object], reason
     assert refused.reason.startswith(f"{reason}: ")
 
 
-def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
+def test_page_labels_and_digests_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     book = line(pages=["one " * 50, "", "two " * 50], page_labels=["xii", None, "1"])
     expected = ("xii", None, "1")
     posted = read_book(book, silence)
@@ -65,6 +65,8 @@ def test_page_labels_go_with_the_book_wherever_it_goes(tmp_path: Path) -> None:
     assert isinstance(unlabelled, Submission)
     assert (labelled.page_labels, unlabelled.page_labels) == (expected, ())
     assert book_body(labelled)["page_labels"] == list(expected)
+    assert labelled.sketch is not None
+    assert labelled.sketch.digests == signed.content.sketch.digests != ()
 
 
 @pytest.mark.parametrize(
@@ -100,19 +102,6 @@ def test_a_new_book_is_prepared_with_what_is_asked_for(wanted: bool) -> None:
     assert [extra is not None for extra in extras] == [wanted] * 3
     assert content.sketch.digests == (digests(text) if wanted else ())
     assert content.sketch.word_count == len(text.split())
-
-
-@pytest.mark.parametrize("text", ["a book of words", "to be or so"])
-def test_digests_go_with_signatures_into_a_table_and_back(tmp_path: Path, text: str) -> None:
-    signed = Sign(DEFAULT_FINGERPRINT)(line(text=text), silence)
-    assert isinstance(signed, NewBook)
-    table = tmp_path / "signatures.parquet"
-    with sketches.written(table) as writer:
-        writer.add("here", signed.metadata, signed.content.sketch, pages=True)
-    [read] = (read_book(each, silence) for each in unread_books(find([table]), {}))
-    assert isinstance(read, Submission)
-    assert read.sketch is not None
-    assert read.sketch.digests == signed.content.sketch.digests == digests(text)
 
 
 def test_what_no_reader_may_raise_ends_nothing() -> None:
