@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.services.access.audit import Audit, BookHistory
+from app.services.access.audit import Audit
 from app.services.access.keys import Keys
 from app.services.access.limits import Limits
 from app.services.access.sessions import Sessions
@@ -45,9 +45,7 @@ from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.postgres.keys import KeyLimits
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.completeness import CompletenessStore
-from app.stores.postgres.pairs.decisions import DecisionStore
 from app.stores.postgres.pairs.relations import RelationStore
-from app.stores.postgres.pairs.reviews import ReviewQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
@@ -89,7 +87,6 @@ class Services:
     keys: Keys
     sessions: Sessions
     audit: Audit
-    history: BookHistory
     limits: Limits
     library: WholeLibrary
     jobs: Jobs
@@ -158,8 +155,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
     )
     reconciliation = Reconciliation(database, lookup, relations)
-    audit = Audit(database, settings.audit_days)
-    decisions = Decisions(DecisionStore(database), ReviewQueries(database))
+    decisions = Decisions(database)
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -195,9 +191,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         keys=keys,
         sessions=Sessions(database, keys),
         limits=Limits(stores.windows, settings.attempts_per_minute, processes=ProcessShare.given().processes),
-        audit=audit,
+        audit=Audit(database, decisions, settings.audit_days),
         library=WholeLibrary(database, entries, reconciliation, changes),
-        history=BookHistory(audit, decisions),
         jobs=jobs,
         health=Health(SchemaQueries(database), jobs, upkeep, index),
     )

@@ -104,7 +104,7 @@ async def show_book(
         _near(services, book_id, near),
         services.relations.of_book(book_id, None, _AT_ONCE),
         _clusters(services, book_id),
-        services.history.read(
+        services.audit.history(
             book_id, _MOST_EVENTS, actor=actor, tells_names=request.state.caller.may("admin")
         ),
     )

@@ -21,25 +21,6 @@ from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import Caller
 
 
-class Audit(AuditStore):
-    """Who has written what. Entries are kept for `kept_days`, or for ever."""
-
-    def __init__(self, database: Database, kept_days: int | None) -> None:
-        super().__init__(database)
-        self._kept_for = None if kept_days is None else timedelta(days=kept_days)
-
-    async def sweep(self) -> int:
-        """Forget entries that are too old to be kept; returns how many."""
-        return 0 if self._kept_for is None else await self.delete_old(self._kept_for)
-
-
-def actor_of(caller: Caller, address: str | None) -> Actor:
-    """The actor in a request of this caller from this address."""
-    if caller.key_id is not None:
-        return Actor("key", caller.name, caller.key_id, address, caller.collection)
-    return Actor("anyone" if caller == ANYONE else "admin_key", caller.name, None, address)
-
-
 @dataclass(frozen=True, slots=True)
 class BookEvent:
     """Something that was done to a book, or said of it."""
@@ -51,20 +32,25 @@ class BookEvent:
     other_id: UUID | None = None  # of a decision: the second book
 
 
-class BookHistory:
-    """Reads what is kept of what happened to a book."""
+class Audit(AuditStore):
+    """Who has written what. Entries are kept for `kept_days`, or for ever."""
 
-    def __init__(self, entries: AuditStore, decisions: Decisions) -> None:
-        self._entries = entries
+    def __init__(self, database: Database, decisions: Decisions, kept_days: int | None) -> None:
+        super().__init__(database)
         self._decisions = decisions
+        self._kept_for = None if kept_days is None else timedelta(days=kept_days)
 
-    async def read(self, book_id: UUID, limit: int, *, actor: Actor, tells_names: bool) -> list[BookEvent]:
-        """Up to `limit` events, the newest first; who wrote the book is for administrators.
+    async def sweep(self) -> int:
+        """Forget entries that are too old to be kept; returns how many."""
+        return 0 if self._kept_for is None else await self.delete_old(self._kept_for)
+
+    async def history(self, book_id: UUID, limit: int, *, actor: Actor, tells_names: bool) -> list[BookEvent]:
+        """Up to `limit` events of a book, the newest first; who wrote it is for administrators.
 
         Of decisions, those that the actor may see; among the latest `limit` entries of the audit log.
         """
         written, decided = await asyncio.gather(
-            self._entries.list_entries(AuditFilter(object_id=book_id), None, limit),
+            self.list_entries(AuditFilter(object_id=book_id), None, limit),
             self._decisions.history(HistoryFilter(book_id=book_id), None, limit, actor=actor),
         )
         events = [
@@ -76,3 +62,10 @@ class BookHistory:
             other_id = past.right_id if past.left_id == book_id else past.left_id
             events.append(BookEvent(past.at, past.name, None, past, other_id))
         return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
+
+
+def actor_of(caller: Caller, address: str | None) -> Actor:
+    """The actor in a request of this caller from this address."""
+    if caller.key_id is not None:
+        return Actor("key", caller.name, caller.key_id, address, caller.collection)
+    return Actor("anyone" if caller == ANYONE else "admin_key", caller.name, None, address)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.stores.postgres.audit import Actor
+from app.stores.postgres.connections import Database
 from app.stores.postgres.pairs.decisions import (
     DecisionOutcome as DecisionOutcome,
     DecisionStore,
@@ -43,12 +44,11 @@ class ReviewProgress:
     made: Mapping[str | None, int]  # decisions, by the names of those who made most
 
 
-class Decisions:
+class Decisions(DecisionStore, ReviewQueries):
     """The queue of relations to look at, and people's decisions."""
 
-    def __init__(self, decisions: DecisionStore, queue: ReviewQueries) -> None:
-        self._decisions = decisions
-        self._reviews = queue
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._queued, self._counted_at = 0, float("-inf")  # of `time.monotonic`
 
     async def decide(
@@ -59,11 +59,11 @@ class Decisions:
         With `all_or_none` the first refusal is raised, and nothing is recorded; else it stands in its place.
         """
         if all_or_none:
-            return list(await self._decisions.insert(decisions, actor=actor))
+            return list(await self.insert(decisions, actor=actor))
         outcomes: list[DecisionOutcome | BookprintError] = []
         for decision in decisions:
             try:
-                outcomes += await self._decisions.insert([decision], actor=actor)
+                outcomes += await self.insert([decision], actor=actor)
             except BookprintError as refusal:
                 outcomes.append(refusal)
         return outcomes
@@ -72,7 +72,7 @@ class Decisions:
         self, wanted: HistoryFilter, before: int | None, limit: int, *, actor: Actor
     ) -> list[PastDecision]:
         """Up to `limit` decisions of the history before a number, the newest first."""
-        return await self._decisions.list_history(wanted, actor.author, before, limit)
+        return await self.list_history(wanted, actor.author, before, limit)
 
     async def reject_all(
         self, book_id: UUID, others: Sequence[UUID], note: str, *, actor: Actor
@@ -85,12 +85,12 @@ class Decisions:
                 "book_id",
             )
         decisions = [NewDecision(book_id, other, "rejected", note=note) for other in others]
-        return await self._decisions.insert(decisions, actor=actor)
+        return await self.insert(decisions, actor=actor)
 
     async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
         """The relations of a book that the actor rejected last, in one request; else none."""
         wanted = HistoryFilter(book_id=book_id, author=actor.author)
-        found = await self._decisions.list_history(wanted, actor.author, None, MOST_AT_ONCE)
+        found = await self.list_history(wanted, actor.author, None, MOST_AT_ONCE)
         last = [each for each in found if each.at == found[0].at]
         return last if all(each.verdict == "rejected" for each in last) else []
 
@@ -103,25 +103,25 @@ class Decisions:
         if not past:
             raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
         decisions = [NewDecision(each.left_id, each.right_id, "undone", instead_of=each.at) for each in past]
-        await self._decisions.insert(decisions, actor=actor)
+        await self.insert(decisions, actor=actor)
 
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
     ) -> ReviewPage:
         """Returns `limit` relations without a decision, behind a place in the queue."""
-        return await self._reviews.list_reviews(wanted, actor.author, after, limit)
+        return await self.list_reviews(wanted, actor.author, after, limit)
 
     async def place(self, book_id: UUID, other_id: UUID) -> ReviewPlace | None:
         """The place of two books in the queue; None: they are not in it."""
-        return await self._reviews.read_place(min(book_id, other_id), max(book_id, other_id))
+        return await self.read_place(min(book_id, other_id), max(book_id, other_id))
 
     async def queued(self) -> int:
         """The relations without a decision, no more than `MOST_COUNTED`, as of ten seconds ago at most."""
         if (now := time.monotonic()) - self._counted_at > _FRESH_SECONDS:
-            self._queued, self._counted_at = await self._reviews.count(MOST_COUNTED), now
+            self._queued, self._counted_at = await self.count(MOST_COUNTED), now
         return self._queued
 
     async def progress(self) -> ReviewProgress:
         """How far people have come with the queue."""
-        queued = await self._reviews.count(MOST_COUNTED)
-        return ReviewProgress(queued, await self._decisions.count_by_name(_MOST_NAMES))
+        queued = await self.count(MOST_COUNTED)
+        return ReviewProgress(queued, await self.count_by_name(_MOST_NAMES))

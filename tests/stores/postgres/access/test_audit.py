@@ -15,6 +15,7 @@ import pytest
 
 from app.services.access.audit import Audit
 from app.services.books import new_book_id
+from app.services.pairs.decisions import Decisions
 from app.stores.postgres.audit import ACTIONS, Action, Actor, AuditEntry, AuditFilter, AuditStore
 from app.stores.postgres.books import BookStore
 from app.stores.postgres.bulk import BulkStore
@@ -297,9 +298,10 @@ async def test_only_what_is_older_than_the_days_kept_is_deleted(
         )
         await connection.execute("ALTER TABLE audit ENABLE TRIGGER USER")
 
-    assert await Audit(library.database, None).sweep() == 0
-    assert await Audit(library.database, 32).sweep() == 0
-    assert await Audit(library.database, 30).sweep() == 2
+    decisions = Decisions(library.database)
+    assert await Audit(library.database, decisions, None).sweep() == 0
+    assert await Audit(library.database, decisions, 32).sweep() == 0
+    assert await Audit(library.database, decisions, 30).sweep() == 2
     assert await log.list_entries(ANY, None, 100) == entries[:-2]
     # The age that a deletion has named ends with its transaction.
     with pytest.raises(asyncpg.RaiseError):
