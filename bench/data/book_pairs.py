@@ -1,26 +1,33 @@
-"""Labelled pairs of books as lists of pages, made from the corpus's paginated books.
+"""Pairs of books as lists of pages whose relation is known, made from books with real pages.
 
-A made pair is scanned twice, each side with OCR noise of its own. Leaves are lost, scanned again, blank or
-plates, and running heads differ. Pairs are made one by one as they are asked for.
+Two books print the same pages, the same text on other pages, a whole and a part of it, texts with a part in
+common, or different works. No figure that the definitions of the classes name lies near its line. Each side
+is read with errors of its own. Leaves are lost, scanned again, blank or plates, and running heads differ.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.synthesis.noise import corrupt, corrupt_pages
-from bench.data.paginated_books import Shelf, Source, halves
-from bench.data.pair_layouts import RECIPES, Draft, Layouts
-from bench.data.pair_truth import Kind, Leaf, Truth, truth
 from bench.harness.corpus import CorpusBook
 from bookprint_core.model import Metadata
+from bookprint_core.relations.classification import Direction
 from bookprint_core.relations.relation import ComparedBook
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages
+
+T = TypeVar("T")
+Kind = Literal[
+    "SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT", "UNRELATED"
+]
+Half = Literal["tuning", "report"]
+Pages = list[str]
+Shelf = Mapping[str, Sequence[CorpusBook]]
+"""Books by their works."""
 
 ERROR_RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 """OCR errors per character on each side."""
@@ -33,7 +40,7 @@ SHARES: dict[Kind, float] = {
 """The share of each class among similar books (Spasojević and Poncin, 2011, Table I, G.T.%; they add up to
 100.3)."""
 
-KINDS = (*SHARES, "UNRELATED")
+KINDS: tuple[Kind, ...] = (*SHARES, "UNRELATED")
 TABLE_I: dict[str, tuple[float, float, float, float]] = {
     "SAME_PAGINATION": (98.2, 88.4, 96.3, 97.4),
     "DIFFERENT_PAGINATION": (92.3, 73.5, 82.6, 87.5),
@@ -48,18 +55,22 @@ PER_KIND = 360
 """Pairs of each class, as many at each error rate: 300 up to 5 % CER."""
 HARD = 0.05
 """CER up to which the figures of Table I must be beaten; noisier pairs are counted apart."""
-
-Half = Literal["tuning", "report"]
+TEXT_PAGE, TEXT_PAGES = 50, 60
+"""Letters and digits of a text page, and text pages that a book has at least."""
+LONGEST = 400
+"""Pages; of longer books the first so many are used."""
+_BODY = (80, 300)
+"""Pages of a book's main text, as far as its source has so many."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadePair:
     """Two books whose relation is known."""
 
-    left: list[str]  # the text of each page
-    right: list[str]
-    truth: Truth
-    recipe: str
+    left: Pages
+    right: Pages
+    kind: Kind
+    direction: Direction | None  # of a contiguous subset, seen from the left
     works: tuple[str, str]  # whose text the books mainly are
     error_rate: float  # OCR errors per character on each side, 0 to 1
     metadata: tuple[Metadata, Metadata]
@@ -86,109 +97,146 @@ def made_pairs(
     """
     side = ("tuning", "report").index(half)
     shelf = halves(books, seed)[side]
-    quota = -(-per_kind // len(error_rates))
     for place, rate in enumerate(error_rates):
-        scanner = _Scanner(shelf, rate, seed)
-        counts: Counter[str] = Counter()
-        number = 0
-        while any(counts[kind] < quota for kind in RECIPES):
-            for kind in [kind for kind in RECIPES if counts[kind] < quota]:
-                if counts[kind] >= quota:
-                    continue  # filled by a recipe that aimed at another class
-                rng = np.random.default_rng([seed, side, place, number])
-                recipe = RECIPES[kind][int(rng.integers(len(RECIPES[kind])))]
-                number += 1
-                draft = _worn(recipe(Layouts(shelf, rng)), rng)
-                fact = truth(draft.left, draft.right, shelf.letters)
-                if counts[fact.kind] < quota:
-                    counts[fact.kind] += 1
-                    yield scanner.scan(draft, fact, recipe.__name__, rng)
+        for number in range(-(-per_kind // len(error_rates))):
+            for order, kind in enumerate(KINDS):
+                yield _pair(shelf, kind, rate, np.random.default_rng([seed, side, place, number, order]))
 
 
-class _Scanner:
-    """Prints and reads leaves at one error rate; each book is read once for each side and kept."""
-
-    def __init__(self, shelf: Shelf, rate: float, seed: int) -> None:
-        self._shelf, self._rate, self._seed = shelf, rate, seed
-        self._read: dict[tuple[int, int], tuple[str, NDArray[np.intp]]] = {}
-
-    def scan(self, draft: Draft, fact: Truth, recipe: str, rng: np.random.Generator) -> MadePair:
-        """Return the pair; which book is left and which is right follows from the truth."""
-        return MadePair(
-            left=self._pages(draft.left, draft.main[0], 0, rng),
-            right=self._pages(draft.right, draft.main[1], 1, rng),
-            truth=fact,
-            recipe=recipe,
-            works=(draft.main[0].work, draft.main[1].work),
-            error_rate=self._rate,
-            metadata=(_metadata(draft, 0), _metadata(draft, 1)),
-        )
-
-    def _pages(self, book: Sequence[Leaf], main: Source, side: int, rng: np.random.Generator) -> list[str]:
-        """Running heads are for even and odd pages, each read in a few ways; one book of three has none."""
-        heads = []
-        if rng.random() >= 1 / 3:
-            both = rng.random() < 0.5
-            names = (main.title, main.author or main.title) if both else (main.title.upper(),)
-            heads = [corrupt(name[:60], self._rate, rng) for _ in range(4) for name in names]
-        pages = []
-        for number, leaf in enumerate(book):
-            text = self._page(leaf, side, rng)
-            with_head = heads and leaf.pieces
-            pages.append(f"{heads[number % len(heads)]} {number + 1}\n{text}" if with_head else text)
-        return pages
-
-    def _page(self, leaf: Leaf, side: int, rng: np.random.Generator) -> str:
-        if not leaf.pieces:
-            return leaf.caption
-        if leaf.rescan:
-            sources = self._shelf.sources
-            printed = "".join(sources[of].text[start:end] for of, start, end in leaf.pieces)
-            return corrupt(printed, self._rate, rng)
-        return "".join(self._text(side, *piece) for piece in leaf.pieces)
-
-    def _text(self, side: int, of: int, start: int, end: int) -> str:
-        """A span of a source as read; page breaks are where they were, others within a few characters."""
-        source = self._shelf.sources[of]
-        if (of, side) not in self._read:
-            noise = np.random.default_rng([self._seed, of, round(self._rate * 1e6), side])
-            pages = corrupt_pages([source.page(p) for p in range(source.page_count)], self._rate, noise)
-            self._read[of, side] = "".join(pages), np.cumsum([0, *map(len, pages)])
-        text, starts = self._read[of, side]
-        first, last = (round(float(np.interp(place, source.starts, starts))) for place in (start, end))
-        return text[first:last]
+def halves(books: Sequence[CorpusBook], seed: int) -> tuple[Shelf, Shelf]:
+    """The books with pages in two halves, to tune on and to report on; books of one work stay together."""
+    works: dict[str, list[CorpusBook]] = {}
+    for book in books:
+        pages = (book.pages or ())[:LONGEST]
+        if sum(sum(map(str.isalnum, page)) >= TEXT_PAGE for page in pages) >= TEXT_PAGES:
+            works.setdefault(book.work, []).append(book)
+    names = sorted(works)
+    shuffled = (names[place] for place in np.random.default_rng(seed).permutation(len(names)))
+    # Neighbours of one language go to different halves, so that both have every language that two works have.
+    order = sorted(shuffled, key=lambda work: works[work][-1].language)
+    tuning, report = ({work: works[work] for work in sorted(part)} for part in (order[::2], order[1::2]))
+    return tuning, report
 
 
-def _worn(draft: Draft, rng: np.random.Generator) -> Draft:
-    """The pair as libraries have it: damaged and bound differently, and in either order."""
-    left, right = (_bound(book, rng) for book in (draft.left, draft.right))
-    if rng.random() < 0.5:
-        return replace(draft, left=left, right=right)
-    return Draft(right, left, draft.main[::-1], draft.years[::-1], draft.volumes[::-1])
+def _pair(shelf: Shelf, kind: Kind, rate: float, rng: np.random.Generator) -> MadePair:
+    main = _one(shelf[_one(list(shelf), rng)], rng)
+    other, body = main, _body(main, rng)
+    left, right, part = body, body, False
+    match kind:
+        case "SAME_PAGINATION":
+            left, right = (_other(shelf, main, share * len(body), rng) + body for share in rng.random(2) / 16)
+        case "DIFFERENT_PAGINATION":
+            right = _reset(body, rng)
+        case "CONTIGUOUS_SUBSET":
+            right, part = _part(body, rng.uniform(0.15, 0.70), rng), True
+            right = _other(shelf, main, rng.uniform(0, 0.03) * len(right), rng) + right
+        case "OVERLAPPING_TEXT":
+            shared = _part(body, rng.uniform(0.3, 0.6), rng)
+            works = rng.permutation([work for work in shelf if work != main.work]).tolist()
+            sides = (shared, _reset(shared, rng) if rng.random() < 0.5 else shared)
+            left, right = (_within(each, shelf, main, works[side::2], rng) for side, each in enumerate(sides))
+        case "UNRELATED":
+            other = _one(shelf[_one([work for work in shelf if work != main.work], rng)], rng)
+            right = _body(other, rng)
+    printed = [(left, main), (right, other)]
+    turned = rng.random() < 0.5
+    (left, first), (right, second) = printed[::-1] if turned else printed
+    direction: Direction = "contained_in" if turned else "contains"
+    return MadePair(
+        left=_read(_bound(left, rng), first, rate, rng),
+        right=_read(_bound(right, rng), second, rate, rng),
+        kind=kind,
+        direction=direction if part else None,
+        works=(first.work, second.work),
+        error_rate=rate,
+        metadata=(_metadata(first, rng), _metadata(second, rng)),
+    )
 
 
-def _bound(book: list[Leaf], rng: np.random.Generator) -> list[Leaf]:
+def _body(book: CorpusBook, rng: np.random.Generator) -> Pages:
+    """Consecutive pages of a book."""
+    pages = (book.pages or ())[:LONGEST]
+    size = min(len(pages), int(rng.integers(_BODY[0], _BODY[1] + 1)))
+    first = int(rng.integers(0, len(pages) - size + 1))
+    return list(pages[first : first + size])
+
+
+def _part(pages: Pages, share: float, rng: np.random.Generator) -> Pages:
+    """So much of these pages, anywhere in them."""
+    size = round(share * len(pages))
+    first = int(rng.integers(0, len(pages) - size + 1))
+    return pages[first : first + size]
+
+
+def _reset(pages: Pages, rng: np.random.Generator) -> Pages:
+    """The text on pages half to .85 times as long, or 1.2 times to twice, as uneven as printed pages are."""
+    text = "".join(f"{page}\n" for page in pages)
+    ratio = rng.uniform(0.5, 0.85) if rng.random() < 0.5 else rng.uniform(1.2, 2)
+    count = max(2, round(len(pages) / ratio))
+    size = len(text) / count
+    places = size * np.arange(1, count) + rng.normal(0, 0.03 * size, count - 1)
+    cuts = [text.rfind(" ", 0, int(place)) + 1 for place in places]
+    return [text[start:end] for start, end in pairwise(sorted({0, *cuts, len(text)}))]
+
+
+def _other(shelf: Shelf, main: CorpusBook, count: float, rng: np.random.Generator) -> Pages:
+    """So many pages of other works, in the language of the main one as far as there are such."""
+    works = [work for work in shelf if work != main.work]
+    order = [shelf[works[place]][0] for place in rng.permutation(len(works))]
+    pages: Pages = []
+    for book in sorted(order, key=lambda book: book.language != main.language):
+        if len(pages) >= round(count):
+            break
+        pages += _body(book, rng)[: round(count) - len(pages)]
+    return pages
+
+
+def _within(
+    shared: Pages, shelf: Shelf, main: CorpusBook, works: Sequence[str], rng: np.random.Generator
+) -> Pages:
+    """A book of which these pages are 15 to 60 %; the rest is of these works."""
+    others = {work: shelf[work] for work in works}
+    rest = _other(others, main, len(shared) * (1 / rng.uniform(0.15, 0.6) - 1), rng)
+    place = int(rng.integers(0, len(rest) + 1))
+    return rest[:place] + shared + rest[place:]
+
+
+def _bound(book: Pages, rng: np.random.Generator) -> Pages:
     """Leaves lost, scanned again, blank at the ends, and plates within: up to some of each."""
     pages = list(book)
-    for _ in range(int(rng.integers(0, 4))):
+    for _ in range(int(rng.integers(0, 1 + min(3, len(pages) // 50)))):
         lost = int(rng.integers(0, len(pages) - 1))
         del pages[lost : lost + 2]
     for _ in range(int(rng.integers(0, 4))):
         at = int(rng.integers(2, len(pages) + 1))
-        pages[at:at] = [leaf._replace(rescan=True) for leaf in pages[at - 2 : at]]
+        pages[at:at] = pages[at - 2 : at]
     for _ in range(int(rng.integers(0, 6))):
         at = int(rng.integers(0, len(pages) + 1))
-        pages[at:at] = [Leaf(caption=f"PLATE {rng.integers(1, 60)}"), Leaf()]
-    front, back = ([Leaf()] * int(count) for count in rng.integers(0, 9, 2))
+        pages[at:at] = [f"PLATE {rng.integers(1, 60)}", ""]
+    front, back = ([""] * int(count) for count in rng.integers(0, 9, 2))
     return front + pages + back
 
 
-def _metadata(draft: Draft, side: int) -> Metadata:
-    source = draft.main[side]
-    return Metadata(
-        title=source.title,
-        authors=(source.author,) if source.author else (),
-        language=source.language,
-        year=draft.years[side],
-        volume=draft.volumes[side],
-    )
+def _read(pages: Pages, book: CorpusBook, rate: float, rng: np.random.Generator) -> Pages:
+    """The pages with errors; running heads are for even and odd pages, and one book of three has none."""
+    read = corrupt_pages(pages, rate, rng)
+    if rng.random() < 1 / 3:
+        return read
+    both = rng.random() < 0.5
+    names = (book.title, book.author or book.title) if both else (book.title.upper(),)
+    heads = [corrupt(name[:60], rate, rng) for _ in range(4) for name in names]
+    return [
+        f"{heads[number % len(heads)]} {number + 1}\n{page}" if len(page) > TEXT_PAGE else page
+        for number, page in enumerate(read)
+    ]
+
+
+def _metadata(book: CorpusBook, rng: np.random.Generator) -> Metadata:
+    """What a catalogue says of a printing, in the first year or up to 40 years after."""
+    year = (book.year or 1850) + int(rng.integers(0, 41) * rng.integers(0, 2))
+    authors = (book.author,) if book.author else ()
+    return Metadata(title=book.title, authors=authors, language=book.language, year=year)
+
+
+def _one(choices: Sequence[T], rng: np.random.Generator) -> T:
+    return choices[int(rng.integers(len(choices)))]

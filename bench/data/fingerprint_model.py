@@ -99,11 +99,3 @@ class LibraryModel:
         arrays = {name: np.array(value) for name, value in fields.items() if isinstance(value, list)}
         arrays["shares"] /= arrays["shares"].sum()
         return cls(**(fields | arrays | {"languages": fields["languages"]}))
-
-
-def distances(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The distance of each fingerprint (n, 16) from each other one (m, 16), bits, (n, m)."""
-    left, right = one.view(np.uint64), other.view(np.uint64)
-    counts: NDArray[np.uint8] = np.bitwise_count(left[:, None, 0] ^ right[None, :, 0])
-    counts += np.bitwise_count(left[:, None, 1] ^ right[None, :, 1])
-    return counts

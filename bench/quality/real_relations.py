@@ -1,15 +1,13 @@
 """Quality of the classifier of relations on real pairs that a reader labelled."""
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.data.book_pairs import SEED, SHARES, TABLE_I
+from bench.data.book_pairs import SEED, SHARES, TABLE_I, halves
 from bench.data.labelled_pairs import KINDS, ComparedCorpus, LabelledPair, book_span, labelled_pairs
-from bench.data.paginated_books import halves
 from bench.harness.confusion import Confusion, wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import Cell, Section, Table
@@ -44,7 +42,7 @@ def run(out_dir: Path) -> Section:
     """Relate the labelled pairs; about a minute of processor time."""
     warm_up()
     pairs, books = labelled_pairs(), list(corpus_books(corpus_folder()))
-    tuned_on = {source.work for source in halves(books, SEED)[0].sources.values()}
+    tuned_on = halves(books, SEED)[0].keys()
     judged = list(_judge(pairs, {book.id: book for book in books}))
     paged = [each for each in judged if each.group != ONE_WITHOUT_PAGES]
     return Section(
@@ -52,7 +50,7 @@ def run(out_dir: Path) -> Section:
         command="python -m bench real_relations",
         tables=[
             _labels(judged),
-            scores(paged, made_figures(out_dir / "relations.json")),
+            scores(paged),
             matrix(judged),
             _by_group(judged, tuned_on),
             _errors(judged),
@@ -72,12 +70,12 @@ def run(out_dir: Path) -> Section:
             "end in print, against another copy. No yearly books have pages; two issues of a magazine "
             "stand for them. Thresholds were set on made pairs of half the works, some of which are here "
             "again; the last table of counts has the pairs without those.",
-            "Labels follow the lines of `bench/data/pair_truth.py`. Where Spasojević and Poncin leave it "
+            "Labels follow the lines of decision 13. Where Spasojević and Poncin leave it "
             "open, text in common is an overlap from passages of a page in a row and 3 % of either text "
             "on. Quotations and reports scattered through other works are UNRELATED, and not clear where "
             "they are near 3 %. Precision is given for these pairs as they are, and weighted to the "
             "proportions of Table I of Spasojević and Poncin (300 pairs, sampled uniformly and labelled by "
-            "hand), in which no pair is unrelated. Made pairs: `python -m bench relations`, CER 0.5 to 5 %.",
+            "hand), in which no pair is unrelated.",
         ],
     )
 
@@ -106,18 +104,8 @@ def agreement(pairs: Sequence[LabelledPair]) -> str:
     )
 
 
-def made_figures(result: Path) -> Mapping[str, Sequence[Cell]]:
-    """Return precision and recall on made pairs, as `bench relations` kept them; empty without."""
-    if result.exists():
-        section = Section.from_json(json.loads(result.read_text(encoding="utf-8")))
-        for table in section.tables:
-            if table.caption.startswith(f"{CLASSIFIER}, CER 0.5 to 5 %: ") and table.headers[0] == "class":
-                return {str(row[0]): row[2:4] for row in table.rows}
-    return {}
-
-
-def scores(judged: Sequence[Judged], made: Mapping[str, Sequence[Cell]]) -> Table:
-    """Precision and recall of each class, beside those of Table I and of made pairs."""
+def scores(judged: Sequence[Judged]) -> Table:
+    """Precision and recall of each class, beside those of Table I."""
     confusion = _confusion(judged)
     counts = Counter(each.pair.kind for each in judged)
     rows: list[list[Cell]] = []
@@ -129,10 +117,9 @@ def scores(judged: Sequence[Judged], made: Mapping[str, Sequence[Cell]]) -> Tabl
         weighted = str(confusion.precision(kind, SHARES)) if kind in SHARES else ""
         recall = round(100 * mean(map(mean, by_works.values())), 1) if by_works else None
         own = [str(confusion.precision(kind, counts)), weighted, str(confusion.recall(kind)), recall]
-        beside = [*TABLE_I.get(kind, (None,) * 4), *made.get(kind, (None, None))]
-        rows.append([kind, counts[kind], len(by_works), *own, *beside])
+        rows.append([kind, counts[kind], len(by_works), *own, *TABLE_I.get(kind, (None,) * 4)])
     headers = ["class", "pairs", "works", "precision", "weighted", "recall", "recall of works"]
-    headers += ["S. & P., manual: P", "R", "their SVM: P", "R", "made pairs: P", "R"]
+    headers += ["S. & P., manual: P", "R", "their SVM: P", "R"]
     directed = [each for each in judged if each.pair.direction is not None and each.is_right]
     true = sum(each.classified.direction == each.pair.direction for each in directed)
     return Table(

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-from bench.data.book_pairs import PER_KIND, SEED, Half, made_pairs
+from bench.data.book_pairs import PER_KIND, SEED, Half, halves, made_pairs
 from bench.data.labelled_pairs import ComparedCorpus, book_span, labelled_pairs
-from bench.data.paginated_books import halves
 from bench.harness.corpus import CorpusBook, Pair, corpus_books, corpus_folder, corpus_pairs
 from bookprint_core.model import Metadata
 from bookprint_core.relations.classification import shares_v1
@@ -54,16 +53,16 @@ def corpus() -> Corpus:
     """The corpus, read once; raises CannotMeasure where there is none."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
-    works = [frozenset(shelf.works) for shelf in halves(books, SEED)]
+    works = [frozenset(shelf) for shelf in halves(books, SEED)]
     return Corpus(books, corpus_pairs(folder), dict(zip(HALVES, works, strict=True)))
 
 
 @cache
 def made(half: Half) -> Sequence[KnownPair]:
-    """The made pairs of one half: of the report half those of `bench relations`; a minute."""
+    """The made pairs of one half; a minute."""
     warm_up()
     return [
-        KnownPair(measured(*pair.compared(), pair.works), pair.truth.kind, pair.error_rate)
+        KnownPair(measured(*pair.compared(), pair.works), pair.kind, pair.error_rate)
         for pair in made_pairs(corpus().books, half, PER_KIND, SEED)
     ]
 

@@ -63,7 +63,7 @@ def run(out_dir: Path) -> Section:
             "that are best on works left out of those learnt from. Signals of Spasojević and Poncin: book "
             "and page similarity, slope, offset, Δpage_count and consecutive page correlation, computed from "
             "our page signatures. All signals: those, our shares, and whether years and volumes differ. Made "
-            "pairs are tested on the half that `bench relations` reports; real pairs half by half, each with "
+            "pairs are tested on the half that is reported; real pairs half by half, each with "
             "what was learnt from the other.",
             "Their learners saw some 1,600 pairs. They suspect that labels were too few, classes very "
             "unequal and settings not tuned enough, and ran their SVM as a black box. Here classes are equal "

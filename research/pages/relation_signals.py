@@ -23,7 +23,7 @@ Sweeps = Mapping[str, Sweep]
 
 
 def run(out_dir: Path) -> Section:
-    """The signals of the made pairs of `bench relations`; two minutes with making the pairs."""
+    """The signals of made pairs; two minutes with making the pairs."""
     return measure(out_dir, [each for each in made("report") if each.error_rate <= HARD])
 
 
@@ -43,7 +43,7 @@ def measure(out_dir: Path, pairs: Sequence[KnownPair]) -> Section:
         command="python -m research relation_signals",
         tables=[_singles(kind, sweeps[kind], confusions) for kind in SHARES],
         notes=[
-            "Spasojević and Poncin (2011), figures 3 and 4, on the made pairs of `bench relations` "
+            "Spasojević and Poncin (2011), figures 3 and 4, on made pairs "
             f"(seed {SEED}, CER 0.5 to 5 %) in place of their training set. Their signals are computed from "
             "our page signatures and runs, not from their 34 MinHash values a page. Shares in %, with Wilson "
             "95 % intervals; precision is weighted to the proportions of their Table I, in which no pair is "

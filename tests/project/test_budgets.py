@@ -14,7 +14,7 @@ LINES = {
     "packages/corpus": 3_600,
     "packages/readers": 6_450,
     "migrations": 150,
-    "bench": 5_500,
+    "bench": 4_450,
     "research": 6_000,
     "tests": 40_500,
 }
