@@ -185,11 +185,3 @@ def test_what_a_user_can_mend_is_said_without_a_traceback(
     assert remedy in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("Error: ")
-
-
-def test_a_worker_without_a_service_says_how_to_start_one(tmp_path: Path) -> None:
-    done = in_a_process("worker", "--data-dir", tmp_path / "none")
-    assert done.returncode == 1
-    assert "bookprint serve" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("Error: ")

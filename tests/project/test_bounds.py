@@ -96,18 +96,6 @@ def test_every_parameter_and_field_is_bounded(document: dict[str, Any]) -> None:
     assert found >= known, "these have a bound, or are no more"
 
 
-def test_a_field_without_a_bound_is_found() -> None:
-    text, numbers = {"type": "string"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}
-    body = {"properties": {"text": {"anyOf": [text, {"type": "null"}]}, "numbers": numbers}}
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}
-    operation = {
-        "parameters": [{"in": "query", "name": "q", "schema": text | {"pattern": "^a*$"}}],
-        "requestBody": {"content": content},
-    }
-    document = {"paths": {"/a": {"post": operation}}, "components": {"schemas": {"A": body}}}
-    assert set(_unbounded(document)) == {"query q", "A.text", "A.numbers", "A.numbers[]"}
-
-
 def _forms() -> dict[str, Any]:
     schemas = {
         name: model.model_json_schema(ref_template="#/components/schemas/{model}")

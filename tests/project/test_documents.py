@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.documents import documents, numbers
+from tools.documents import documents
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,7 +25,6 @@ _MODULE = re.compile(
     rf"`((?:{'|'.join([*_ROOMS, *NOUNS])}|app|bench|migrations|research|tests|workers)/[\w/.]*)`"
 )
 _COMMAND = re.compile(r"(?:^|[`$|]) *bookprint ([a-z][a-z-]*)", re.MULTILINE)
-_ON_AN_INDEX = re.compile(r"(?<![\w./-])bookprint\[")
 _PACKAGES = ["bench", "research"]
 
 
@@ -79,15 +78,6 @@ def test_page_made_of_the_tree_is_up_to_date(page: Path) -> None:
     assert "{{" not in documents()[page]
 
 
-@pytest.mark.parametrize(
-    "place",
-    ["fingerprints | Pairs within d | no such row | how many", "fingerprints | no such table | 1 | 1"],
-)
-def test_place_that_no_result_fills_is_told(place: str) -> None:
-    with pytest.raises(LookupError, match="no such"):
-        numbers("{{" + place + "}}")
-
-
 def test_index_has_every_page_once() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \[.+?\]\((.+?)\)", index, re.MULTILINE)
@@ -123,21 +113,6 @@ def test_every_command_named_exists() -> None:
     named = {name for path in DOCUMENTS for name in _COMMAND.findall(path.read_text(encoding="utf-8"))}
     assert "ingest" in named
     assert sorted(named - set(known)) == []
-
-
-def test_nothing_says_to_install_extras_of_a_package_that_is_on_no_index() -> None:
-    sources = [
-        *DOCUMENTS,
-        *(path for room in ("app", "packages", "workers") for path in (ROOT / room).rglob("*.py")),
-    ]
-    assert [_name(path) for path in sources if _ON_AN_INDEX.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_glossary_has_each_word_once() -> None:
-    words = re.findall(
-        r"^\| \*\*(.+?)\*\*", (ROOT / "docs/reference/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert [word for word, count in Counter(words).items() if count > 1] == []
 
 
 def _exists(path: str) -> bool:

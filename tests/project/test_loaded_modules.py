@@ -44,8 +44,3 @@ def test_a_process_loads_nothing_that_it_does_not_use(module: str, unused: set[s
     command = [sys.executable, "-c", WARMED_UP.format(module=module)]
     loaded = set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     assert not loaded & unused
-
-
-def test_scipy_and_datasketch_can_still_be_imported_beside_the_kernels() -> None:
-    source = "import bookprint_core.jit, scipy.linalg, datasketch"
-    subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True)

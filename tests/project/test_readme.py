@@ -7,11 +7,6 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_two_commands_set_everything_up() -> None:
-    assert re.search(r"^make demo", README, re.MULTILINE)
-    assert re.search(r"^make test", README, re.MULTILINE)
-
-
 def test_every_make_target_named_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(re.findall(r"`make ([a-z]+)", README)) <= targets
@@ -23,7 +18,3 @@ def test_every_figure_in_bold_is_among_the_numbers() -> None:
     figures = [figure.replace(" %", "%") for figure in re.findall(r"\*\*([\d.]+(?: %)?)\*\*", README)]
     assert figures
     assert [figure for figure in figures if not re.search(rf"(?<![\w.]){re.escape(figure)}", known)] == []
-
-
-def test_readme_has_at_most_110_lines() -> None:
-    assert len(README.splitlines()) <= 110

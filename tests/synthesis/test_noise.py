@@ -3,9 +3,6 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from app.synthesis.noise import (
-    MERGERS,
-    SPLITTERS,
-    _places,
     corrupt,
     corrupt_pages,
     edit_sentences,
@@ -15,19 +12,12 @@ from app.synthesis.noise import (
 TEXT = "The burning of the mill was told in every inn. Nobody had seen it, and all knew more! Why? " * 60
 
 
-@pytest.mark.parametrize("rate", [0.01, 0.05, 0.15])
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.05, 0.15])
 def test_error_rate_is_edit_distance_over_length(rate: float) -> None:
     rng = np.random.default_rng(3)
     texts = [TEXT[start : start + 900] for start in range(0, 3600, 450)]
     distance = sum(Levenshtein.distance(text, corrupt(text, rate, rng)) for text in texts)
     assert distance / sum(map(len, texts)) == pytest.approx(rate, rel=0.25)
-
-
-def test_a_stray_space_is_the_most_common_error() -> None:
-    digits = "0123456789"
-    noisy = corrupt(digits * 5000, 0.1, np.random.default_rng(1))
-    others = {letter: noisy.count(letter) for letter in set(noisy) - {*digits, " "}}
-    assert noisy.count(" ") > max(others.values())
 
 
 @pytest.mark.parametrize(
@@ -37,10 +27,6 @@ def test_text_of_any_script_and_length_can_be_read_badly(text: str) -> None:
     noisy = corrupt(text, 0.2, np.random.default_rng(5))
     assert abs(len(noisy) - len(text)) <= 0.2 * len(text) + 1
     assert len(text) < 100 or noisy != text
-
-
-def test_an_error_rate_of_nought_changes_nothing() -> None:
-    assert corrupt(TEXT, 0.0, np.random.default_rng(1)) == TEXT
 
 
 @pytest.mark.parametrize(
@@ -66,22 +52,6 @@ def test_pages_are_read_as_their_join_is() -> None:
     assert "".join(noisy) == corrupt(TEXT[:1500], 0.05, np.random.default_rng(2))
     for page, read in zip(pages, noisy, strict=True):
         assert Levenshtein.distance(page, read) <= 0.1 * len(page)
-
-
-@pytest.mark.parametrize(
-    "text", [TEXT, "вот еси и пишет мыло ыхм " * 40, "漢字かな𝒳" * 50, "r", "", "mrn" * 9]
-)
-def test_the_places_of_every_rule_are_found(text: str) -> None:
-    codes = np.array(list(map(ord, text)), dtype=np.uint32)
-    for rules, length in ((MERGERS, 2), (SPLITTERS, 1)):
-        expected = [
-            (place, rule)
-            for rule, characters in enumerate(rules)
-            for place in range(len(text))
-            if text[place : place + length] == characters[:length]
-        ]
-        places, of_rule = _places(codes, rules, length)
-        assert list(zip(places.tolist(), of_rule.tolist(), strict=True)) == expected
 
 
 def test_errors_of_a_seed_never_change() -> None:

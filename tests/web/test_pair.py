@@ -2,13 +2,12 @@
 
 import re
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 from lxml import html
 
-from app.services.pairs.evidence import MOST_SHOWN, shown_pair
+from app.services.pairs.evidence import shown_pair
 from app.web.pair import self_contained_page
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages, content_from_text
@@ -80,12 +79,6 @@ def test_page_can_be_read_without_a_picture() -> None:
     assert all(text.get("dir") == "auto" for text in document.xpath("//div[@class='text']"))
 
 
-def test_what_is_left_out_is_told() -> None:
-    document = read_back(moved_page())
-    assert len(document.xpath("//article")) == MOST_SHOWN
-    assert f"{len(PAGES) - MOST_SHOWN} that were compared are left out" in document.text_content()
-
-
 def test_books_without_pages_are_shown_in_windows() -> None:
     text = prose(3, 4000)
     sent = [Submission(content=content_from_text(each)) for each in (text, scanned(text, 1, 0.02))]
@@ -101,26 +94,3 @@ def test_books_with_nothing_in_common_have_a_page(other: list[str]) -> None:
     document = read_back(self_contained_page(shown_pair(paged(PAGES), paged(other))))
     assert "matches" in document.text_content()
     assert not document.xpath("//article")
-
-
-def test_colours_differ_enough_from_their_grounds() -> None:
-    style = files("app.web").joinpath("static/pages.css").read_text()
-    light, dark = re.findall(r":root \{([^}]*)\}", style)
-    for palette in (light, dark):
-        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]+)", palette))
-        for name in ("ink", "dim", "spelling", "hyphen", "ocr", "punctuation", "other", "run", "moved"):
-            for ground in ("paper", "soft"):
-                assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
-
-
-def contrast(one: str, other: str) -> float:
-    """By WCAG 2.2, 1.4.3."""
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
-    channels = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
-    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

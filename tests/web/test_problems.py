@@ -8,8 +8,6 @@ from httpx import AsyncClient
 from lxml import html
 from structlog.testing import capture_logs
 
-from app.web import rendering
-
 SECRET = "the password of the database is opensesame"
 
 
@@ -46,12 +44,3 @@ async def test_people_get_a_page_and_programs_a_document(browser: AsyncClient, b
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["type"] == "urn:bookprint:problem:internal"
     assert SECRET not in answer.text
-
-
-async def test_an_error_of_the_page_itself_comes_as_a_document(
-    browser: AsyncClient, broken: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rendering, "_frame", lambda request: 1 / 0)
-    answer = await browser.get("/clusters")
-    assert answer.status_code == 500
-    assert answer.json()["title"]

@@ -134,11 +134,6 @@ async def test_signing_in_is_a_request_of_the_key_and_ends_the_oldest_of_many_se
     assert await services.sessions.find(last) is not None
 
 
-async def test_a_large_form_is_not_read(browser: AsyncClient) -> None:
-    answer = await browser.post("/sign-in", data={"key": "x" * 100_000})
-    assert answer.status_code == 413
-
-
 @pytest.fixture
 async def open_browser(database_url: str, redis_url: str) -> AsyncIterator[AsyncClient]:
     """The pages where no key is asked for."""

@@ -115,23 +115,6 @@ async def test_a_failing_job_is_tried_again_and_then_kept_as_failed_with_its_rea
     assert await services.jobs.count_failures() == {"raising": MOST_TRIES}
 
 
-async def test_the_next_try_comes_later_each_time(services: Services, database_url: str) -> None:
-    [job_id] = await defer(database_url, "slow")
-    assert (await services.jobs.get(job_id)).state == "waiting"
-
-    async def tried() -> bool:
-        return (await services.jobs.get(job_id)).next_try_at is not None
-
-    begun = datetime.now(UTC)
-    async with working(database_url, services):
-        await until(tried)
-    job = await services.jobs.get(job_id)
-
-    assert (job.state, job.attempts, job.reason) == ("waiting", 1, "Unavailable: Redis is away.")
-    assert job.next_try_at is not None
-    assert begun <= job.next_try_at - timedelta(seconds=60) <= datetime.now(UTC)
-
-
 def test_waits_grow_up_to_a_limit_and_end() -> None:
     waits = (2, 8, 32, 128, 300, None)
     assert len(waits) == MOST_TRIES

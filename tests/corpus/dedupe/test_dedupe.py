@@ -104,32 +104,3 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
     assert kept.schema.equals(pq.read_schema(shelf / "more" / "second.parquet"), check_metadata=True)
     assert kept.column(DUPLICATES).to_pylist() == [["A", "C"], ["E"], None, None, None]
     assert not (out / "dedupe" / "keep.txt").exists()
-
-
-def test_thresholds_are_kinds_of_relations_and_compute_nothing_anew(shelf: Path, out: Path) -> None:
-    run = run_dedupe(shelf, out, "--same=same-pagination", "--keep=first")
-    assert "skipped" in run.stdout
-    assert barcodes(out) == [["A", "E", "D", "F"], ["G", "C", "H", "I"]]
-    run_dedupe(shelf, out, "--same=contained", "--keep=longest")
-    assert "D" not in barcodes(out)[0]
-
-
-def test_where_every_book_is_refused_the_reasons_are_told_and_all_is_kept(
-    shelf: Path, tmp_path: Path
-) -> None:
-    run = run_dedupe(shelf, tmp_path / "out", "--column=text=body")
-    assert run.returncode == 1
-    assert [line.partition(": There is no column 'body'. ")[::2] for line in run.stderr.splitlines()] == [
-        (f"refused: {shelf / name}", "There are: " + ", ".join(SCHEMA.names) + ".")
-        for name in ("first.parquet", "more/second.parquet")
-    ]
-    assert [len(each) for each in barcodes(tmp_path / "out")] == [4, 6]
-
-
-def test_marking_leaves_every_row_in_its_place(shelf: Path, out: Path) -> None:
-    run_dedupe(shelf, out, "--mark", "--same=contained")
-    first = pq.read_table(out / "dedupe" / "tables" / "first.parquet")
-    assert first.drop_columns([DUPLICATES]).equals(
-        pq.read_table(shelf / "first.parquet").drop_columns([DUPLICATES])
-    )
-    assert first.column(DUPLICATES).to_pylist() == [["D", "B", "C"], ["E2"], ["A", "B", "C"], None]

@@ -57,11 +57,6 @@ def test_rows_that_are_left_out_are_gone_and_all_else_stays(source: Path, tmp_pa
     assert not list((out / FOLDER).glob("*.partial"))
 
 
-def test_a_table_of_which_nothing_is_kept_has_its_columns(source: Path, tmp_path: Path) -> None:
-    copied(tmp_path / "out", source, left_out=list(range(1, 11)))
-    assert pq.read_table(tmp_path / "out" / FOLDER / "books.parquet").schema.equals(SCHEMA)
-
-
 def test_marked_rows_list_the_other_books_of_their_cluster(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     members = {"cluster": [7, 7, 9, 9, 7], "external_id": ["B1", "B3", "B5", "elsewhere", "B9"]}
