@@ -13,8 +13,8 @@ from app.synthesis.library import synthetic_library
 from bookprint_core.matching.verification import evidence_of_each, is_compared
 from bookprint_core.model import Metadata, Sketch, Submission
 from bookprint_core.relations.relation import ComparedBook, Relation, relate
-from bookprint_core.signatures.page_minhash import to_records
 from bookprint_core.signatures.sketch import sketch
+from bookprint_core.signatures.table_codec import cells_of
 from bookprint_core.text.content import content_from_pages, content_key
 from bookprint_corpus.tables import PROGRESS, SIMILARITY_STEPS, TABLES, VERSION, schema
 
@@ -62,9 +62,9 @@ def write_corpus(folder: Path, books: Sequence[Submission], *, per_file: int = 5
     }
     for left, right in _candidates(sketches):
         relation = relate(compared[left], compared[right])
-        rows["relations"].append({"left": left, "right": right} | _related(relation))
+        rows["relations"].append({"left": left, "right": right} | related_cells(relation))
         if relation.alignment is not None:
-            rows["page_maps"].append({"left": left, "right": right} | _mapped(relation))
+            rows["page_maps"].append({"left": left, "right": right} | mapped_cells(relation))
     for table, cells in rows.items():
         (folder / table).mkdir(parents=True)
         # An engine deals rows to files in turns.
@@ -87,30 +87,8 @@ def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
 
 def _sketched(number: int, book: Submission, made: Sketch) -> dict[str, Any]:
     assert book.content is not None
-    row: dict[str, Any] = {
-        "book": number,
-        "place": f"book {number}",
-        **asdict(book.metadata),
-        "page_labels": list(book.page_labels) or None,
-        "content_key": content_key(book.content),
-        "word_count": made.word_count,
-        "character_count": made.character_count,
-        "page_count": made.page_count,
-        "single_words": made.single_words,
-    }
-    if made.fingerprint is not None:
-        row |= {"fingerprint_recipe": made.fingerprint.recipe, "fingerprint": made.fingerprint.bits}
-    if made.minhash is not None:
-        values = made.minhash.values.astype("<u4").tobytes()
-        row |= {"minhash_recipe": made.minhash.recipe, "minhash": values}
-        row |= {"shingle_count": made.minhash.shingle_count}
-    if made.sample is not None:
-        hashes = made.sample.hashes.astype("<u8").tobytes()
-        row |= {"sample_recipe": made.sample.recipe, "sample_level": made.sample.level, "sample": hashes}
-    if made.pages is not None:
-        row |= {"pages_recipe": made.pages.recipe, "pages_unit": made.pages.unit}
-        row |= {"pages": to_records(made.pages)}
-    return row
+    named = {"book": number, "place": f"book {number}", "content_key": content_key(book.content)}
+    return named | cells_of(book.metadata, made, book.page_labels)
 
 
 def _candidates(sketches: Mapping[int, Sketch]) -> list[tuple[int, int]]:
@@ -125,7 +103,8 @@ def _candidates(sketches: Mapping[int, Sketch]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _related(relation: Relation) -> dict[str, Any]:
+def related_cells(relation: Relation) -> dict[str, Any]:
+    """The cells of a relation, without its books and its map of pages."""
     classification, signals, alignment = relation.classification, relation.signals, relation.alignment
     return {
         "kind": classification.kind,
@@ -141,7 +120,8 @@ def _related(relation: Relation) -> dict[str, Any]:
     }
 
 
-def _mapped(relation: Relation) -> dict[str, Any]:
+def mapped_cells(relation: Relation) -> dict[str, Any]:
+    """The cells of the map of pages; the relation must have one."""
     assert relation.alignment is not None
     runs = relation.alignment.runs
     names = ("left_first", "left_end", "right_first", "right_end")

@@ -1,7 +1,5 @@
 """The stage of relations: the rows that comparing each pair of books by itself gives."""
 
-import json
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +15,7 @@ from bookprint_corpus.pair_buckets import Pairs, pair_buckets, placement
 from bookprint_corpus.stages import relations
 from tests.core.printed_pages import book, read, set_anew
 from tests.corpus.written_corpus import MadeBook, write_candidates, write_sketches
+from tests.made_corpus import mapped_cells, related_cells
 
 pytestmark = pytest.mark.engine
 
@@ -51,39 +50,8 @@ def rows_of(corpus: Corpus) -> list[dict[str, Any]]:
 
 def expected(left: int, right: int, books: dict[int, ComparedBook]) -> dict[str, Any]:
     relation = relate(books[left], books[right])
-    classification, alignment = relation.classification, relation.alignment
-    runs = [] if alignment is None else alignment.runs
-    return {
-        "left": left,
-        "right": right,
-        "kind": classification.kind,
-        "direction": classification.direction,
-        "confidence": classification.confidence,
-        "classifier": "shares-v1",
-        "left_because": classification.because,
-        "right_because": relation.mirrored.because,
-        "confidences": json.dumps(dict(classification.confidences)),
-        "link": relation.link,
-        "signals": None if relation.signals is None else json.dumps(asdict(relation.signals)),
-        "unit": None if alignment is None else alignment.unit,
-        "runs": [
-            dict(
-                zip(
-                    ("left_first", "left_end", "right_first", "right_end"),
-                    (*run.left, *run.right),
-                    strict=True,
-                )
-            )
-            for run in runs
-        ],
-        "pages": None
-        if alignment is None
-        else [
-            {"left": i, "right": j, "similarity": round(similarity * 255)}
-            for run in runs
-            for (i, j), similarity in zip(run.pairs.tolist(), run.similarities.tolist(), strict=True)
-        ],
-    }
+    mapped = {"runs": [], "pages": None} if relation.alignment is None else mapped_cells(relation)
+    return {"left": left, "right": right} | related_cells(relation) | mapped
 
 
 def test_each_pair_has_the_row_that_comparing_it_gives(corpus: Corpus) -> None:
