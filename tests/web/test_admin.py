@@ -16,7 +16,7 @@ from tests.api.conftest import asking
 from tests.api.library import prose
 from tests.factories import ACTOR
 from tests.open_services import OpenServices
-from tests.web.conftest import OF_BROWSERS
+from tests.web.conftest import OF_BROWSERS, shown
 
 HOSTILE = "<script>alert(1)</script> \"' {{ 7*7 }} "
 
@@ -48,15 +48,6 @@ async def reader(application: FastAPI, services: OpenServices) -> AsyncIterator[
     async with asking(application) as client:
         await signed_in(client, services, "read")
         yield client
-
-
-async def shown(browser: AsyncClient, path: str) -> html.HtmlElement:
-    answer = await browser.get(path, follow_redirects=True)
-    assert answer.status_code == 200, answer.text
-    document = html.document_fromstring(answer.text)
-    assert not document.xpath("//script[not(@src)]")
-    assert len(document.xpath("//h1")) == 1
-    return document
 
 
 async def test_a_key_is_made_shown_once_rotated_and_revoked(

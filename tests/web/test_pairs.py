@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from tests.api.library import prose, scanned
 from tests.api.posting import Json, post
 from tests.factories import pages_of
 from tests.paged_books import run_jobs
-from tests.web.conftest import OF_BROWSERS
+from tests.web.conftest import OF_BROWSERS, shown
 
 PAGES = pages_of(prose(51, 6000))
 HOSTILE = "<script>alert(1)</script>\" onload='x' \u202eevil " + "x" * 9_900
@@ -39,18 +38,6 @@ async def books(browser: AsyncClient, services: Services) -> list[str]:
     posted = [(await post(browser, **each))["id"] for each in given]
     await run_jobs(services)
     return posted
-
-
-async def read(browser: AsyncClient, path: str, **query: Any) -> html.HtmlElement:
-    response = await browser.get(path, params=query or None)
-    assert response.status_code == 200, response.text[:2000]
-    document = html.document_fromstring(response.text)
-    assert len(document.xpath("//h1")) == 1
-    ids = document.xpath("//@id")
-    assert len(ids) == len(set(ids))
-    assert not document.xpath("//script[not(@src)] | //style | //@style")
-    assert not [name for each in document.iter("*") for name in each.attrib if name.startswith("on")]
-    return document
 
 
 async def send(browser: AsyncClient, document: html.HtmlElement, answer: str, **more: str) -> Response:
@@ -76,17 +63,17 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
 ) -> None:
     first, moved, _ = books
     path = f"/pairs/{first}/{moved}"
-    document = await read(browser, path)
+    document = await shown(browser, path)
     relation = await api(browser, f"/books/{first}/relations/{moved}")
     assert document.findtext(".//p[@class='because']") == relation["because"]
     assert document.findtext(".//h1/bdi[2]").startswith("<script>alert(1)</script>\" onload='x' \u202eevil")
     runs = document.xpath("(//table[caption])[1]/tbody/tr")
     assert [row.xpath("string(td[last()])") for row in runs] == ["in order", "moved"]
     assert len(document.xpath("//article")) == 1
-    shown = document.xpath("//article//div[@class='text']")[0].text_content()
-    assert shown in "".join(each + " " for each in PAGES)
+    words = document.xpath("//article//div[@class='text']")[0].text_content()
+    assert words in "".join(each + " " for each in PAGES)
 
-    document = await read(browser, path, run=2, page=17)
+    document = await shown(browser, path, run=2, page=17)
     assert document.findtext(".//article/h3").startswith("Page 17 and 3")
     assert document.xpath("string(//tr[@class='chosen']/th)") == "Run 2"
     links = [parse_qs(urlsplit(link).query) for link in document.xpath("//form//a[@data-key]/@href")]
@@ -107,44 +94,46 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
 
 
 async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, books: list[str]) -> None:
-    document = await read(browser, "/review")
+    document = await shown(browser, "/review")
     assert "3 pairs wait" in document.text_content()
     titles = [document.xpath("string(//h2)"), *document.xpath("//section[@aria-labelledby='next']//li/a")]
     assert len(titles) == 3
     for number, answer in enumerate(("confirmed", "unsure"), 1):
         moved_on = await send(browser, document, answer, note=f"{number}")
         assert moved_on.status_code == 303
-        document = await read(browser, moved_on.headers["location"])
+        document = await shown(browser, moved_on.headers["location"])
         assert document.xpath("//div[@role='status']")
         assert len(document.xpath("//section[@aria-labelledby='own']//li")) == number
     assert await history(browser) == [("unsure", "unsure", "2"), ("confirmed", "counts", "1")]
     assert "2 pairs wait" in document.text_content()
     [skip] = document.xpath("//a[@data-key='s']/@href")
-    end = await read(browser, f"/review{skip}")
+    end = await shown(browser, f"/review{skip}")
     assert "That was the last one" in end.text_content()
-    again = await read(browser, "/review")
+    again = await shown(browser, "/review")
     assert again.xpath("string(//h2)") == document.xpath("string(//h2)")
 
     for left in (1, 0):
         assert end.xpath("//button[@data-key='u']/@value") == ["undone"]
         back = await send(browser, end, "undone")
-        end = await read(browser, back.headers["location"])
+        end = await shown(browser, back.headers["location"])
         assert len(end.xpath("//section[@aria-labelledby='own']//li")) == left
     assert end.xpath("string(//h2)") == titles[0]
     [skip] = end.xpath("//a[@data-key='s']/@href")  # goes on with what was undone before
-    assert (await read(browser, f"/review{skip}")).xpath("string(//h2)") == titles[1].text_content()
-    assert "3 pairs wait" in (await read(browser, "/review")).text_content()
-    assert "Nothing waits" in (await read(browser, "/review", language="fr", year="", kind="")).text_content()
+    assert (await shown(browser, f"/review{skip}")).xpath("string(//h2)") == titles[1].text_content()
+    assert "3 pairs wait" in (await shown(browser, "/review")).text_content()
+    assert (
+        "Nothing waits" in (await shown(browser, "/review", language="fr", year="", kind="")).text_content()
+    )
     for wrong in ({"after": "x"}, {"kind": "x"}, {"year": "x"}):
         assert (await browser.get("/review", params=wrong)).status_code == 422
 
 
 async def test_the_machine_says_nothing_before_a_blind_person(browser: AsyncClient, books: list[str]) -> None:
-    document = await read(browser, "/review", blind="1")
+    document = await shown(browser, "/review", blind="1")
     assert not document.xpath("//p[@class='because'] | //button[@value='confirmed'] | //*[@class='badge']")
     assert "%" not in document.xpath("string(//main)")
     moved_on = await send(browser, document, "SAME_PAGINATION")
-    document = await read(browser, moved_on.headers["location"])
+    document = await shown(browser, moved_on.headers["location"])
     assert "The machine says" in document.xpath("string(//div[@role='status'])")
     assert not document.xpath("//p[@class='because']")
 
@@ -152,7 +141,7 @@ async def test_the_machine_says_nothing_before_a_blind_person(browser: AsyncClie
 async def test_what_another_has_decided_is_told_and_stays(
     browser: AsyncClient, books: list[str], services: Services
 ) -> None:
-    document = await read(browser, "/review")
+    document = await shown(browser, "/review")
     [action] = {each.get("action") for each in document.xpath("//form[@class='decide']")}
     left, right = map(UUID, re.findall(r"[0-9a-f-]{36}", action))
     await services.decisions.decide([NewDecision(left, right, "rejected")], actor=OTHER)
@@ -170,7 +159,7 @@ async def test_who_may_only_read_sees_no_button_and_cannot_decide(
         reader.headers.update(OF_BROWSERS)
         await reader.post("/sign-in", data={"key": key.text})
         for path in (f"/pairs/{books[0]}/{books[1]}", "/review"):
-            document = await read(reader, path)
+            document = await shown(reader, path)
             assert not document.xpath("//button[@name='answer']")
         answer = await reader.post(f"/pairs/{books[0]}/{books[1]}/decision", data={"answer": "rejected"})
         assert answer.status_code == 403

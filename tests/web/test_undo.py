@@ -16,8 +16,8 @@ from tests.api.posting import Json
 from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
 from tests.paged_books import run_jobs
-from tests.web.conftest import OF_BROWSERS
-from tests.web.test_pairs import api, read, send
+from tests.web.conftest import OF_BROWSERS, shown
+from tests.web.test_pairs import api, send
 
 PAGES = pages_of(prose(61, 3000))
 
@@ -73,10 +73,10 @@ async def standing(browser: AsyncClient, books: tuple[str, str]) -> tuple[Json, 
 
 async def answered(browser: AsyncClient, path: str, answer: str, note: str = "") -> html.HtmlElement:
     """Press the button of this answer on a page, and read the page that it leads to."""
-    sent = await send(browser, await read(browser, path), answer, note=note)
+    sent = await send(browser, await shown(browser, path), answer, note=note)
     assert sent.status_code == 303, sent.text[:2000]
     assert "meanwhile" not in sent.headers["location"]
-    return await read(browser, sent.headers["location"])
+    return await shown(browser, sent.headers["location"])
 
 
 def told(page: html.HtmlElement) -> str:
