@@ -2,17 +2,16 @@
 
     python -m bench scale --books 10000000 --data DIR
 
-Each simulated library lies in DIR and is found there again, even one that was not loaded to its end. A
-library that does not fit into memory or onto the disk, by what a book took in the one before, is made as
-large as fits and is the last one. API, workers, Postgres, Valkey and the driver share the machine.
+Each simulated library lies in DIR and is found there again, even one that was not loaded to its end. One
+whose index does not fit into memory is the last. API, workers, Postgres, Valkey and the driver share the
+machine.
 """
 
 import argparse
-import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import psutil
@@ -20,7 +19,6 @@ import sqlalchemy as sa
 
 from app.embedded import EmbeddedServers
 from bench.data.bulk_load import Library, client_of, load, reconcile
-from bench.data.simulated_books import BATCH
 from bench.harness.driver import get
 from bench.harness.report import Cell, Section, Table
 from bench.load.lookups import Meter, lookups, served, server_processes
@@ -29,10 +27,6 @@ from bookprint_core.errors import Unavailable
 _FIRST, _USUAL = 10_000, 1_000_000
 _ROOM = 5 * 2**30
 """Memory beside the index: signatures of a rebuild, buffers of Postgres, processes; bytes."""
-_ROW, _POSTINGS = 4 * 31, 256 * 8
-"""Bytes a book of the flat index in four processes, and of the files in which a rebuild sorts postings."""
-_LOG = 2 * 2**30
-"""Bytes that Postgres's log takes while tables are written."""
 _LEAST = 2**28
 """Memory that Valkey gets in any case, bytes."""
 _QUERIES = {"d = 7": "?d=7", "d = 15": "?d=15", "d = 23": "?d=23", "k = 10": "?k=10", "verified": ""}
@@ -42,53 +36,34 @@ _LIBRARY = ["books", "loaded, books/s", "index built, s", "Redis, bytes a book",
 _LOOKUP = ["books", "lookup", "median, ms", "95 %", "99 %", "highest", "spread of the median"]
 
 
-@dataclass(slots=True)
-class _Measured:
-    """The rows of all libraries so far, and the bytes that a book took in the last one."""
-
-    libraries: list[list[Cell]]
-    lookups: list[list[Cell]]
-    books: int = 0
-    redis: float = 0.0
-    postgres: float = 0.0
-
-
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure every size up to `--books`, as far as memory and disk go."""
     most = options.books or _USUAL
-    measured, ended = _Measured([], []), ""
+    libraries: list[list[Cell]] = []
+    answered: list[list[Cell]] = []
+    ended = ""
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.data or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for books in [*(size for n in range(9) if (size := _FIRST * 10**n) < most), most]:
             memory = psutil.virtual_memory().available
-            own = folder / Library(books).name
-            disk = shutil.disk_usage(folder).free
-            disk += sum(file.stat().st_size for file in own.rglob("*") if file.is_file())
-            size = books
-            if measured.books:
-                size = fitting(
-                    books, redis=measured.redis, postgres=measured.postgres, memory=memory, disk=disk
-                )
-            if size < books:
-                ended = f"{books:,} books do not fit into memory or onto the disk; {size:,} do."
-            if size <= measured.books:
-                break
             try:
-                _measure(Library(size), folder, memory - _ROOM, options, measured)
+                row, rows = _measure(Library(books), folder, memory - _ROOM, options)
+                libraries.append(row)
+                answered += rows
             except Unavailable as exc:
-                ended = f"Ended at {size:,} books: {exc}"
-            print(f"  {measured.libraries[-1:]} {ended}", flush=True)
+                ended = f"Ended at {books:,} books: {exc}"
+            print(f"  {libraries[-1:]} {ended}", flush=True)
             if ended:
                 break
     return Section(
         title="Scale: simulated libraries over HTTP",
         command=f"python -m bench scale --books {most} --data DIR",
         tables=[
-            Table([*_LIBRARY, "all processes, MB"], measured.libraries, "Libraries with all signatures"),
+            Table([*_LIBRARY, "all processes, MB"], libraries, "Libraries with all signatures"),
             Table(
                 [*_LOOKUP, "processor, ms", "lookups/s", "hits", "failed"],
-                measured.lookups,
+                answered,
                 "Lookups over HTTP, 100 a second in open loop unless said otherwise",
             ),
         ],
@@ -102,16 +77,10 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     )
 
 
-def fitting(books: int, *, redis: float, postgres: float, memory: int, disk: int) -> int:
-    """As many of these books as fit, by the bytes that one takes; whole batches if not all."""
-    least = max(0, min((memory - _ROOM) / (redis + _ROW), (disk - _LOG) / (postgres + _POSTINGS)))
-    return books if least >= books else int(least) // BATCH * BATCH
-
-
 def _measure(
-    library: Library, folder: Path, largest: int, options: argparse.Namespace, measured: _Measured
-) -> None:
-    """Load a library, build its index, ask it, and add its rows."""
+    library: Library, folder: Path, largest: int, options: argparse.Namespace
+) -> tuple[list[Cell], list[list[Cell]]]:
+    """Load a library, build its index, and ask it: its row, and those of its lookups."""
     with EmbeddedServers(folder / library.name) as servers, client_of(servers) as client:
         loaded = load(servers.database_url, library.books)
         client.config_set("save", "")  # a snapshot copies every page that is written meanwhile
@@ -120,20 +89,19 @@ def _measure(
         client.flushall()
         empty = client.info("memory")["used_memory"]
         built = reconcile(servers)
-        measured.redis = (client.info("memory")["used_memory"] - empty) / library.books
+        of_redis = (client.info("memory")["used_memory"] - empty) / library.books
         roots = server_processes()
         with served(servers, folder / library.name / "service") as service:
             roots.append(service.process)
             meter = Meter(service.address, roots, options.seconds or 8.0, 2.0)
-            measured.lookups += _lookups(meter, library, options.rounds or 3)
+            rows = list(_lookups(meter, library, options.rounds or 3))
             memory = sum(map(_share, [each for root in roots for each in (root, *root.children(True))]))
         engine = sa.create_engine(servers.database_url, poolclass=sa.NullPool)
         with engine.connect() as connection:
             size: int = connection.scalar(sa.text("SELECT pg_database_size(current_database())"))
-    measured.postgres, measured.books = size / library.books, library.books
-    bytes_a_book = [round(measured.redis, 1), round(measured.postgres, 1)]
+    bytes_a_book = [round(of_redis, 1), round(size / library.books, 1)]
     loading = round(loaded.books / loaded.seconds) if loaded else None
-    measured.libraries.append([library.books, loading, round(built, 1), *bytes_a_book, round(memory / 1e6)])
+    return [library.books, loading, round(built, 1), *bytes_a_book, round(memory / 1e6)], rows
 
 
 def _lookups(meter: Meter, library: Library, rounds: int) -> Iterator[list[Cell]]:
