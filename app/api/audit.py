@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import Cursors, Document, Moment, PageQuery, part
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Cursors, Document, Moment, PageQuery, part
 from app.services.access.audit import Action, ActorKind, AuditEntry, AuditFilter, ObjectKind
 
 

@@ -8,17 +8,6 @@ from uuid import UUID
 from fastapi import Depends, Query, Response
 from pydantic import Field, create_model
 
-from app.api.cluster_answers import ClusterNameAnswer
-from app.api.documents import (
-    ANSWERED,
-    CollectionFilter,
-    Cursors,
-    Document,
-    Format,
-    PageQuery,
-    Warnings,
-    file_fields,
-)
 from app.api.http import deps
 from app.api.http.deps import (
     JSON_LD,
@@ -36,8 +25,19 @@ from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import with_file, with_headers
 from app.api.http.routes import SubjectRouter
-from app.api.signatures import FingerprintAnswer
-from app.api.submissions import (
+from app.api.schemas.clusters import ClusterNameAnswer
+from app.api.schemas.documents import (
+    ANSWERED,
+    CollectionFilter,
+    Cursors,
+    Document,
+    Format,
+    PageQuery,
+    Warnings,
+    file_fields,
+)
+from app.api.schemas.signatures import FingerprintAnswer
+from app.api.schemas.submissions import (
     Author,
     BookBody,
     CatalogueIdentifier,

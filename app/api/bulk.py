@@ -11,7 +11,7 @@ from app.api.http.bodies import parsed, validated
 from app.api.http.deps import ActorDep, MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines
 from app.api.http.routes import SubjectRouter
-from app.api.submissions import BookBody
+from app.api.schemas.submissions import BookBody
 from app.services.books import told_of_post
 
 router = SubjectRouter("/v1", tag="books")

@@ -9,10 +9,10 @@ from fastapi import Path, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
-from app.api.documents import CollectionFilter, Document, Parameters, waiting
 from app.api.http.deps import PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
+from app.api.schemas.documents import CollectionFilter, Document, Parameters, waiting
 from app.services.changes import Change, ChangeType, NumberedPage, NumberedPages, UnknownPage
 
 Context = Literal["http://iiif.io/api/discovery/1/context.json"]

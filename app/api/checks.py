@@ -14,7 +14,7 @@ from app.api.http.bodies import parsed, validated
 from app.api.http.deps import MetricsDep, PermitDep, ServicesDep
 from app.api.http.lines import DuplexResponse, answered_lines, described_answers, described_lines
 from app.api.http.routes import SubjectRouter
-from app.api.submissions import BookBody
+from app.api.schemas.submissions import BookBody
 from app.services.checks import CheckRow
 from app.services.lookups import Verified
 from bookprint_core.metadata import LONGEST_IDENTIFIER

@@ -8,7 +8,12 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.cluster_answers import (
+from app.api.http import deps, examples
+from app.api.http.deps import BookId, ServicesDep, cluster_name_of
+from app.api.http.openapi import with_headers
+from app.api.http.problems import Responses
+from app.api.http.routes import SubjectRouter
+from app.api.schemas.clusters import (
     ClusterAnswer,
     ClusterLinks,
     ClusterNameAnswer,
@@ -19,12 +24,7 @@ from app.api.cluster_answers import (
     MemberQuery,
     cluster_path,
 )
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
-from app.api.http import deps, examples
-from app.api.http.deps import BookId, ServicesDep, cluster_name_of
-from app.api.http.openapi import with_headers
-from app.api.http.problems import Responses
-from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import CollectionFilter, Cursors, Document, PageQuery, Rank, Share
 from app.services.clusters import (
     MOST_LINKED,
     MOST_SIZE,

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api.documents import Document, Share
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Document, Share
 from app.services.completeness import FaultKind
 
 

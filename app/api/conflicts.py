@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BeforeValidator, Field
 
-from app.api.documents import CollectionFilter, Cursors, Document, PageQuery, Share, TitledBook, part
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import CollectionFilter, Cursors, Document, PageQuery, Share, TitledBook, part
 from bookprint_core.matching.conflicts import Aspect, ConflictBy, ConflictPlace, MetadataConflict
 from bookprint_core.relations.classification import Kind
 

@@ -9,11 +9,11 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import Field
 
-from app.api.documents import Document
 from app.api.http.deps import KernelsDep, MetricsDep, ServicesDep
 from app.api.http.problems import RequestRefusal
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import SeesDetails
+from app.api.schemas.documents import Document
 from app.services.health import PartHealth
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field
 
-from app.api.documents import Document
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Document
 from app.services.jobs import MOST_TRIES, Job, JobState, UnknownJob
 
 

@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from app.api.documents import Document
 from app.api.http.deps import ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Document
 from app.services.library import MOST_VALUES
 
 

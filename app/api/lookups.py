@@ -16,15 +16,15 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.api.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields
 from app.api.http.bodies import validated
 from app.api.http.deps import BookId, MetricsDep, ServicesDep, book_id_of
 from app.api.http.files import SentFileDep
 from app.api.http.metrics import Metrics
 from app.api.http.openapi import with_file
 from app.api.http.routes import SubjectRouter
-from app.api.signatures import FingerprintBody
-from app.api.submissions import BookBody
+from app.api.schemas.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields
+from app.api.schemas.signatures import FingerprintBody
+from app.api.schemas.submissions import BookBody
 from app.services.lookups import Answer, Match, Nearest, Position, Question, Verified, Within, query_entry
 from app.wiring import Services
 from bookprint_core.matching.verification import is_partial

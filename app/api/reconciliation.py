@@ -23,7 +23,7 @@ from app.api.http.bodies import (
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import count_lookups
-from app.api.reconciliation_bodies import (
+from app.api.schemas.reconciliation import (
     BATCH_SIZE,
     BOOK_TYPE,
     POLICY,

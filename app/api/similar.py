@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import Document, Parameters, Share, part
 from app.api.http.deps import BookId, ServicesDep
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Document, Parameters, Share, part
 from bookprint_core.recipe import VECTORS
 
 

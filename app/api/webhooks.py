@@ -9,11 +9,11 @@ from fastapi import Path, Query, Response
 from pydantic import BeforeValidator, Field
 from pydantic.config import JsonDict
 
-from app.api.documents import Body, Cursors, Document, PageQuery
 from app.api.http import examples
 from app.api.http.deps import ActorDep, ServicesDep, id_of
 from app.api.http.openapi import with_headers
 from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import Body, Cursors, Document, PageQuery
 from app.services.changes import ChangeType, cursor_of
 from app.services.webhooks import UnknownWebhook, Webhook
 

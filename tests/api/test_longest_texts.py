@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from app.api.reconciliation_bodies import ExtensionQuery, ReconciliationQuery
+from app.api.schemas.reconciliation import ExtensionQuery, ReconciliationQuery
 from app.catalog.marc import forms
 from app.catalog.marc.record import DataField, MarcRecord, Subfield
 from app.catalog.reconciliation import PROPERTIES

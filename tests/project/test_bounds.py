@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.reconciliation_bodies import ExtensionQuery, ReconciliationQuery
+from app.api.schemas.reconciliation import ExtensionQuery, ReconciliationQuery
 from app.main import create_app
 from app.settings import Settings
 from tests.project.test_documents import source_of

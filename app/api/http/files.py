@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from app.api.http.bodies import BodyRequest, UnparsableJson, parsed, validated
 from app.api.http.problems import RequestRefusal
-from app.api.submissions import MetadataBody
+from app.api.schemas.submissions import MetadataBody
 from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord

@@ -7,7 +7,10 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
-from app.api.documents import (
+from app.api.http.deps import ActorDep, ServicesDep
+from app.api.http.problems import Problem, problem_of
+from app.api.http.routes import SubjectRouter
+from app.api.schemas.documents import (
     CLEAN_PATTERN,
     Body,
     Clean,
@@ -21,9 +24,6 @@ from app.api.documents import (
     TitledBook,
     part,
 )
-from app.api.http.deps import ActorDep, ServicesDep
-from app.api.http.problems import Problem, problem_of
-from app.api.http.routes import SubjectRouter
 from app.services.pairs.decisions import (
     MOST_AT_ONCE,
     DecisionOutcome,

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from app.api.documents import Parameters
 from app.api.http import deps
 from app.api.http.deps import BookId, OtherId, ServicesDep
 from app.api.http.openapi import with_headers
 from app.api.http.routes import SubjectRouter
 from app.api.pairs.relations import PageRelation
+from app.api.schemas.documents import Parameters
 from app.catalog.evidence import Form, written
 
 

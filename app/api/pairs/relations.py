@@ -8,11 +8,20 @@ from fastapi import Query, Request, Response
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import CollectionFilter, Cursors, Document, OneOfBody, PageQuery, Share, part, waiting
 from app.api.http.deps import ActorDep, BookId, OtherId, PermitDep, ServicesDep
 from app.api.http.routes import SubjectRouter
 from app.api.http.usage import require_key_still_valid
-from app.api.signatures import ExactAnswer
+from app.api.schemas.documents import (
+    CollectionFilter,
+    Cursors,
+    Document,
+    OneOfBody,
+    PageQuery,
+    Share,
+    part,
+    waiting,
+)
+from app.api.schemas.signatures import ExactAnswer
 from app.services.pairs.decisions import NewDecision
 from app.services.pairs.relations import RelationList, effective_of
 from bookprint_core.relations.alignment import Unit

@@ -12,8 +12,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import Body
 from app.api.http.problems import problem_of
+from app.api.schemas.documents import Body
 from app.catalog.reconciliation import (
     MOST_CANDIDATES,
     PROPERTIES,

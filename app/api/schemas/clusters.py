@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from app.api.documents import CollectionFilter, Document, PageQuery, Parameters, Share
+from app.api.schemas.documents import CollectionFilter, Document, PageQuery, Parameters, Share
 from app.services.clusters import MOST_LINKED, ClusterPage, MasterCopyRead
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.clusters.cluster_name import ClusterName

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.documents import Body, Count, Document, Share, WholeNumber
+from app.api.schemas.documents import Body, Count, Document, Share, WholeNumber
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.model import Fingerprint, Sketch
 from bookprint_core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES

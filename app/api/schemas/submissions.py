@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, WithJsonSchema, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.documents import (
+from app.api.schemas.documents import (
     CLEAN_PATTERN,
     TEXT_PATTERN,
     Body,
@@ -17,7 +17,7 @@ from app.api.documents import (
     OneOfBody,
     WholeNumber,
 )
-from app.api.signatures import SignaturesBody
+from app.api.schemas.signatures import SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
