@@ -189,7 +189,8 @@ class _Text:
         elif name == "note":
             self._pieces.append(" ")
         elif name == "w":
-            self._start_word(element)
+            if self._word_end == len(self._pieces) and element.get("part") not in {"M", "F"}:
+                self._pieces.append(" ")
         elif name == "lb":
             self._break_line(element)
         elif name == "surface":
@@ -285,10 +286,6 @@ class _Text:
             # Of hyphens of two kinds, one behind the other, the first is the word's own.
             pieces[-1] = text.rstrip(text[-1]) if text.endswith(_HYPHENS) else text
         pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
-
-    def _start_word(self, word: Element) -> None:
-        if self._word_end == len(self._pieces) and word.get("part") not in {"M", "F"}:
-            self._pieces.append(" ")
 
     def _choose(self, choice: Element) -> None:
         """Read the readings of one place, and keep the first that is preferred, else the first.
