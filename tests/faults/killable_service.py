@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -18,6 +19,9 @@ from tests.secret_search import lines_with_secrets
 from tests.waiting import eventually
 
 READY_SECONDS = 150.0
+
+PAUSE = 0.1
+"""Seconds before a request that failed is sent again."""
 
 _SERVE = [sys.executable, "-m", "app.cli", "serve", "--processes", "2"]
 
@@ -28,6 +32,17 @@ PARTS = {
     "postgres": lambda process: "postgres" in process.name() and "-D" in process.cmdline(),
     "valkey": lambda process: "valkey" in process.name(),
 }
+
+
+async def answered(client: httpx.AsyncClient, method: str, path: str, **sent: Any) -> httpx.Response:
+    """Send a request until it is answered, and not with 503."""
+    while True:
+        with suppress(httpx.TransportError):
+            answer = await client.request(method, path, **sent)
+            assert answer.status_code < 500 or answer.status_code == 503, answer.text
+            if answer.status_code != 503:
+                return answer
+        await asyncio.sleep(PAUSE)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import os
 import random
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import pytest
 from tests.api.library import prose, scanned
 from tests.change_replica import Replica, rounded, state_of
 from tests.faults.feed_reader import FeedReader
-from tests.faults.killable_service import Service, serving
+from tests.faults.killable_service import Service, answered, serving
 from tests.receiver import Receiver, receiving
 from tests.waiting import until
 
@@ -30,7 +30,6 @@ BOOKS = int(os.environ.get("BOOKPRINT_FAULT_BOOKS", "25"))
 CLIENTS = 6
 RECEIVERS = 5
 WORDS = 400
-PAUSE = 0.1  # seconds before a request that failed is sent again
 
 Json = dict[str, Any]
 
@@ -92,13 +91,7 @@ class Library:
 
     async def ask(self, method: str, path: str, body: Json | None = None) -> httpx.Response:
         """Send a request until it is answered."""
-        while True:
-            with suppress(httpx.TransportError):
-                answer = await self._client.request(method, path, json=body)
-                assert answer.status_code < 500 or answer.status_code == 503, answer.text
-                if answer.status_code != 503:
-                    return answer
-            await asyncio.sleep(PAUSE)
+        return await answered(self._client, method, path, json=body)
 
 
 async def idle(library: Library) -> None:

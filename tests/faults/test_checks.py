@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from tests.api.library import prose
-from tests.faults.killable_service import Service, serving
+from tests.faults.killable_service import Service, answered, serving
 
 Json = dict[str, Any]
 
@@ -118,22 +118,11 @@ async def decide_all(client: httpx.AsyncClient, name: str, pairs: list[tuple[str
                 }
                 for place, (left, right) in enumerate(pairs[start : start + 3])
             ]
-            while True:
-                try:
-                    body = {"items": items, "all_or_none": bool(number % 2)}
-                    answer = await client.post("/v1/decisions", json=body)
-                except httpx.TransportError:
-                    await asyncio.sleep(0.1)
-                    continue
-                if answer.status_code == 200:
-                    told |= {
-                        item["note"]
-                        for item, each in zip(items, answer.json()["items"], strict=True)
-                        if each["status"] == 200
-                    }
-                    break
-                assert answer.status_code == 503, answer.text
-                await asyncio.sleep(0.1)
+            body = {"items": items, "all_or_none": bool(number % 2)}
+            answer = await answered(client, "POST", "/v1/decisions", json=body)
+            assert answer.status_code == 200, answer.text
+            found = zip(items, answer.json()["items"], strict=True)
+            told |= {item["note"] for item, each in found if each["status"] == 200}
     return told
 
 

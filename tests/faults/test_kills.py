@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from app.embedded import running_servers
 from app.synthesis.library import synthetic_library
-from tests.faults.killable_service import READY_SECONDS, Service, serving
+from tests.faults.killable_service import READY_SECONDS, Service, answered, serving
 from tests.waiting import until
 
 SEED = 2024
@@ -62,23 +62,12 @@ async def post_all(client: httpx.AsyncClient, queue: list[dict[str, object]], pr
     """One client: posts until the queue is empty, and each book until it is acknowledged."""
     while queue:
         book = queue.pop()
-        while True:
-            progress.in_flight += 1
-            progress.moved.set()
-            try:
-                answer = await client.post("/v1/books", json=book)
-            except httpx.TransportError:
-                await asyncio.sleep(0.2)
-                continue
-            finally:
-                progress.in_flight -= 1
-            if answer.status_code in (200, 201):
-                body = answer.json()
-                progress.acknowledged[name_of(book)] = body["id"]
-                progress.hexes[body["id"]] = body["fingerprint"]["hex"]
-                break
-            assert answer.status_code == 503, answer.text
-            await asyncio.sleep(float(answer.headers.get("retry-after", "0.2")) / 4)
+        progress.in_flight += 1
+        progress.moved.set()
+        body = (await answered(client, "POST", "/v1/books", json=book)).raise_for_status().json()
+        progress.in_flight -= 1
+        progress.acknowledged[name_of(book)] = body["id"]
+        progress.hexes[body["id"]] = body["fingerprint"]["hex"]
         await asyncio.sleep(PAUSE)
 
 

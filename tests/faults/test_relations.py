@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import redis
 import sqlalchemy as sa
-from httpx import AsyncClient, TransportError
+from httpx import AsyncClient
 
 from app.embedded import Servers, running_servers
 from app.settings import Settings
@@ -25,7 +24,7 @@ from app.wiring import open_stores
 from tests.api.conftest import asking, started
 from tests.api.library import prose, scanned
 from tests.factories import pages_of
-from tests.faults.killable_service import Service, serving
+from tests.faults.killable_service import Service, answered, serving
 from tests.open_services import with_stores
 from tests.paged_books import run_jobs
 
@@ -33,7 +32,6 @@ SEED = 2024
 WORKS = 3
 WORKERS = 2
 FAULTS = 2
-PAUSE = 0.1  # seconds before a post that failed is sent again
 
 Json = dict[str, Any]
 
@@ -74,14 +72,8 @@ class Outcome:
 
 async def ask(client: AsyncClient, path: str) -> Json:
     """Read an answer, as soon as the service gives one."""
-    while True:
-        with suppress(TransportError):
-            answer = await client.get(path, timeout=70)
-            if answer.status_code != 503:
-                assert answer.status_code == 200, answer.text
-                document: Json = answer.json()
-                return document
-        await asyncio.sleep(PAUSE)
+    document: Json = (await answered(client, "GET", path, timeout=70)).raise_for_status().json()
+    return document
 
 
 async def outcome(client: AsyncClient) -> Outcome:
@@ -191,17 +183,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 async def post_all(client: AsyncClient, books: list[Json]) -> None:
     """Post these books, one after the other, each until it is acknowledged."""
     for book in books:
-        while not await acknowledged(client, book):  # noqa: ASYNC110 - it is asked again
-            await asyncio.sleep(PAUSE)
-
-
-async def acknowledged(client: AsyncClient, book: Json) -> bool:
-    try:
-        answer = await client.post("/v1/books", json=book)
-    except TransportError:
-        return False
-    assert answer.status_code in (200, 201, 503), answer.text
-    return answer.status_code != 503
+        (await answered(client, "POST", "/v1/books", json=book)).raise_for_status()
 
 
 class Queue:
