@@ -40,7 +40,6 @@ class Works:
 
     fingerprints: NDArray[np.uint8]  # (n, 16)
     shingle_counts: Floats  # (n,)
-    in_journal: NDArray[np.bool_]  # (n,) volumes of the one journal among them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +73,7 @@ class LibraryModel:
             common[volume] = kept * common[volume - 1] + np.sqrt(1 - kept**2) * common[volume]
         own = np.sqrt(kin) * common + np.sqrt(1 - kin) * self._own(rng, n)
         fingerprints = self.fingerprints(rng, language, counts * self.words_per_shingle, own)
-        return Works(fingerprints, counts, np.arange(n) < volumes)
+        return Works(fingerprints, counts)
 
     def _own(self, rng: np.random.Generator, n: int) -> Floats:
         """What Λ and e give n books, (n, 128)."""

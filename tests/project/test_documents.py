@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tools import corpus_tables
 from tools.documents import documents
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 BUDGET = {"README.md": 710, "start": 1_430, "guides": 12_825, "reference": 11_350, "why": 18_710}
@@ -177,3 +179,20 @@ def _cited(text: str) -> list[tuple[str, str, str]]:
             if key:
                 cited += [(key[1], key[2], module) for module in re.findall(r"`(core/[\w/]+)`", line)]
     return cited
+
+
+def test_every_make_target_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z]+)", README)) <= targets
+
+
+def test_every_figure_in_bold_is_among_the_numbers() -> None:
+    pages = [ROOT / "docs" / "why" / f"{name}.md" for name in ("numbers", "benchmark")]
+    known = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    figures = [figure.replace(" %", "%") for figure in re.findall(r"\*\*([\d.]+(?: %)?)\*\*", README)]
+    assert figures
+    assert [figure for figure in figures if not re.search(rf"(?<![\w.]){re.escape(figure)}", known)] == []
+
+
+def test_document_of_the_tables_of_a_corpus_is_up_to_date() -> None:
+    assert corpus_tables.DOCUMENT.read_text(encoding="utf-8") == corpus_tables.document()
