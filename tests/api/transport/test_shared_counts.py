@@ -36,7 +36,7 @@ if not os.fork():
 os.wait()
 metrics.count_refused()
 services = Mock()
-services.books.count_roughly.side_effect = Unavailable("away")
+services.entries.count_roughly.side_effect = Unavailable("away")
 print(asyncio.run(metrics.exposition(services)).decode())
 """
 
