@@ -271,12 +271,14 @@ def _started(*life: object) -> ForkServerProcess:
     """A process that lives a life; raises NotStarted.
 
     multiprocessing waits for it without a bound. A fork server that hangs is killed, which ends the wait, and
-    the next start begins a new one.
+    the next start begins a new one. SIGINT is blocked meanwhile, and so for the server and its processes: at
+    Ctrl-C, which a terminal sends to all, they would print a traceback while they import.
     """
     for _ in range(_TRIES_TO_FORK):
         process, done = _PROCESSES.Process(target=_live, args=life, daemon=True), threading.Event()
         watching = threading.Thread(target=_kill_hanging_server, args=(done,), daemon=True)
         watching.start()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process.start()
         except (EOFError, OSError):  # the server has ended
@@ -284,6 +286,7 @@ def _started(*life: object) -> ForkServerProcess:
         else:
             return process
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             done.set()
             watching.join()
     raise NotStarted("a fork server that does not start")
