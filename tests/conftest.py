@@ -1,4 +1,4 @@
-"""What all tests share: kernels, bytecode, examples of hypothesis, and the corpus of real books.
+"""Settings of all tests: kernels, bytecode, examples of hypothesis, and the corpus of real books.
 
 The packages are tested where nothing of the service is installed, so its fixtures are a plugin of their own.
 """

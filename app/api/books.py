@@ -102,7 +102,7 @@ class Links(Document):
 
 
 class _BookFacts(Document):
-    """What is known of a book beside most of its metadata."""
+    """The fields of a book beside most of its metadata."""
 
     id: UUID = Field(description="Id of the book, for good.")
     identifier: str | None = Field(

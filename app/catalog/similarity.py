@@ -151,7 +151,7 @@ class Agreement:
 
 
 def agreement(this: Metadata, other: Metadata) -> Agreement:
-    """What agrees and what contradicts in two descriptions."""
+    """The aspects in which two descriptions agree, and those in which they contradict each other."""
     compared = {aspect: compare(this, other) for aspect, compare in _COMPARE.items()}
     return Agreement(
         agrees=[aspect for aspect, same in compared.items() if same is True],

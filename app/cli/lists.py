@@ -253,7 +253,7 @@ def decisions(
         str | None, typer.Option(help="Only those made after this time, as 2027-01-31T18:00:00Z.")
     ] = None,
 ) -> PagedCall[Any, Any]:
-    """List what people have decided, also what was withdrawn or replaced, the newest first."""
+    """List what people have decided, also what was withdrawn or undone, the newest first."""
     return calls.list_decisions(by=by, after=after)
 
 

@@ -221,10 +221,10 @@ def _cluster(service: Client, cluster: str, by: By) -> str:
 
 def read_one_book(file: Path) -> "Submission":
     """The book of a file or a folder; prints what was left out of it. Raises UserError."""
-    from app.services.books import read_path
+    from bookprint_readers.unread import read
 
     try:
-        found = read_path(file)
+        found = read(file)
     except InvalidInput as exc:
         raise UserError(f"{file}: {exc}") from exc
     for warning in found.warnings:

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -37,8 +36,18 @@ from bookprint_core.model import (
     StoredBook,
     Submission,
 )
-from bookprint_readers.extraction import submission_of, without_page_furniture
+from bookprint_readers.extraction import submission_of
 from bookprint_readers.processes import IsolatedReader
+
+log = structlog.get_logger()
+
+INDEX_SECONDS = 2.0
+"""Seconds that a post waits for Redis before it is acknowledged as pending."""
+
+SET_SECONDS = 30.0
+"""Seconds for which a set of books is written to the band index again before it is left pending."""
+
+_SECONDS_BETWEEN_TRIES = 0.5
 
 _SECONDS_BETWEEN_COUNTS = 5.0
 _RETRY_AFTER = 60
@@ -79,17 +88,6 @@ class Backlog:
             raise BacklogFull(self._most)
 
 
-log = structlog.get_logger()
-
-INDEX_SECONDS = 2.0
-"""Seconds that a post waits for Redis before it is acknowledged as pending."""
-
-SET_SECONDS = 30.0
-"""Seconds for which a set of books is written to the band index again before it is left pending."""
-
-_SECONDS_BETWEEN_TRIES = 0.5
-
-
 OutcomeKind = Literal["created", "already there", "pending", "failed"]
 
 KINDS: tuple[OutcomeKind, ...] = ("created", "already there", "pending", "failed")
@@ -97,7 +95,7 @@ KINDS: tuple[OutcomeKind, ...] = ("created", "already there", "pending", "failed
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one book."""
+    """The outcome of one book."""
 
     kind: OutcomeKind
     refusal: Refusal | None = None  # why it failed
@@ -129,7 +127,7 @@ class StoredBatch:
 
 
 def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcome:
-    """What became of a book that the catalogue has taken in or refused."""
+    """The outcome of a book that the catalogue has taken in or refused."""
     if isinstance(stored, Conflict):
         return Outcome("failed", Refusal.of(stored))
     if isinstance(stored, UUID | ExistingBook):
@@ -228,7 +226,7 @@ class Ingest:
         return stored.as_indexed() if await self._write_to_index([entry]) else stored
 
     async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
-        """What would become of a book with this content key and external id; None where it is new."""
+        """The outcome of a book with this content key and external id; None where it is new."""
         [found] = await self._sets.list_existing([(key, external_id)])
         return None if found is None else outcome_of(found)
 
@@ -360,15 +358,3 @@ class FileReading:
         return await asyncio.to_thread(
             submission_of, extraction, replace(extraction.metadata, **known), record
         )
-
-
-def read_path(path: Path) -> Submission:
-    """The one book of a file or a folder, read in this process; raises InvalidInput and OSError."""
-    # Late, because a service that has files read elsewhere needs no reader.
-    from bookprint_readers.package import open_folder
-    from bookprint_readers.recognition import read_book, read_package
-    from bookprint_readers.source import Source
-
-    is_folder = path.is_dir()
-    extraction = read_package(open_folder(path)) if is_folder else read_book(Source.of_file(path))
-    return submission_of(without_page_furniture(extraction), extraction.metadata)

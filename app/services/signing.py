@@ -17,7 +17,7 @@ from bookprint_core.vectors import VectorWeights, book_vector, unpack_weights
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is stored of a text beside the signatures."""
+    """The values that are stored for a text beside its signatures."""
 
     text: bool = False  # the text itself
     iscc: bool = False

@@ -97,7 +97,7 @@ def _root(request: Request) -> str:
 
 
 def facts(metadata: Metadata) -> dict[str, str]:
-    """What is known of a book by the names of the fields; empty where nothing is."""
+    """The known metadata of a book, by the name of the field."""
     values = {each.label: getattr(metadata, each.name) for each in FIELDS}
     return {
         name: "; ".join(value) if isinstance(value, tuple) else str("" if value is None else value)

@@ -162,7 +162,7 @@ def _body(book: CorpusBook, rng: np.random.Generator) -> Pages:
 
 
 def _part(pages: Pages, share: float, rng: np.random.Generator) -> Pages:
-    """So much of these pages, anywhere in them."""
+    """A part of this length, anywhere in these pages."""
     size = round(share * len(pages))
     first = int(rng.integers(0, len(pages) - size + 1))
     return pages[first : first + size]
@@ -180,7 +180,7 @@ def _reset(pages: Pages, rng: np.random.Generator) -> Pages:
 
 
 def _other(shelf: Shelf, main: CorpusBook, count: float, rng: np.random.Generator) -> Pages:
-    """So many pages of other works, in the language of the main one as far as there are such."""
+    """This many pages of other works, in the language of the main one as far as there are any."""
     works = [work for work in shelf if work != main.work]
     order = [shelf[works[place]][0] for place in rng.permutation(len(works))]
     pages: Pages = []
@@ -232,7 +232,7 @@ def _read(pages: Pages, book: CorpusBook, rate: float, rng: np.random.Generator)
 
 
 def _metadata(book: CorpusBook, rng: np.random.Generator) -> Metadata:
-    """What a catalogue says of a printing, in the first year or up to 40 years after."""
+    """The metadata of a printing, in the first year or up to 40 years after."""
     year = (book.year or 1850) + int(rng.integers(0, 41) * rng.integers(0, 2))
     authors = (book.author,) if book.author else ()
     return Metadata(title=book.title, authors=authors, language=book.language, year=year)

@@ -100,7 +100,7 @@ def unseen_works(public: Path | None) -> list[CorpusBook]:
 
 
 def unseen(books: Iterable[CorpusBook], corpus: Iterable[CorpusBook]) -> list[CorpusBook]:
-    """Those of the texts that are works of their own and are not in the corpus, cut into pages."""
+    """The texts that are works of their own and not in the corpus, cut into pages."""
     known = {_key(book) for book in corpus}
     seen: set[str] = set()
     languages: Counter[str] = Counter()
@@ -122,7 +122,7 @@ def unseen(books: Iterable[CorpusBook], corpus: Iterable[CorpusBook]) -> list[Co
 
 
 def _key(book: CorpusBook) -> str:
-    """What editions of a work have in common: the language and the first letters of the title."""
+    """The key that editions of a work share: the language and the first letters of the title."""
     return f"{book.language} {''.join(filter(str.isalpha, book.title.casefold()))[:12]}"
 
 

@@ -197,7 +197,7 @@ async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
 
 
 def _filled_in(field: MetadataField, text: str) -> object:
-    """What was written into a field of a form."""
+    """The value of a field of a form, from the text written into it."""
     if field.kind is tuple:
         return [line.strip() for line in text.splitlines() if line.strip()]
     return int(text) if field.kind is int and _NUMBER.fullmatch(text) else text

@@ -47,7 +47,7 @@ class Audit(AuditStore):
     async def history(self, book_id: UUID, limit: int, *, actor: Actor, tells_names: bool) -> list[BookEvent]:
         """Up to `limit` events of a book, the newest first; who wrote it is for administrators.
 
-        Of decisions, those that the actor may see; among the latest `limit` entries of the audit log.
+        The latest `limit` entries of the audit log are read, and the decisions that the actor may see.
         """
         written, decided = await asyncio.gather(
             self.list_entries(AuditFilter(object_id=book_id), None, limit),

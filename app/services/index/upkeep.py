@@ -46,7 +46,7 @@ def _silent(done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What has been done to the index."""
+    """The changes made to the index."""
 
     entries: int  # in the catalogue
     added: int  # entries that were not wholly in the index

@@ -1,4 +1,4 @@
-"""What is stored of a book's content.
+"""The rows that hold a book's content.
 
 Beside the signatures that is the text, compressed so that a later recipe can be computed from it, and the
 MARC record that was sent.

@@ -273,7 +273,7 @@ class SessionStore:
         return StoredSession(**found[0]) if found else None
 
     async def list_sessions(self) -> Sequence[StoredSession]:
-        """Those that have not expired, the newest first, up to a bound."""
+        """The keys that have not expired, newest first, up to a bound."""
         return [StoredSession(**row) for row in await self._database.rows(_LIST_SESSIONS)]
 
     async def delete(self, session_id: UUID) -> bool:

@@ -59,7 +59,7 @@ class Decade:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What the library holds, by value; None stands for books of which it is not known."""
+    """The number of books by value; None counts the books whose value is not known."""
 
     books: int
     estimated: bool  # from a sample of the books

@@ -48,7 +48,7 @@ class PagedCall(Call[AnswerT], Generic[AnswerT, ItemT]):
 
 
 class BulkLine(TypedDict, total=False):
-    """What became of one line of a bulk post."""
+    """The outcome of one line of a bulk post."""
 
     line: int
     status: int

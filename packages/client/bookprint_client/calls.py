@@ -237,7 +237,7 @@ def read_master_copy(
 
 
 def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
-    """What a scan lacks by other scans of its printing."""
+    """The pages that a scan lacks, by other scans of its printing."""
     return Call("GET", _path("books", book_id, "completeness"))
 
 
@@ -261,7 +261,7 @@ def list_changes(
     wait: float | None = None,
     limit: int | None = None,
 ) -> Call[answers.ChangesAnswer]:
-    """What has changed behind a cursor; held up to `wait` seconds until there is something.
+    """The changes behind a cursor; held up to `wait` seconds until there is something.
 
     Go on behind `next_cursor`, which is never null.
     """

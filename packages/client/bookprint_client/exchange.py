@@ -1,4 +1,4 @@
-"""What both clients have in common: errors, requests from calls, answers, and when to ask again."""
+"""The exchange that both clients share: errors, requests from calls, answers, and when to ask again."""
 
 import json
 import logging
@@ -107,7 +107,7 @@ def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
 
 
 def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
-    """What the service answered; raises Refused, or ClientError where it is no Bookprint."""
+    """The document that the service answered; raises Refused, or ClientError where it is no Bookprint."""
     if not response.is_success:
         problem_type = str(_problem(response).get("type") or "http").rpartition(":")[2]
         raise Refused(response.status_code, _problem_text(response), problem_type)

@@ -1,4 +1,4 @@
-"""What most users need: the signatures, the identifier and the relation of books, each in one call."""
+"""The signatures, the identifier and the relation of books, each in one call."""
 
 from collections.abc import Sequence
 

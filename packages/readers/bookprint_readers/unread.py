@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bookprint_core.book_rules import checked
 from bookprint_core.errors import InvalidInput
 from bookprint_core.model import CatalogRecord, Metadata, Submission
 from bookprint_core.signatures import table_codec
@@ -49,11 +48,8 @@ class UnreadFile(Unread):
 
     def read(self) -> Submission:
         path = Path(self.path)
-        if self.is_folder:
-            extraction, name = read_package(open_folder(path)), path.resolve().name + "/"
-        else:
-            extraction, name = read_book(Source.of_file(path)), path.name
-        return _submission(extraction, name, self.known, self.record)
+        name = f"{path.resolve().name}/" if self.is_folder else path.name
+        return _submission(_extraction(path), name, self.known, self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,5 +136,13 @@ def _submission(
 
 
 def read(path: str | Path) -> Submission:
-    """Read the book in a file, or in a folder whose files are its pages; raises InvalidInput, and OSError."""
-    return checked(UnreadFile(str(path), "", 0).read())
+    """Read the book in a file, or in a folder whose files are its pages; raises InvalidInput, and OSError.
+
+    The metadata are those that the file states.
+    """
+    extraction = _extraction(Path(path))
+    return submission_of(without_page_furniture(extraction), extraction.metadata)
+
+
+def _extraction(path: Path) -> Extraction:
+    return read_package(open_folder(path)) if path.is_dir() else read_book(Source.of_file(path))

@@ -4,9 +4,9 @@ All distinct hashes below a limit are kept, so what two books share is in both s
 limit is the largest of the recipe's levels that leaves no more hashes than the recipe allows. Two books are
 compared below the lower of their limits, where each sample is complete.
 
-What is hashed are grams of folded letters (`bookprint_core.text.folding`): runs of 20 letters, of 18 Arabic
-ones, or of eight Han and the like, which an error in ten letters leaves whole one time in eight. The hash of
-a gram is mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
+Grams of folded letters (`bookprint_core.text.folding`) are hashed: runs of 20 letters, of 18 Arabic ones, or
+of eight Han and the like. An error in ten letters leaves one such gram in eight whole. The hash of a gram is
+mix64(Σ x_k·B^(m-k) mod 2^64) over its symbols, B = SHINGLE_BASE.
 """
 
 from collections.abc import Callable
