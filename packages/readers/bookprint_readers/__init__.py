@@ -9,12 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bookprint_core.model import Submission
     from bookprint_readers.unread import read
 
-__all__ = ["Submission", "read"]
+__all__ = ["read"]
 
-_HOMES = {"Submission": "bookprint_core.model", "read": "bookprint_readers.unread"}
+_HOMES = {"read": "bookprint_readers.unread"}
 
 
 def __getattr__(name: str) -> object:
