@@ -136,7 +136,7 @@ def _submission(
 
 
 def read(path: str | Path) -> Submission:
-    """Read the book in a file or a folder, with what it states of itself; raises InvalidInput, and OSError."""
+    """Read the book in a file or a folder, with its own metadata; raises InvalidInput, and OSError."""
     extraction = _extraction(Path(path))
     return submission_of(without_page_furniture(extraction), extraction.metadata)
 
