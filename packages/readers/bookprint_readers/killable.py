@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import forkserver, get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process, resource_tracker
 from multiprocessing.context import ForkServerProcess
 from typing import Any, Self, TypeVarTuple
 from weakref import WeakSet
@@ -272,8 +272,10 @@ def _started(*life: object) -> ForkServerProcess:
 
     multiprocessing waits for it without a bound. A fork server that hangs is killed, which ends the wait, and
     the next start begins a new one. SIGINT is blocked meanwhile, and so for the server and its processes: at
-    Ctrl-C, which a terminal sends to all, they would print a traceback while they import.
+    Ctrl-C, which a terminal sends to all, they would print a traceback while they import. The tracker of
+    multiprocessing is started first, because its start ends with SIGINT unblocked.
     """
+    resource_tracker.ensure_running()
     for _ in range(_TRIES_TO_FORK):
         process, done = _PROCESSES.Process(target=_live, args=life, daemon=True), threading.Event()
         watching = threading.Thread(target=_kill_hanging_server, args=(done,), daemon=True)
