@@ -127,7 +127,8 @@ def test_characters_that_a_tei_file_declares_itself_are_its_text() -> None:
 
 
 def test_records_of_a_catalogue_have_no_entities(outside: tuple[Path, socket.socket]) -> None:
-    forms = pytest.importorskip("app.catalog.marc.forms", reason="The readers are tested alone.")
+    pytest.importorskip("pymarc", reason="The readers are tested alone.")
+    forms = pytest.importorskip("app.catalog.marc.forms")
     for doctype in doctypes(*outside):
         with pytest.raises(forms.InvalidRecord):
             list(forms.pieces(io.BytesIO(spoilt_by(doctype)(_MARC)), "marcxml"))
