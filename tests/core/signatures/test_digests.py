@@ -6,11 +6,9 @@ The MD5 of each profile was computed apart from Bookprint, from the same texts, 
 from hashlib import md5, sha256
 
 import pytest
-from hypothesis import given, strategies as st
 
 from bookprint_core.errors import InvalidInput, UnknownRecipe
 from bookprint_core.model import Digest
-from bookprint_core.recipe import DIGESTS
 from bookprint_core.signatures.digests import (
     _lower_units,
     digests,
@@ -37,11 +35,6 @@ VECTORS = {
         "alpha 1\nbeta 1\ngamma 1",
         "a81b3c7fdf2c63a07996f87da6a1d28a",
     ),
-    "words that occur once go beside others": (
-        "alpha alpha beta",
-        "alpha 2",
-        "464d48abe6152733a708c093053bd946",
-    ),
     "equal rounded counts are in order of their words": (
         "two one two one one",
         "one 2\ntwo 2",
@@ -53,31 +46,15 @@ VECTORS = {
         "06761de71750d857c3a813b47e3d17be",
     ),
     "two units are too few": ("an ox is at it and and", "and 2", "28534675ee0168ba95b5adcc67d279f0"),
-    "underscores, apostrophes and hyphens separate": (
-        "don't_stop re-\nenter\fdon't_stop re-\nenter",
-        "don 2\nenter 2\nstop 2",
-        "08356af9489e6e18f4f1184baafe4c1a",
-    ),
     "surrogates separate": (
         "abc\U0001d4b3def \U00020000\U00020001 abc\U0001d4b3def 😀",
         "abc 2\ndef 2",
         "e436a73cddf4a9887cd6bc4b597ea724",
     ),
-    "marks separate": (
-        "cafe\u0301s cafe\u0301s cafés cafés",
-        "cafe 2\ncafés 2",
-        "45aa9c722e66c04fa7ac4a98f6d64b2b",
-    ),
     "a sigma is final where it is written so": (
         "ΟΔΟΣ οδοσ οδος οδος",
         "οδος 2\nοδοσ 2",
         "9bedcc0bd7a73b5ef6de69db2fe4fad2",
-    ),
-    "capital i with a dot is i": ("İSTANBUL istanbul", "istanbul 2", "1be359e5a29df17adff482d463853fc3"),
-    "capital sharp s is sharp s": (
-        "GROẞ groß GROSS gross",
-        "gross 2\ngroß 2",
-        "1a13f3d089a24faac880e4f42411a486",
     ),
     "title case is lower case": ("ǅep ǆep", "ǆep 2", "b0eda992292a46386ca8e672f0e4b24b"),
     "only decimal digits are digits": (
@@ -90,31 +67,10 @@ VECTORS = {
         "天地玄黃 2",
         "c0e7c885144132dc348839dfbdc206b4",
     ),
-    "Hebrew and Cyrillic are letters": (
-        "שלום МИР שלום мир",
-        "мир 2\nשלום 2",
-        "3af77428b573dca9684cf300de7852a3",
-    ),
-    "Hangul is letters": ("훈민정음 훈민정음", "훈민정음 2", "2e9a3e578f244d1b02ed0d9a65e026c1"),
-    "1 % of 249 is 2": (
-        repeated(aaa=249, bbb=5, ccc=3, ddd=1),
-        "aaa 248\nbbb 4\nccc 2",
-        "04ef5ddb2b6eacc52a8925bdeeb910bc",
-    ),
     "1 % of 250 is 2.5 as a float, so 3": (
         repeated(aaa=250, bbb=7, ccc=5, ddd=3, eee=2),
         "aaa 249\nbbb 6\nccc 3\nddd 3",
         "0fca5e137cc54c2a938a0b5e4e417014",
-    ),
-    "1 % of 350 is 3.5 as a float, so 4": (
-        repeated(aaa=350, bbb=8, ccc=7, ddd=3),
-        "aaa 348\nbbb 8\nccc 4",
-        "19191ded80d3d3900ccd0bf57d331734",
-    ),
-    "1 % of 1,000 is 10": (
-        repeated(aaa=1000, bbb=19, ccc=9),
-        "aaa 1000\nbbb 10",
-        "be5ff75d6a6abc45945a1bf4c7cd4cd2",
     ),
 }
 
@@ -133,14 +89,6 @@ def test_text_without_a_token_has_no_digest_of_its_profile(text: str) -> None:
     assert [digest.recipe for digest in digests(text)] == ["md5-text"]
 
 
-@given(st.text())
-def test_every_text_has_a_profile_of_falling_counts(text: str) -> None:
-    lines = [line.split(" ") for line in text_profile(text).splitlines()]
-    counts = [int(count) for _, count in lines]
-    assert counts == sorted(counts, reverse=True)
-    assert all(len(token.encode("utf-16-le")) >= 6 for token, _ in lines)
-
-
 def test_letters_and_digits_are_frozen() -> None:
     # As Java's since Unicode 14; a later table would change what names of digests mean.
     assert (
@@ -153,10 +101,6 @@ def test_md5_of_a_text_is_that_of_its_utf_8() -> None:
     assert md5_text("").hex() == "d41d8cd98f00b204e9800998ecf8427e"
     assert md5_text("abc").hex() == "900150983cd24fb0d6963f7d28e17f72"  # RFC 1321
     assert md5_text("ä😀") == md5(b"\xc3\xa4\xf0\x9f\x98\x80").digest()
-
-
-def test_all_digests_are_in_order_of_their_recipes() -> None:
-    assert tuple(digest.recipe for digest in digests("alpha beta gamma")) == DIGESTS
 
 
 def test_digest_is_read_as_it_is_written() -> None:

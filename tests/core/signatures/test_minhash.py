@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from datasketch import MinHash
 from hypothesis import given, strategies as st
 
 from bookprint_core import recipe
 from bookprint_core.errors import RecipeMismatch
-from bookprint_core.jit import BLOCK
 from bookprint_core.model import MinHashSignature
 from bookprint_core.signatures.minhash import containment, equal_values_of_each, jaccard, minhash
 
@@ -16,23 +14,6 @@ WORD5 = recipe.minhash_recipe(recipe.DEFAULT_MINHASH)
 
 def signed(values: np.ndarray) -> MinHashSignature:
     return minhash(values.astype(np.uint64), WORD5)
-
-
-def by_datasketch(hashes: list[int]) -> MinHash:
-    other = MinHash(num_perm=128, scheme="affine32", hashfunc=lambda h: h)
-    other.update_batch([h & 0xFFFFFFFF for h in hashes])
-    return other
-
-
-@pytest.mark.parametrize("size", [1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3])
-def test_values_are_those_of_datasketch_fed_the_low_32_bits(size: int) -> None:
-    hashes = np.random.default_rng(size).integers(0, 1 << 64, size, dtype=np.uint64)
-    hashes[:1], hashes[1:2] = 0, (1 << 64) - 1
-    assert signed(hashes).values.tolist() == by_datasketch(hashes.tolist()).hashvalues.tolist()
-
-
-def test_nothing_has_no_signature() -> None:
-    assert minhash(np.empty(0, dtype=np.uint64), WORD5) is None
 
 
 @pytest.mark.parametrize("likeness", [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])

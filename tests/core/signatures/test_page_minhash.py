@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.recipe import DEFAULT_PAGES, page_recipe
 from bookprint_core.relations import kernels
-from bookprint_core.signatures.page_minhash import from_records, record_bytes, to_records
+from bookprint_core.signatures.page_minhash import from_records, to_records
 from tests.core.printed_pages import BLANK, PLATE, book, read, signed
 
 RECIPE = page_recipe(DEFAULT_PAGES)
@@ -21,11 +21,6 @@ def alike(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float
     return similarities
 
 
-def test_record_of_a_page_is_small() -> None:
-    assert record_bytes(RECIPE) <= 144
-    assert len(to_records(signed(WHOLE))) == 40 * record_bytes(RECIPE)
-
-
 @given(st.lists(st.sampled_from([BLANK, PLATE, WHOLE[0], WHOLE[1], "漢字かな", "x"]), min_size=1, max_size=6))
 def test_records_are_read_as_they_were_written(leaves: list[str]) -> None:
     pages = signed([*leaves, WHOLE[2]])
@@ -33,18 +28,6 @@ def test_records_are_read_as_they_were_written(leaves: list[str]) -> None:
     assert (again.values == pages.values).all()
     assert (again.lengths == pages.lengths).all()
     assert (again.recipe, again.unit) == (pages.recipe, pages.unit)
-
-
-def test_page_is_signed_alike_wherever_it_stands() -> None:
-    pages, reversed_pages = signed(WHOLE), signed([PLATE, *WHOLE[::-1]])
-    assert (pages.values == reversed_pages.values[:0:-1]).all()
-    assert (pages.lengths == reversed_pages.lengths[:0:-1]).all()
-
-
-def test_blank_page_has_empty_bins_and_no_length() -> None:
-    pages = signed([WHOLE[0], BLANK])
-    assert pages.values[1].tolist() == [0] * 128
-    assert pages.lengths.tolist() == [len(WHOLE[0]), 0]
 
 
 @pytest.mark.parametrize(("rate", "least"), [(0.01, 0.7), (0.05, 0.3), (0.10, 0.12)])

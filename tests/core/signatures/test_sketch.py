@@ -11,8 +11,6 @@ import pytest
 from bookprint_core.errors import UnknownRecipe
 from bookprint_core.model import Sketch
 from bookprint_core.signatures import json_codec as signatures
-from bookprint_core.signatures.minhash import jaccard
-from bookprint_core.signatures.simhash import hamming
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.vectors import texts
@@ -24,10 +22,6 @@ def of(text: str) -> Sketch:
     return sketch(content_from_text(text))
 
 
-def same(first: Sketch, second: Sketch) -> bool:
-    return signatures.encode(first) == signatures.encode(second)
-
-
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_running_text_of_4000_characters_has_a_fingerprint_even_at_15_percent_errors(script: str) -> None:
     text = texts.text(script, 4000, 1).replace("-\n", "").replace("\u00ad\n", "").replace("- \r\n", "")[:4000]
@@ -35,31 +29,6 @@ def test_running_text_of_4000_characters_has_a_fingerprint_even_at_15_percent_er
     noisy = "".join(text[dice.below(len(text))] if dice.below(100) < 15 else char for char in text)
     assert of(text).fingerprint is not None
     assert of(noisy).fingerprint is not None
-
-
-def test_layout_case_and_punctuation_do_not_matter() -> None:
-    words = (
-        texts.text("latin", 2000, 2).replace("-\n", "").replace("\u00ad\n", "").replace("- \r\n", "").split()
-    )
-    plain = " ".join(words)
-    shouted = "\n".join(f"«{word.upper()}»," for word in words)
-    assert same(of(plain), of(shouted))
-
-
-def test_page_breaks_change_only_the_values_of_pages() -> None:
-    pages = texts.pages("german", 4, 300, 5)
-    with_pages = sketch(content_from_pages(pages))
-    without = of("\n".join(pages))
-    assert with_pages.fingerprint == without.fingerprint
-    assert with_pages.minhash.values.tolist() == without.minhash.values.tolist()
-    assert (with_pages.pages.unit, without.pages.unit) == ("page", "window")
-    assert with_pages.pages.values.shape == (4, 128)
-
-
-def test_books_of_one_vocabulary_differ() -> None:
-    first, second = of(texts.text("latin", 20_000, 1)), of(texts.text("latin", 20_000, 2))
-    assert hamming(first.fingerprint.bits, second.fingerprint.bits) > 28
-    assert jaccard(first.minhash, second.minhash) < 0.05
 
 
 @pytest.mark.parametrize("part", ["fingerprint_recipe", "minhash_recipe", "page_recipe"])

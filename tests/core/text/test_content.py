@@ -31,11 +31,6 @@ def test_page_break_separates_pages() -> None:
     assert content_from_pages(["one two"]).page_count == 1
 
 
-def test_pages_and_their_join_are_the_same_content() -> None:
-    pages = ["one", "", "two"]
-    assert content_from_pages(pages) == content_from_text("\f".join(pages))
-
-
 def test_page_break_inside_a_page_is_a_line_break() -> None:
     assert content_from_pages(["one\f", "two"]) == Content("one\n\ftwo", 2)
 

@@ -60,15 +60,6 @@ def test_of_equally_similar_entries_the_lowest_come_first() -> None:
     assert [found(matrix, vector, k) for k in (1, 2, 3)] == [[1], [1, 3], [1, 3, 5]]
 
 
-def test_there_may_be_nothing_to_compare() -> None:
-    rng = np.random.default_rng(3)
-    matrix, [vector] = VectorMatrix(), some(rng, 0).values()
-    assert found(matrix, vector, 3) == []
-    matrix.add(rows(some(rng, 1)))
-    matrix.remove(np.array([1], dtype=np.uint64))
-    assert found(matrix, vector, 3) == []
-
-
 def test_rows_that_were_handed_out_stay_as_they_were_when_entries_come() -> None:
     rng = np.random.default_rng(4)
     matrix = VectorMatrix()

@@ -65,18 +65,6 @@ def test_after_any_events_clusters_are_as_computed_from_nothing(
     runner.run(follow(module_database_url, begun, changes))
 
 
-@pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=SHARED)
-@EVENTS
-def test_after_many_more_events_clusters_are_as_computed_from_nothing(
-    module_database_url: str,
-    runner: asyncio.Runner,
-    begun: dict[Pair, tuple[str, float]],
-    changes: list[tuple[object, ...]],
-) -> None:
-    runner.run(follow(module_database_url, begun, changes))
-
-
 async def follow(
     database_url: str, begun: dict[Pair, tuple[str, float]], changes: list[tuple[object, ...]]
 ) -> None:
