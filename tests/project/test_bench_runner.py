@@ -11,25 +11,12 @@ import pytest
 import bench
 from bench.harness.checkout import ROOT
 from bench.harness.report import Section, Table
-from bench.harness.runner import measure, modules, write_report
+from bench.harness.runner import measure, modules
 
 
 def section(title: str) -> Section:
     table = Table(["what", "books/s"], [["ours", 1234.5], ["a|b", None]], caption="Speed")
     return Section(title, "python -m bench speed", [table], ["Higher is better."], machine="A machine")
-
-
-def test_section_survives_its_json() -> None:
-    stored = json.loads(json.dumps(section("Speed").to_json()))
-    assert Section.from_json(stored).to_markdown() == section("Speed").to_markdown()
-
-
-def test_report_holds_every_result_that_lies_there_in_order(tmp_path: Path) -> None:
-    assert measure("b", lambda _: section("Second"), tmp_path)
-    assert measure("a", lambda _: section("First"), tmp_path)
-    write_report("Benchmarks", ["a", "b", "never-run"], tmp_path, tmp_path / "REPORT.md")
-    report = (tmp_path / "REPORT.md").read_text(encoding="utf-8")
-    assert report.index("## First") < report.index("## Second")
 
 
 def test_failed_benchmark_leaves_the_old_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

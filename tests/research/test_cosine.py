@@ -2,13 +2,12 @@
 
 import os
 from hashlib import sha1
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from research.cosine import cosine_figures, cosine_table
-from research.cosine.cosine_samples import Sample, errors, news_sample
+from research.cosine import cosine_table
+from research.cosine.cosine_samples import errors, news_sample
 from research.cosine.letter_grams import (
     SIMHASH_BITS,
     cosines,
@@ -73,24 +72,6 @@ WORDS = (
     *("the", "a", "of", "book", "page", "print", "copy"),
     *("text", "library", "hash", "letter", "reader", "shelf", "year"),
 )
-
-
-def some_texts(count: int, seed: int) -> list[str]:
-    """Texts of 80 words, each with shares of its own."""
-    rng = np.random.default_rng(seed)
-    shares = rng.dirichlet(np.full(len(WORDS), 0.5), count)
-    return [" ".join(rng.choice(WORDS, 80, p=share)) for share in shares]
-
-
-def test_experiments_write_their_tables_and_plots(tmp_path: Path) -> None:
-    news = Sample.of(some_texts(60, 1), some_texts(20, 10))
-    figures, table = cosine_figures.measure(tmp_path, news, (2, 5)), cosine_table.measure(news)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "cosine_figures_news20_error.svg",
-        "cosine_figures_news20_time.svg",
-    }
-    assert "all 3-grams" in figures.to_markdown()
-    assert table.tables[0].rows[0][:2] == ["simhash of words", 8]
 
 
 @pytest.mark.skipif("BOOKPRINT_NEWS20" not in os.environ, reason="BOOKPRINT_NEWS20 is not set")

@@ -4,16 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.harness.report import Section
 from bookprint_core.index.records import NO_SAMPLE
 from bookprint_core.matching.verification import evidence, is_near_duplicate
 from bookprint_core.model import Entry, Fingerprint, FracMinHash
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
 from research.identifiers import (
-    identifiers_cost,
-    identifiers_distance,
-    identifiers_length,
-    identifiers_noise,
     identifiers_verified,
 )
 from research.identifiers.candidate_pairs import candidate_pairs
@@ -57,21 +52,3 @@ def test_candidates_and_verdicts_are_those_of_a_plain_comparison(texts: SignedSe
     columns = (pairs.query, pairs.other, pairs.distance, pairs.shared, verdicts)
     got = {(i, j): (d, s, v) for i, j, d, s, v in zip(*(c[here].tolist() for c in columns), strict=True)}
     assert got == expected
-
-
-def test_every_experiment_writes_its_tables_and_plots(texts: SignedSet, tmp_path: Path) -> None:
-    sections: list[Section] = [
-        identifiers_distance.measure(tmp_path, (SMALL,)),
-        identifiers_noise.measure(tmp_path, (20_000, 60_000), draws=2),
-        identifiers_length.measure(tmp_path, books=6, rates=(0.05,)),
-        identifiers_cost.measure(tmp_path, (10_000, 20_000), rounds=1),
-    ]
-    for section in sections:
-        text = section.to_markdown()
-        for line in text.splitlines():
-            if line.startswith("!["):
-                assert (tmp_path / line.rpartition("results/")[2].rstrip(")")).exists()
-    joins = next(table for table in sections[0].tables if "identical" in str(table.rows))
-    exact = [row for row in joins.rows if "8 bands" in str(row[2])]
-    assert exact
-    assert all(row[5] == "identical" for row in exact)

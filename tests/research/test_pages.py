@@ -1,14 +1,10 @@
 """The experiments on pages (Spasojević and Poncin 2011): by hand, and on invented books."""
 
-from pathlib import Path
-
 import pytest
 
 from bench.harness.corpus import CorpusBook
 from bookprint_core.text.normal_form import NormalText
 from research.pages import (
-    page_feature_cost,
-    page_noise,
     page_signature_recall,
 )
 from research.pages.page_grams import (
@@ -87,19 +83,3 @@ def test_printed_books_are_of_different_works_and_share_half_pages() -> None:
     assert first.halves[0].split()[165:] == first.pages[1].split()[:165]
     assert first.read(0.0, 0) == list(first.pages)
     assert first.read(0.1, 0) == first.read(0.1, 0) != first.read(0.1, 1)
-
-
-def test_experiments_write_their_tables_and_figures(tmp_path: Path) -> None:
-    books = [invented("a", 1), invented("b", 2)]
-    noise = page_noise.measure(tmp_path, books, (0.0, 0.05), 1, 3)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "page_noise_words.svg",
-        "page_noise_characters.svg",
-    }
-    assert "1.00 / 1.00" not in noise.tables[0].rows[0]  # at 5 %
-    (row,) = noise.tables[1].rows
-    assert 0.5 < float(str(row[4]).split(" / ")[1]) < 0.9
-    recall = page_signature_recall.measure(books, (0.0,), 2, 4)
-    assert {row[2] for row in recall.tables[0].rows if row[0] != SIMHASH.name} == {"1.00 / 1.00"}
-    cost = page_feature_cost.measure(books, 1, 3)
-    assert float(str(cost.tables[0].rows[0][-1])) > 2

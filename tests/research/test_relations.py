@@ -1,7 +1,6 @@
 """Relations of books as in Spasojević and Poncin (2011): signals alone, filters, and learned classifiers."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,18 +9,14 @@ from bookprint_core.model import Metadata
 from bookprint_core.relations.classification import Kind
 from bookprint_core.relations.relation import compare
 from bookprint_core.relations.signals import LinearFit, Sides, Signals
-from research.pages import relation_signals
 from research.pages.filters_v1 import filters_v1
 from research.pages.learners import (
-    LEARNERS,
     Lesson,
     Winnow,
-    published_signals,
-    read,
 )
-from research.pages.measured_pairs import KnownPair, MeasuredPair
+from research.pages.measured_pairs import MeasuredPair
 from research.pages.relation_classifiers import macro_f1, require_separate
-from research.pages.single_signals import SINGLE, sweep
+from research.pages.single_signals import sweep
 from tests.core.printed_pages import Pages, book, candidate, read as read_again, set_anew
 
 SIGNALS = Signals(
@@ -66,16 +61,6 @@ def test_winnow_learns_a_band_among_signals_that_say_nothing() -> None:
     assert np.mean(learner.predict(signals[400:]) == kinds[400:]) > 0.9
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_finds_a_threshold(name: str) -> None:
-    learnt = lesson()
-    signals = read(published_signals, learnt.pairs)
-    learner = LEARNERS[name][-1]()
-    learner.fit(signals, learnt.kinds)
-    found = learner.predict(signals)
-    assert np.mean(found == learnt.kinds) > 0.9
-
-
 def test_works_learnt_from_and_tested_may_not_meet() -> None:
     require_separate([pair("a"), pair("b")], [pair("c")])
     with pytest.raises(ValueError, match="Learnt from and tested: b"):
@@ -106,28 +91,6 @@ def test_every_threshold_passes_all_pairs_from_it_on() -> None:
     # At .8 two A and one B pass; both weigh the same. The U before them counts for nothing.
     assert swept.precision == pytest.approx([0, 1, 2 / 3, 3 / 4, 3 / 5])
     assert swept.worth == pytest.approx([0, 1, 3, 4, 5])
-
-
-def test_no_signal_depends_on_the_order_of_the_books() -> None:
-    signals = replace(SIGNALS, text_pages=Sides(90, 100))
-    for signal in SINGLE:
-        assert signal.read(signals) == signal.read(signals.swapped()), signal.name
-
-
-def test_section_has_a_table_and_a_plot_of_every_class(tmp_path: Path) -> None:
-    kinds = ("SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT")
-    pairs = [
-        KnownPair(pair(f"w{number}", page_similarity=(place + number / 9) / 4), kind, 0.01)
-        for place, kind in enumerate(kinds)
-        for number in range(4)
-    ]
-    section = relation_signals.measure(tmp_path, pairs)
-    assert [table.caption.split()[0] for table in section.tables] == list(kinds)
-    by_page_similarity = {row[0]: row for row in section.tables[0].rows}["page similarity"]
-    assert by_page_similarity[1].startswith("≤")  # the four kinds are in steps of this signal
-    assert by_page_similarity[4:] == [100, 100, 100]
-    images = [note for note in section.notes if note.startswith("![")]
-    assert len(images) == 7 == len(list(tmp_path.glob("relation_signals_*.svg")))
 
 
 WHOLE = book(100, 31)

@@ -11,10 +11,8 @@ from bookprint_core.text.content import content_from_text
 from research.shingling.band_curves import found, strangers
 from research.shingling.candidate_finders import FINDERS, Shelf, overlaps, sign
 from research.shingling.shingle_choices import (
-    KINDS,
     Score,
     cross_fitted,
-    measure,
     signatures,
 )
 from tests.api.library import prose, scanned
@@ -55,15 +53,6 @@ def test_threshold_of_one_half_judges_the_other() -> None:
     assert values.shape == (16, 64)
     assert seconds > 0
     assert cross_fitted(values, kinds, works) == Score(8, 0, 0)
-
-
-def test_every_kind_and_size_has_a_row() -> None:
-    books = [book(work, copy) for work in range(6) for copy in range(2)]
-    by_kind, by_size = measure(books, labels_of([book.work for book in books])).tables
-
-    assert [row[0] for row in by_kind.rows] == [kind.name for kind in KINDS]
-    assert [row[1] for row in by_size.rows] == [128, 256, 512, 1024, 2048]
-    assert {str(row[2])[1:] for row in by_kind.rows} == {" of 6"}
 
 
 def a_text(seed: int, words: int = 4_000) -> str:

@@ -50,10 +50,3 @@ def test_copies_share_what_real_copies_with_errors_share(monkeypatch: pytest.Mon
     # Medians of 394 books of the corpus with errors of 5 %.
     assert np.median(with_one_side) == pytest.approx(151 / 256, abs=0.03)
     assert np.median(with_both_sides) == pytest.approx(99 / 256, abs=0.04)
-
-
-def test_unrelated_books_share_hardly_any_value(books: Books) -> None:
-    assert books.minhash is not None
-    unrelated = books.works[:2_000] != books.works[2_000:]
-    equal = (books.minhash[:2_000] == books.minhash[2_000:]).sum(axis=1)[unrelated]
-    assert (equal >= 3).mean() < 0.001

@@ -39,24 +39,6 @@ def address() -> Iterator[tuple[str, int]]:
         server.shutdown()
 
 
-def test_open_loop_keeps_its_rate(address: tuple[str, int]) -> None:
-    [seen] = drive(address, [Stream("lookups", [get("/")], rate=50)], seconds=1, warm_up=0.2)
-    assert 48 <= len(seen.latencies) <= 52
-    assert seen.statuses == {200: len(seen.latencies)}
-    assert set(seen.totals) == {7}
-
-
-def test_closed_loop_asks_again_once_answered(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_Service, "pause", 0.05)
-    [seen] = drive(address, [Stream("lookups", [get("/")], connections=4)], seconds=1, warm_up=0)
-    # However long an answer takes, a connection is always waiting for one, and for no more than one.
-    assert 3 < sum(seen.latencies) <= 4.4
-    assert 8 < len(seen.latencies) <= 84
-    assert len(seen.latencies) - 4 <= seen.answered == seen.rate <= seen.all_answered
-
-
 def test_a_stream_of_once_sends_every_request_and_ends(address: tuple[str, int]) -> None:
     body = b'{"title":"' + b"x" * 500_000 + b'"}'
     stream = Stream("posts", [post("/", body)] * 9, connections=2, once=True)
@@ -73,13 +55,3 @@ def test_a_connection_that_was_closed_idle_is_opened_again(
     requests = [get("/")]
     [seen] = drive(address, [Stream("lookups", requests, connections=2, rate=2)], seconds=2, warm_up=0)
     assert seen.statuses == {200: len(seen.latencies)}
-
-
-def test_requests_that_are_not_answered_are_told(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_Service, "do_GET", lambda service: setattr(service, "close_connection", True))
-    [seen] = drive(address, [Stream("lookups", [get("/")], rate=50)], seconds=1, warm_up=0)
-    assert list(seen.statuses) == [0]
-    assert seen.statuses[0] > 40
-    assert seen.latencies == []
