@@ -203,16 +203,6 @@ async def test_titles_are_shown_as_text(reader: AsyncClient, library: dict[str, 
         await shown(reader, path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/books/x", "/books/x.mrc", "/clusters/x", "/clusters/x/text", "/books/x/completeness", "/books/x.doc"],
-)
-async def test_what_is_not_there_is_told(reader: AsyncClient, path: str) -> None:
-    answer = await reader.get(path)
-    assert answer.status_code == 404
-    assert "<h1" in answer.text
-
-
 async def test_readers_take_nothing_out(module_database_url: str, module_redis_url: str) -> None:
     settings = Settings(database_url=module_database_url, redis_url=module_redis_url, auth="keys")
     async with (

@@ -8,10 +8,9 @@ import pytest
 from httpx import AsyncClient
 from lxml import html
 
-from app.web import checks
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages
-from tests.api.library import prose, scanned
+from tests.api.library import prose
 from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
 
@@ -59,29 +58,9 @@ async def test_a_pasted_list_is_answered_row_by_row(browser: AsyncClient, book_i
     assert (summary[0], summary[-1]) == ("Yes2", "Not answered1")
 
 
-async def test_a_text_and_the_file_of_a_book_are_found_by_their_words(
-    browser: AsyncClient, book_id: str
-) -> None:
-    copy = scanned(TEXT, 1, 0.03)
-    assert (await checked(browser, text=copy, **{"is": "text"})).outcomes == ["have"]
-    assert (await checked(browser, ("copy.txt", copy.encode()))).outcomes == ["have"]
-
-
 async def test_the_answers_are_a_table_too(browser: AsyncClient, book_id: str) -> None:
     answer = await browser.post("/check", data={"text": f"{ISBN}\n=1+1\n", "as": "csv"})
     assert "attachment" in answer.headers["content-disposition"]
     rows = list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
     assert [(row["place"], row["verdict"]) for row in rows] == [("line 1", "have"), ("line 2", "no")]
     assert rows[0]["book_id"] == book_id
-
-
-async def test_a_page_shows_so_many_rows_and_says_that_there_are_more(
-    browser: AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checks, "MOST_SHOWN", 300)
-    for rows, shown in ((300, 300), (301, 300)):
-        text = "\n".join(["bp1:broken"] * rows)
-        async with browser.stream("POST", "/check", data={"text": text}) as answer:
-            whole = (await answer.aread()).decode()
-        assert whole.count('class="unanswered"') == shown
-        assert ("The list has more" in whole) == (rows > shown)

@@ -150,3 +150,32 @@ async def test_two_people_at_the_same_time_lose_no_decision(client: AsyncClient,
         own = [item for item in history[::-1] if {item["left"], item["right"]} == {left, right}]
         # Each says what was there before: the one that was made before it.
         assert [item["before"] is None for item in own] == [True] + [False] * (len(own) - 1)
+
+
+async def test_each_undo_brings_back_what_counted_before(client: AsyncClient, books: list[Json]) -> None:
+    pair = {"left": books[0]["id"], "right": books[1]["id"]}
+    path = f"{books[0]['links']['relations']}/{books[1]['id']}"
+
+    async def say(*verdicts: str, **more: str) -> list[Json]:
+        items = [pair | {"verdict": verdict} | more for verdict in verdicts]
+        answer = await client.post("/v1/decisions", json={"items": items, "all_or_none": True})
+        found: list[Json] = answer.json().get("items", [answer.json()])
+        return found
+
+    async def counting() -> str | None:
+        decision = (await get(client, path))["decision"]
+        return decision and str(decision["verdict"])
+
+    await say("confirmed")
+    await say("rejected", "rejected", "confirmed")  # in one transaction
+    for left in ("rejected", "rejected", "confirmed", None):
+        [undone] = await say("undone")
+        assert (undone["outcome"], await counting()) == ("undone", left)
+    assert (await say("undone"))[0]["type"].endswith("no-decision")
+
+    await say("confirmed")
+    await say("rejected")
+    late = (await say("undone", instead_of="2027-01-31T18:00:00Z"))[0]
+    assert late["type"].endswith("decided-meanwhile")
+    assert (await client.delete(f"{path}/decision")).status_code == 204
+    assert await counting() is None
