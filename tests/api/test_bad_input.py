@@ -149,19 +149,6 @@ async def test_body_that_is_not_json_is_refused(client: AsyncClient, name: str) 
     assert (await client.get(book["links"]["self"])).json()["version"] == 1
 
 
-async def test_what_looks_odd_but_is_json_in_utf_8_is_taken(client: AsyncClient) -> None:
-    for number, body in enumerate(
-        (
-            b'\xef\xbb\xbf{"text": "with a byte order mark"}',
-            b' \n{"text": "white space"}\n ',
-            '{"text": "naïve 書 𝒳 \\ud83d\\ude00"}'.encode(),
-            b'{"text": "solidus \\/ and \\u0061"}',
-        )
-    ):
-        response = await client.post("/v1/books", content=body, headers={"Content-Type": "application/json"})
-        assert response.status_code == 201, (number, response.text)
-
-
 PARAMETERS = [
     ("d=-1", "d"),
     ("d=7.5", "d"),
@@ -234,23 +221,8 @@ async def test_wrong_method_is_a_problem_that_names_the_right_ones(
     assert allowed in response.json()["detail"]
 
 
-async def test_problem_lists_every_field_that_is_wrong(client: AsyncClient) -> None:
-    response = await client.post("/v1/books", json={"text": 5, "year": "x", "wrong": 1, "authors": [1]})
-
-    assert_problem(response, 422)
-    fields = {error["field"] for error in response.json()["errors"]}
-    assert fields == {"text", "year", "wrong", "authors[0]"}
-
-
 async def test_endless_list_of_wrong_fields_is_not_repeated(client: AsyncClient) -> None:
     response = await client.post("/v1/books", json={f"field {n}": n for n in range(50_000)})
 
     assert_problem(response, 422, "body")
     assert len(response.content) < 2000
-
-
-async def test_long_field_name_is_not_repeated_whole(client: AsyncClient) -> None:
-    response = await client.post("/v1/books", json={"text": TEXT, "x" * 1_000_000: 1})
-
-    assert_problem(response, 422)
-    assert len(response.content) < 3000

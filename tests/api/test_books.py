@@ -12,7 +12,6 @@ from bookprint_core.signatures.json_codec import encode
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
-from tests.api.posting import all_pages
 
 METADATA: dict[str, Any] = {
     "title": "Die Leiden des jungen Werthers",
@@ -97,18 +96,6 @@ async def test_signatures_stand_for_the_text(client: AsyncClient, with_pages: bo
     assert [item["title"] for item in near["items"]] == ["Signed elsewhere"]
 
 
-async def test_the_same_content_again_is_the_same_book_with_its_metadata_untouched(
-    client: AsyncClient,
-) -> None:
-    first = await posted(client, {"text": prose(1), "title": "First"})
-
-    again = await client.post("/v1/books", json={"text": prose(1), "title": "Second"})
-
-    assert again.status_code == 200
-    assert again.json() == first | {"created": False}
-    assert again.headers["etag"] == '"1"'
-
-
 async def test_other_content_under_an_external_id_conflicts_and_names_the_put(client: AsyncClient) -> None:
     book = await posted(client, {"text": prose(1), "external_id": "mine"})
 
@@ -135,22 +122,6 @@ async def test_patch_sets_what_is_sent_empties_nulls_and_leaves_the_rest(client:
         del changed[name]
     assert response.json() == changed
     assert (await client.get(book["links"]["self"])).json() == changed
-
-
-async def test_new_content_keeps_id_and_metadata_and_changes_identifier_and_version(
-    client: AsyncClient,
-) -> None:
-    book = await posted(client, {"text": prose(1), **METADATA})
-
-    response = await client.put(f"{book['links']['self']}/content", json={"pages": [prose(2), prose(3)]})
-
-    replaced = response.json()
-    assert response.status_code == 200
-    assert response.headers["etag"] == '"2"'
-    assert replaced["id"] == book["id"]
-    assert replaced["identifier"] != book["identifier"]
-    assert (replaced["version"], replaced["page_count"], replaced["status"]) == (2, 2, "indexed")
-    assert {name: replaced[name] for name in METADATA} == METADATA
 
 
 @pytest.mark.parametrize(
@@ -199,16 +170,6 @@ async def test_deleted_book_is_gone_from_everywhere_and_its_names_are_free(clien
     for question in ("", "?d=128", "?k=10"):
         assert (await client.get(near["links"]["near_duplicates"] + question)).json()["total"] == 0
     assert (await posted(client, body))["id"] != book["id"]
-
-
-async def test_pages_of_the_list_show_every_book_once_in_order(client: AsyncClient) -> None:
-    ids = [(await posted(client, {"text": prose(seed, 50)}))["id"] for seed in range(7)]
-
-    pages = await all_pages(client, "/v1/books", limit=3)
-
-    assert [[book["id"] for book in page["items"]] for page in pages] == [ids[:3], ids[3:6], ids[6:]]
-    exact = (await client.get("/v1/books", params={"limit": 7})).json()
-    assert exact["next_cursor"] is None
 
 
 async def test_unknown_book_is_404_on_every_path(client: AsyncClient) -> None:

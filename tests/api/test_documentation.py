@@ -3,7 +3,6 @@
 import re
 from typing import TYPE_CHECKING
 
-import pytest
 from httpx import AsyncClient
 
 from app.api.changes import ActivityStream
@@ -88,19 +87,6 @@ async def test_what_the_page_shows_can_be_sent(module_settings: Settings, servic
                 if "$ref" in schema:
                     fitting = validator(schema, document()["components"])
                     assert [error.message for error in fitting.iter_errors(answer.json())] == []
-
-
-@pytest.mark.parametrize("path", ["/v1/books", "/v1/lookups"])
-async def test_a_file_that_is_tried_on_the_page_brings_its_own_metadata_alone(
-    path: str, client: AsyncClient
-) -> None:
-    [example] = [each for each in example_requests() if (each.path, each.name) == (path, "file")]
-
-    answer = (await client.send(example.on(client, {}))).json()
-
-    assert answer["format"] == "txt"
-    if path == "/v1/books":
-        assert (answer["title"], answer["authors"], answer["external_id"]) == (None, [], None)
 
 
 async def test_page_needs_nothing_but_this_service(client: AsyncClient) -> None:

@@ -77,16 +77,6 @@ HTML = """<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" lang="
 <title>Title of the file</title></head><body><p>{}</p></body></html>"""
 
 
-async def test_metadata_that_are_not_sent_come_from_the_file(client: AsyncClient) -> None:
-    def file(seed: int) -> bytes:
-        return HTML.format(prose(seed, 100)).encode()
-
-    response = await sent(client, "/v1/books", file(10), {"year": 1815})
-    assert (response.json()["title"], response.json()["year"]) == ("Title of the file", 1815)
-    emptied = (await sent(client, "/v1/books", file(11), {"title": None})).json()
-    assert emptied["title"] is None
-
-
 REFUSED: dict[str, tuple[bytes, int, str]] = {
     "a program": (b"\x7fELF" + bytes(200), 415, "unsupported-format"),
     "nothing": (b"", 422, "no-text"),
@@ -131,12 +121,6 @@ async def test_parts_that_are_wrong_are_named(client: AsyncClient, path: str, na
 
     assert_problem(response, 422)
     assert [error["field"] for error in response.json()["errors"]] == fields
-
-
-async def test_name_of_the_file_is_shown_and_nothing_of_its_folder(client: AsyncClient) -> None:
-    for name, shown in (("C:\\books\\a.xml", "a.xml"), ("../../etc/b.xml", "b.xml"), (" ", "The file")):
-        response = await client.post("/v1/books", files={"file": (name, b"<alto><Page>")})
-        assert response.json()["detail"].startswith(f"{shown} "), response.text
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from httpx import AsyncClient
 
 from app.wiring import Services
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, all_pages, get, post
+from tests.api.posting import Json, get, post
 from tests.factories import pages_of
 from tests.paged_books import run_jobs
 
@@ -26,34 +26,6 @@ async def copies(client: AsyncClient, services: Services) -> list[Json]:
     ]
     await run_jobs(services)
     return posted
-
-
-async def test_a_collection_is_set_changed_kept_and_taken_off(client: AsyncClient) -> None:
-    book = await post(client, text=TEXT, collection=f"  {HARBOUR} ")
-    path = book["links"]["self"]
-    renamed = (await client.patch(path, json={"title": "Emma"})).json()
-    replaced = (await client.put(f"{path}/content", json={"text": prose(2)})).json()
-    moved = (await client.patch(path, json={"collection": HILL})).json()
-    without = (await client.patch(path, json={"collection": None})).json()
-
-    each = [book, renamed, replaced, moved, without, await get(client, path)]
-    assert [book["collection"] for book in each] == [HARBOUR, HARBOUR, HARBOUR, HILL, None, None]
-
-
-async def test_books_of_a_collection_are_listed_page_by_page(client: AsyncClient) -> None:
-    books = [
-        await post(client, text=prose(seed, 50), title="A title", collection=(HARBOUR, HILL)[seed % 2])
-        for seed in range(6)
-    ]
-    pages = await all_pages(client, "/v1/books", collection=HARBOUR, limit=2)
-
-    assert [ids(page) for page in pages] == [
-        [book["id"] for book in part] for part in (books[0:4:2], books[4::2])
-    ]
-    assert ids(await get(client, "/v1/books", collection=HILL, title="title")) == [
-        book["id"] for book in books[1::2]
-    ]
-    assert ids(await get(client, "/v1/books", collection="harbour library")) == []
 
 
 async def test_relations_and_clusters_show_the_books_of_a_collection(

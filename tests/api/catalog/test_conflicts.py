@@ -39,22 +39,6 @@ async def books(client: AsyncClient, services: OpenServices) -> list[Json]:
     return made
 
 
-async def test_a_text_that_another_title_has_is_named(
-    client: AsyncClient, services: OpenServices, books: list[Json]
-) -> None:
-    other = await post(client, pages=pages_of(scanned(prose(2, 3000), 3)), title="The Salt Road", year=1898)
-    named = {"id": other["id"], "title": "The Salt Road", "authors": [], "year": 1898}
-    await run_jobs(services)
-
-    for by in ("isbn", "title"):
-        [conflict] = (await listed(client, by=by))["items"]
-        right, wrong = conflict["books"]
-        assert right["text_under"] is None
-        assert wrong["text_under"] == named | {"volume": None, "identifiers": []}
-    [of_text] = (await listed(client, by="text"))["items"]
-    assert [book["text_under"] for book in of_text["books"]] == [None, None]
-
-
 async def test_conflicts_come_in_pages_and_go_with_their_books(
     client: AsyncClient, services: OpenServices, books: list[Json]
 ) -> None:

@@ -173,21 +173,6 @@ async def test_relation_is_in_the_next_export_and_gone_when_rejected(
     assert not added(await exported(client, book), "775")
 
 
-async def test_record_that_differs_in_form_is_linked_as_one(client: AsyncClient, services: Services) -> None:
-    def of_form(code: str, number: str) -> MarcRecord:
-        fixed = f"721211s1913    nyu     {code}     000 0 eng  "
-        return record(control("001", number), control("008", fixed), data("245", "10", "a Ferry"))
-
-    text = "\f".join(pages_of(TEXT))
-    print_book = (await client.post("/v1/books", files=form(of_form(" ", "1"), text=text))).json()
-    online = form(of_form("o", "2"), text="\f".join(pages_of(scanned(TEXT, 1))))
-    await client.post("/v1/books", files=online)
-    await run_jobs(services)
-
-    answer = await exported(client, print_book)
-    assert (len(added(answer, "776")), len(added(answer, "775"))) == (1, 0)
-
-
 @pytest.mark.parametrize(
     ("accept", "answered"),
     [
@@ -228,25 +213,6 @@ async def test_damaged_records_are_refused_with_number_and_reason(client: AsyncC
     assert_problem(response, 422, "marc")
     listed = await client.get("/v1/books")
     assert listed.json()["items"] == []
-
-
-async def test_linked_data_has_its_context_with_it(client: AsyncClient) -> None:
-    book = (await client.post("/v1/books", files=form(FERRY))).json()
-
-    response = await client.get(book["links"]["self"], headers={"Accept": "application/ld+json"})
-
-    document = response.json()
-    assert response.headers["content-type"] == "application/ld+json"
-    assert isinstance(document["@context"], dict)
-    assert document["@type"] == ["Book", "bf:Instance"]
-    assert document["@id"] == f"urn:uuid:{book['id']}"
-    assert (document["name"], document["isbn"]) == ("The ferry at dawn: a novel", ["9780141439600"])
-    assert document["alternateName"] == ["Паром на рассвете"]
-    assert (document["inLanguage"], document["datePublished"]) == ("en", "1913")
-    assert "https://www.worldcat.org/oclc/400866" in document["sameAs"]
-    values = {item["propertyID"]: item["value"] for item in document["identifier"]}
-    assert values["bookprint"] == book["identifier"]
-    assert document["exampleOfWork"]["workExample"] == [{"@id": document["@id"]}]
 
 
 async def test_a_record_with_more_values_than_any_book_needs_is_refused(client: AsyncClient) -> None:

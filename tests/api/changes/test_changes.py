@@ -119,17 +119,6 @@ async def test_old_changes_are_swept_and_cursors_before_them_are_gone(
     assert_problem(await client.get("/v1/changes", params={"after": cursor_of(5)}), 410)
 
 
-async def test_positions_go_on_behind_a_feed_that_was_swept(client: AsyncClient, services: Services) -> None:
-    await post(client, text=TEXT)
-    last = (await all_changes(client))[-1]
-    await services.database.rows(SQL("UPDATE changes SET at = at - interval '31 days'"))
-
-    assert await services.changes.sweep() == 0
-    await post(client, text=prose(2))
-
-    assert len((await changes(client, after=last["cursor"]))["items"]) == 1
-
-
 async def test_the_collection_is_what_iiif_change_discovery_says(
     client: AsyncClient, services: Services
 ) -> None:
@@ -175,30 +164,3 @@ async def test_the_collection_is_what_iiif_change_discovery_says(
     assert relations[0]["object"]["id"] == f"{first}/relations/{scan['id']}"
     for activity in activities:
         assert activity["object"]["id"].startswith("http")
-
-
-async def test_pages_of_the_collection_are_linked_and_stay(client: AsyncClient, services: Services) -> None:
-    await post(client, text=TEXT)
-    await all_changes(client)
-    # Positions 1 and 2,500 alone: pages are numbered by positions.
-    await services.database.rows(
-        SQL("""
-            INSERT INTO changes (position, at, type, book_id, data)
-            SELECT position, at + position * interval '1 second', type, book_id, data
-            FROM (SELECT at, type, book_id, data FROM changes) AS first, generate_series(2, 2500) AS position
-        """)
-    )
-    collection = (await client.get("/changes/collection")).json()
-    assert collection["totalItems"] == 2500
-
-    sizes, link = [], collection["last"]
-    while link is not None:
-        page = (await client.get(link["id"])).json()
-        sizes.append(len(page["orderedItems"]))
-        last, link = link, page.get("prev")
-
-    assert sizes == [500, 1000, 1000]
-    assert last == collection["first"]
-    assert page["next"]["id"].endswith("/changes/pages/1")
-    assert_problem(await client.get("/changes/pages/3"), 404)
-    assert_problem(await client.get("/changes/pages/x"), 404)

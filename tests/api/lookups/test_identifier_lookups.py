@@ -71,21 +71,6 @@ async def verdicts(client: AsyncClient, books: list[Json], kind: str, isbn: str 
     return verdicts
 
 
-async def test_pages_of_a_lookup_by_identifier_make_its_whole_answer(client: AsyncClient) -> None:
-    [first, *_] = await posted(client, 1)
-    body = {"identifier": first["long_identifier"]}
-    whole = (await look_up(client, body))["items"]
-    items, cursor = [], None
-    while True:
-        page = await look_up(client, body, limit=2, **({} if cursor is None else {"cursor": cursor}))
-        items += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert items == whole
-    assert len(whole) > 4
-
-
 async def test_book_has_the_identifiers_that_its_signatures_and_isbns_allow(client: AsyncClient) -> None:
     text = prose(1)
     book = await post(client, text=text, identifiers=["isbn:0141439601", "isbn:0141439602", "oclc:1"])

@@ -4,34 +4,7 @@ import pytest
 from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, distance, look_up, near, post
-
-
-async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
-    text = prose(1)
-    book = await post(client, text=text)
-    copy = await post(client, text=scanned(text, 2))
-    part = await post(client, text=text[: len(text) // 2])
-    await post(client, text=prose(2))
-
-    answer = await near(client, book)
-
-    assert {item["id"] for item in answer["items"]} == {copy["id"], part["id"]}
-    assert answer["exact"] is False
-    assert answer["query"] == {"id": book["id"], "max_distance": None, "nearest": None}
-    [half] = [item for item in answer["items"] if item["id"] == part["id"]]
-    assert half["containment"]["other_in_this"] > half["containment"]["this_in_other"]
-    assert not any(item["partial"] for item in answer["items"])
-
-
-async def test_a_preface_in_common_is_told_from_a_copy(client: AsyncClient) -> None:
-    preface = " ".join(prose(1).split()[:3000])
-    plays = [
-        await post(client, text=f"{preface} {' '.join(prose(number).split()[:3500])}") for number in (2, 3)
-    ]
-    [item] = (await near(client, plays[0]))["items"]
-    assert item["id"] == plays[1]["id"]
-    assert item["partial"] is True
+from tests.api.posting import Json, distance, look_up, post
 
 
 @pytest.mark.parametrize("parameters", [{}, {"d": 30}, {"k": 2}])

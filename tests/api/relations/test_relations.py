@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
@@ -13,7 +12,7 @@ from tests.api.library import prose, scanned
 from tests.api.posting import Json, get, near, post
 from tests.api.test_bad_input import assert_problem
 from tests.factories import pages_of
-from tests.paged_books import run_jobs, with_limits
+from tests.paged_books import run_jobs
 
 TEXT = prose(1, 3000)
 PAGES = pages_of(TEXT)
@@ -35,30 +34,6 @@ async def pair(client: AsyncClient, services: Services) -> tuple[Json, Json]:
     reprint = await post(client, pages=front + pages_of(scanned(TEXT, 1))[:-1], title="A reprint")
     await run_jobs(services)
     return book, reprint
-
-
-async def test_an_issue_of_another_year_is_no_copy_and_says_how_many_lines_changed(
-    client: AsyncClient, services: Services
-) -> None:
-    words = TEXT.split(" ")
-    issues = [
-        pages_of(" ".join(f"{word} {state}" if place % 40 == 0 else word for place, word in enumerate(words)))
-        for state in ("virginia", "louisiana")
-    ]
-    book = await post(client, pages=issues[0], title="Acts", year=1868)
-    other = await post(client, pages=issues[1], title="Acts", year=1871)
-    copy = await post(client, pages=pages_of(scanned(" ".join(issues[0]), 1)), title="The acts", year=1868)
-    same = await post(client, pages=pages_of(scanned(" ".join(issues[1]), 2)), title="Acts", year=1868)
-    await run_jobs(services)
-
-    found = {item["book_id"]: item for item in (await relations(client, book))["items"]}
-    assert (found[other["id"]]["kind"], found[copy["id"]]["kind"]) == ("OVERLAPPING_TEXT", "SAME_PAGINATION")
-    assert 0.2 < found[other["id"]]["revised"]["share"] < 0.4  # words in lines of twelve
-    assert found[copy["id"]]["revised"]["share"] < 0.015
-    answer = (await client.get(of(other, book))).json()
-    assert answer["revised"] == found[other["id"]]["revised"]
-    assert "another issue of the same form" in answer["because"]
-    assert (found[same["id"]]["kind"], found[same["id"]]["revised"]) == ("SAME_PAGINATION", None)
 
 
 async def test_a_relation_is_seen_from_the_book_in_the_path(
@@ -84,21 +59,6 @@ async def test_a_relation_is_seen_from_the_book_in_the_path(
     assert sum(first["confidences"].values()) == pytest.approx(1, abs=0.001)
     assert first["because"].startswith("90% of the text pages of this book and 82% of the other's")
     assert second["because"].startswith("82% of the text pages of this book and 90% of the other's")
-
-
-async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tuple[Json, Json]) -> None:
-    book, reprint = pair
-    assert (await client.get(of(book, reprint))).json()["exact"] is None
-    first = (await client.get(of(book, reprint), params={"exact": True})).json()["exact"]
-    second = (await client.get(of(reprint, book), params={"exact": True})).json()["exact"]
-
-    counts = first["shingles"]
-    assert 0 < counts["shared"] < counts["this"] < counts["other"] < 4000
-    assert first["containment"]["this_in_other"] == round(counts["shared"] / counts["this"], 4)
-    assert first["containment"]["this_in_other"] == second["containment"]["other_in_this"]
-    assert first["jaccard"] == second["jaccard"]
-    [match] = (await near(client, book))["items"]
-    assert first["jaccard"] == pytest.approx(match["jaccard"], abs=0.15)
 
 
 async def test_exact_needs_both_texts(
@@ -232,27 +192,6 @@ async def test_books_that_were_never_compared_may_be_decided_on_and_then_are(
     assert (answer["kind"], answer["machine"]["kind"]) == ("OVERLAPPING_TEXT", "UNRELATED")
 
 
-async def test_those_known_via_a_relative_come_in_pages(client: AsyncClient, services: Services) -> None:
-    copies = [await post(client, pages=pages_of(scanned(TEXT, seed))) for seed in range(8)]
-    # One representative of each further cluster links all copies into one.
-    await run_jobs(services, with_limits(services, nearest=1, representatives=len(copies)))
-
-    first = await relations(client, copies[-1], limit=2)
-    assert first["complete"] is False
-    direct = [item["book_id"] for item in first["items"] if item["via"] is None]
-    answer = first["items"][len(direct) :]
-    assert len(answer) == 2
-    while first["next_cursor"]:
-        first = await relations(client, copies[-1], limit=2, cursor=first["next_cursor"])
-        assert len(first["items"]) <= 2
-        answer += first["items"]
-    assert all(item["via"] in direct and item["kind"] is None for item in answer)
-    assert sorted([*direct, *(item["book_id"] for item in answer)]) == [copy["id"] for copy in copies[:-1]]
-    assert_problem(
-        await client.get(copies[0]["links"]["relations"], params={"cursor": "AAAA"}), 422, "cursor"
-    )
-
-
 async def test_page_labels_are_shown_beside_the_page_map_and_replaced_with_the_content(
     client: AsyncClient, services: Services
 ) -> None:
@@ -274,12 +213,3 @@ async def test_page_labels_are_shown_beside_the_page_map_and_replaced_with_the_c
     other = {"pages": [*PAGES, "a new last page"], "page_labels": [*labels, "end"]}
     assert await put(other, 4) == [*labels, "end"]
     assert await put({"text": f"{TEXT} and more"}, 5) is None
-
-
-async def test_why_completeness_cannot_be_told_is_said(client: AsyncClient) -> None:
-    alone, unpaged = await post(client, pages=PAGES), await post(client, text=prose(32, 500))
-    for book, said in ((alone, "No other scan of the printing"), (unpaged, "Send it as `pages`")):
-        response = await client.get(f"/v1/books/{book['id']}/completeness")
-        assert_problem(response, 409)
-        assert said in response.json()["detail"]
-    assert_problem(await client.get(f"/v1/books/{uuid4()}/completeness"), 404)
