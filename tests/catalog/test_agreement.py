@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.catalog.similarity import agreement, shared_isbns
+from app.catalog.similarity import agreement
 from bookprint_core.model import Metadata
 
 AGREEMENTS: dict[str, list[tuple[Any, Any, bool | None]]] = {
@@ -55,8 +55,3 @@ def test_an_aspect_agrees_or_contradicts_however_it_is_written(aspect: str) -> N
             assert (aspect in found.agrees, aspect in found.contradicts) == (agree is True, agree is False), (
                 one
             )
-
-
-def test_isbns_are_shared_in_one_form() -> None:
-    left, right = (Metadata(identifiers=(each,)) for each in ("isbn:0141439602", "isbn:978-0-14-143960-0"))
-    assert shared_isbns(left, right) == ["9780141439600"]

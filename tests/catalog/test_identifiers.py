@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from app.catalog.identifiers import all_normalised, is_valid, isbns, normalised
+from app.catalog.identifiers import is_valid, normalised
 
 VALID = {
     "isbn:0141439602": "isbn:9780141439600",
@@ -52,14 +52,3 @@ def test_invalid_identifiers_are_kept_as_they_were_given(given: str) -> None:
 def test_the_one_form_is_its_own_form(scheme: str, value: str) -> None:
     once = normalised(f"{scheme}:{value}")
     assert normalised(once) == once
-
-
-def test_both_forms_of_an_isbn_are_one_identifier() -> None:
-    assert all_normalised(["isbn:0141439602", "oclc:1", "isbn:9780141439600"]) == (
-        "isbn:9780141439600",
-        "oclc:1",
-    )
-
-
-def test_only_valid_isbns_are_isbns() -> None:
-    assert isbns(["isbn:9780141439601", "oclc:1", "isbn:0141439602"]) == ("9780141439600",)

@@ -80,20 +80,6 @@ def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server:
     assert set(tries.values()) == {2}
 
 
-def test_a_limit_is_waited_out_beyond_the_patience_and_said(
-    server: Prescribed, caplog: pytest.LogCaptureFixture
-) -> None:
-    reached = (429, {"Retry-After": "1"}, {"title": "A limit is reached", "detail": "60 requests."})
-    answers = iter([reached, reached, CREATED])
-    server.answer = lambda body: next(answers)
-    waits: list[float] = []
-    run, _, _ = post(server.url, records(1), patience=0.5, waits=waits)
-    assert run.counts["created"] == 1
-    assert waits == [1, 1]
-    said = "HTTP 429: A limit is reached. 60 requests. Waiting 1 s."
-    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [said] * 2
-
-
 def test_a_service_that_stays_away_ends_the_run_and_says_so(server: Prescribed) -> None:
     server.answer = lambda body: BUSY
     _, told, stopped = post(server.url, records(100), patience=0.5)
@@ -118,23 +104,6 @@ def test_each_outcome_is_counted_and_each_failure_has_its_reason(server: Prescri
         "book 3": "HTTP 409: Conflict. Another book has this external_id.",
         "book 4": "HTTP 500",
     }
-
-
-def test_no_more_books_are_read_than_there_are_connections(server: Prescribed) -> None:
-    taken = 0
-    most_waiting = 0
-
-    def source() -> Iterator[ReadBook]:
-        nonlocal taken, most_waiting
-        for record in records(50):
-            taken += 1
-            most_waiting = max(most_waiting, taken - len(server.bodies))
-            yield record
-
-    with Client(server.url, 3) as service:
-        post_all(service, source(), 3, IngestRun(), ignore)
-    assert taken == 50
-    assert most_waiting <= 3
 
 
 @pytest.mark.parametrize("jobs", ["1", "4"])

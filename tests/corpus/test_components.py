@@ -27,10 +27,3 @@ def test_components_are_the_clusters_without_decisions(edges: int) -> None:
     alone = {book: book for book in founders if book not in expected}  # an edge to itself joins nothing
     assert founders == expected | alone
     assert components.founders_of(books).tolist() == [founders.get(book, book) for book in books.tolist()]
-
-
-def test_a_long_chain_is_one_component_whatever_the_order_of_its_edges() -> None:
-    books = np.arange(100_000, dtype=np.int64)
-    for order in (slice(None), slice(None, None, -1)):
-        components = connected_components(books[:-1][order], books[1:][order])
-        assert not components.founders.any()

@@ -119,15 +119,3 @@ def test_signatures_of_another_recipe_are_refused(corpus: Corpus) -> None:
     storage.write(corpus.out, "sketches", pa.Table.from_pylist([row], schema=schema("sketches")))
     with pytest.raises(Exception, match="tf-simhash128-v1 cannot be compared"):
         postings.run(corpus)
-
-
-def test_folded_signatures_stand_beside_plain_ones(corpus: Corpus) -> None:
-    names = ("gap-simhash128-v1", "gap-simhash128-folded-v1")
-    signed = [
-        {"book": book, "fingerprint_recipe": name, "fingerprint": bytes(16)}
-        for book, name in enumerate(names)
-    ]
-    storage.write(corpus.out, "sketches", pa.Table.from_pylist(signed, schema=schema("sketches")))
-    postings.run(corpus)
-    block = storage.read(corpus.out, f"{postings.FOLDER}/block=0")
-    assert block.column("book").to_pylist() == [0, 1]

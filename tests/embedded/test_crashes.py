@@ -2,14 +2,12 @@
 
 import os
 import signal
-import threading
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 import redis
-from sqlalchemy.exc import OperationalError
 
 from app.embedded import EmbeddedServers
 from tests.embedded.programs import (
@@ -43,28 +41,6 @@ def test_a_killed_server_is_launched_again_with_the_same_url(data_dir: Path, nam
         server.wait_ready(100)
         assert sql(servers.database_url, "SELECT sum(value) FROM kept") == 7
         assert redis.Redis.from_url(servers.redis_url).ping()
-
-
-def test_postgres_killed_amid_a_long_query_is_launched_again(data_dir: Path) -> None:
-    embedded = EmbeddedServers(data_dir)
-    with embedded as servers:
-        sql(servers.database_url, "INSERT INTO kept VALUES (7)")
-
-        def work_for_minutes() -> None:
-            with pytest.raises(OperationalError):
-                sql(servers.database_url, "SELECT count(*) FROM generate_series(1, 1000000000) a")
-
-        query = threading.Thread(target=work_for_minutes)
-        query.start()
-        busy = "SELECT count(*) = 2 FROM pg_stat_activity WHERE query LIKE '%generate_series%'"
-        assert eventually(lambda: sql(servers.database_url, busy) is True)
-        postgres = embedded.running[0]
-        assert postgres.pid is not None
-        os.kill(postgres.pid, signal.SIGKILL)
-        postgres.launch()
-        postgres.wait_ready(100)
-        assert sql(servers.database_url, "SELECT sum(value) FROM kept") == 7
-        query.join()
 
 
 @pytest.mark.slow

@@ -99,16 +99,6 @@ def test_a_long_path_with_spaces_quotes_and_accents_works(folder: Path) -> None:
             assert sql(servers.database_url, "SELECT 1") == 1
 
 
-@pytest.mark.slow
-def test_a_long_temporary_folder_works(data_dir: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = folder / ("t" * 120)
-    long.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(long))
-    with EmbeddedServers(data_dir) as servers:
-        assert sql(servers.database_url, "SELECT 1") == 1
-        assert redis.Redis.from_url(servers.redis_url).ping()
-
-
 def test_a_folder_in_use_is_refused_and_its_servers_are_left_alone(data_dir: Path) -> None:
     with EmbeddedServers(data_dir) as servers:
         with pytest.raises(DataDirInUse, match=f"process {os.getpid()}"):

@@ -1,10 +1,7 @@
 """One book in all its formats: the same text, the same pages, and the relations of one book."""
 
-import gzip
-import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -26,8 +23,6 @@ MOST_BITS = 3
 MOST_OTHER_WORDS = 10
 """Of a page: parts of the words that go over its edges, and a heading that the running head repeats."""
 
-CORPUS_BOOKS = ("eltec-fra-FRA06501_Gyp", "tcp-K081252.000")
-
 
 @cache
 def made_book(catchwords: bool) -> PrintedBook:
@@ -35,16 +30,6 @@ def made_book(catchwords: bool) -> PrintedBook:
     made = next(synthetic_library(17, 1, copies=(0, 1), characters=(90_000, 90_000)))
     pages = [*made.pages[:11], "", *made.pages[11:22], "", *made.pages[22:]]
     return printed(made.title, made.author, made.year, pages, catchwords)
-
-
-@cache
-def corpus_books(folder: Path) -> dict[str, PrintedBook]:
-    with gzip.open(folder / "books.jsonl.gz", "rt", encoding="utf-8") as lines:
-        books = [json.loads(line) for line in lines if any(name in line[:60] for name in CORPUS_BOOKS)]
-    return {
-        book["id"]: printed(book["title"], book["author"] or "", book["year"] or 1800, book["pages"])
-        for book in books
-    }
 
 
 def read(data: bytes) -> Content:
@@ -91,11 +76,3 @@ def assert_it_is_the_book(book: PrintedBook, name: str) -> None:
 @pytest.mark.parametrize("name", [*WITHOUT_PAGES, *IN_PAGES])
 def test_a_made_book_is_the_same_in_every_format(name: str, catchwords: bool) -> None:
     assert_it_is_the_book(made_book(catchwords), name)
-
-
-@pytest.mark.slow
-@pytest.mark.corpus
-@pytest.mark.parametrize("name", [*WITHOUT_PAGES, *IN_PAGES])
-@pytest.mark.parametrize("book", CORPUS_BOOKS)
-def test_a_book_of_the_corpus_is_the_same_in_every_format(corpus: Path, book: str, name: str) -> None:
-    assert_it_is_the_book(corpus_books(corpus)[book], name)

@@ -94,13 +94,6 @@ def test_row_groups_are_cut_where_they_would_fill_memory(
     assert after.read().equals(pq.read_table(source))
 
 
-def test_a_damaged_table_is_named_and_has_no_copy(source: Path, tmp_path: Path) -> None:
-    source.write_bytes(source.read_bytes()[:-100] + bytes(100))
-    row = copied(tmp_path / "out", source)
-    assert row["problem"]
-    assert not (tmp_path / "out" / FOLDER / "books.parquet").exists()
-
-
 def test_a_table_that_breaks_off_leaves_no_half_copy(source: Path, tmp_path: Path) -> None:
     column = pq.ParquetFile(source).metadata.row_group(2).column(2)
     content = bytearray(source.read_bytes())
@@ -111,11 +104,3 @@ def test_a_table_that_breaks_off_leaves_no_half_copy(source: Path, tmp_path: Pat
     assert row["problem"]
     assert row["kept"] == row["rows"] == 10
     assert list((tmp_path / "out" / FOLDER).iterdir()) == []
-
-
-def test_an_empty_table_is_copied(tmp_path: Path) -> None:
-    path = tmp_path / "empty.parquet"
-    pq.write_table(SCHEMA.empty_table(), path)
-    row = copied(tmp_path / "out", path)
-    assert (row["rows"], row["kept"], row["problem"]) == (0, 0, None)
-    assert pq.read_table(tmp_path / "out" / FOLDER / "empty.parquet").num_rows == 0

@@ -45,17 +45,6 @@ def test_any_white_space_in_a_character_is_a_space(space: str) -> None:
     assert list(ocr_xml.read_abbyy(document(page(characters("two words", space)))).pages) == ["two words"]
 
 
-def test_text_may_stand_in_formatting_without_characters() -> None:
-    assert list(ocr_xml.read_abbyy(document(page("plain  text", "of &amp; lines"))).pages) == [
-        "plain text\nof & lines"
-    ]
-
-
-def test_a_word_may_run_through_several_formattings() -> None:
-    line = f"{characters('wo')}</formatting>\n<formatting bold='true'>{characters('rd here')}"
-    assert list(ocr_xml.read_abbyy(document(page(line))).pages) == ["word here"]
-
-
 def test_a_page_may_be_the_whole_document_and_need_no_namespace() -> None:
     book = read_page_file(source(page(characters("one"))))
     assert (book.format, list(book.pages)) == ("abbyy", ["one"])
