@@ -11,14 +11,11 @@ import pytest
 
 from app.services.pairs.relate import PairsFailed
 from app.stores.postgres.connections import SQL
-from app.stores.postgres.pairs import candidates
 from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from bookprint_core.errors import Unavailable
-from bookprint_core.matching.candidates import CandidateBook
 from bookprint_core.model import Book, Metadata, Submission
 from bookprint_core.relations.related import RelatedBook
-from bookprint_core.relations.relation import CLASSIFIER
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
@@ -175,14 +172,6 @@ async def test_another_title_year_or_volume_has_relations_found_anew(services: S
         assert (await kinds(services, book)).keys() == {scan.id}
 
 
-async def test_texts_without_pages_are_the_same_text(services: Services) -> None:
-    first = (await services.ingest.post(Submission(content=content_from_text(TEXT)), actor=ACTOR)).book
-    second = await post(services, SCAN)
-    await run_jobs(services)
-
-    assert await kinds(services, first) == {second.id: "SAME_TEXT"}
-
-
 async def test_missing_page_signatures_come_from_the_text_or_are_named(services: Services) -> None:
     book, scan = await post(services, PAGES), await post(services, SCAN)
     signed = replace(sketch(content_from_pages(PAGES)), pages=None)
@@ -233,24 +222,6 @@ async def test_copies_without_number_are_not_all_compared(services: Services) ->
     assert len(listed.direct) <= 7
     direct = {related.book_id for related in listed.direct}
     assert all(related.via in direct and related.book_id not in direct for related in listed.indirect)
-
-
-async def test_candidates_asked_after_in_parts_are_those_asked_after_at_once(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, *others = [await post(services, pages_of(scanned(TEXT, seed))) for seed in range(6)]
-    await services.relate.relate_entry(first.entry_id)
-    asked = [others[place].entry_id for place in (3, 0, 4, 2, 1)]
-
-    async def listed() -> list[CandidateBook]:
-        store = services.relate._candidates
-        return await store.list_candidates(first.id, first.entry_id, asked, CLASSIFIER)
-
-    at_once = await listed()
-    monkeypatch.setattr(candidates, "_READ_AT_ONCE", 2)
-    assert [candidate.entry_id for candidate in at_once] == asked
-    assert all(candidate.related for candidate in at_once)
-    assert await listed() == at_once
 
 
 async def test_warming_up_loads_the_flat_index_and_needs_a_complete_one(services: Services) -> None:

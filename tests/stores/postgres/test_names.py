@@ -5,7 +5,6 @@ import random
 import string
 from uuid import UUID, uuid4
 
-import numpy as np
 import pytest
 
 from app.stores.postgres import names as name_statements
@@ -17,7 +16,6 @@ from bookprint_core.text.names import (
     exact_key,
     folded,
     name_keys,
-    similarity_keys,
     typed_keys,
     typing_keys,
     word_key,
@@ -84,46 +82,12 @@ async def test_a_probe_wants_one_of_some_keys_and_all_of_others(
     assert await found(names) == []
 
 
-async def test_candidates_belong_to_their_searches(database: Database, names: NameQueries) -> None:
-    emma, poems = await insert(database, Metadata("Emma"), Metadata("Poems"))
-
-    searches = [
-        CandidateSearch([KeyCondition([exact_key("Poems")])]),
-        CandidateSearch(),
-        CandidateSearch([KeyCondition([exact_key("Emma")])], ids=[poems, uuid4()]),
-        CandidateSearch(ids=[emma]),
-    ]
-    candidates = await names.list_candidates(searches)
-
-    assert [{book.id for book in books} for books in candidates] == [{poems}, set(), {emma, poems}, {emma}]
-
-
 async def test_a_frequent_key_costs_no_more_than_forty_books(database: Database, names: NameQueries) -> None:
     await insert(database, *(Metadata("Annual report", year=1000 + year) for year in range(300)))
 
     assert len(await found(names, KeyCondition([exact_key("Annual report")]))) == 40
     assert len(await found(names, KeyCondition([word_key("report")], [word_key("annual")]))) == 40
     assert len(await found(names, KeyCondition([exact_key("Annual report")], [year_key(1299)]))) == 1
-
-
-def test_misspelt_titles_share_keys_with_right_ones_and_hardly_with_others() -> None:
-    rng = np.random.default_rng(5)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    titles = [
-        " ".join("".join(rng.choice(list(letters), rng.integers(3, 9))) for _ in range(rng.integers(2, 7)))
-        for _ in range(400)
-    ]
-
-    shared = strangers = 0
-    for number, title in enumerate(titles):
-        place = int(rng.integers(0, len(title)))
-        misspelt = title[:place] + str(rng.choice(list(letters))) + title[place + 1 :]
-        keys = set(similarity_keys(misspelt))
-        shared += bool(keys & set(similarity_keys(title)))
-        strangers += bool(keys & set(similarity_keys(titles[number - 1])))
-
-    assert shared >= 0.9 * len(titles)
-    assert strangers <= 0.005 * len(titles)
 
 
 @pytest.mark.parametrize(

@@ -98,15 +98,6 @@ async def test_every_distance_is_answered_like_brute_force(index: BandIndex, siz
             assert pairs(hits) == brute_force(entries, query.fingerprint.bits, d)
 
 
-async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
-    entries = family(np.random.default_rng(9), 300)
-    await index.insert(entries)
-    for query in entries[::90]:
-        expected = brute_force(entries, query.fingerprint.bits, 128)
-        for k in (1, 7, 299, 300, 500):
-            assert pairs(await nearest(index, query.fingerprint, k)) == expected[:k]
-
-
 @on_cluster_too
 async def test_adding_twice_is_adding_once(index: BandIndex) -> None:
     entry = an_entry(np.random.default_rng(1), 7)
@@ -217,19 +208,6 @@ async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(
     before = await buckets_of(index)
     await redis_client.run([("DEL", index.records(entries[:1])[1].keys[0])])
     await index.insert(entries, missing=True, guarded=False)
-    assert await buckets_of(index) == before
-
-
-async def test_what_there_is_of_an_entry_is_not_added_again(
-    index: BandIndex, redis_client: RedisClient
-) -> None:
-    entry = an_entry(np.random.default_rng(18), 1)
-    await index.insert([entry])
-    before = await buckets_of(index)
-    _, postings = index.records([entry])
-    for key in postings.keys[20:]:
-        await redis_client.run([("DEL", key)])
-    await index.insert([entry])
     assert await buckets_of(index) == before
 
 

@@ -228,17 +228,6 @@ async def test_what_changes_nothing_leaves_no_entry(library: AuditedStores, log:
     assert await written(log) == done
 
 
-async def test_a_decision_names_its_author_until_another_decides(library: AuditedStores) -> None:
-    async def author() -> str:
-        [decisions] = await rows_of(library.database, "decisions")
-        [name] = re.findall(r"decided_by='(\w+)'", decisions)
-        return str(name)
-
-    assert await author() == "tester"
-    await library.decide()
-    assert await author() == "harvester"
-
-
 async def test_entries_are_found_by_what_they_say(library: AuditedStores, log: AuditStore) -> None:
     for write in (
         AuditedStores.rotate_key,
