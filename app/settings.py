@@ -34,28 +34,6 @@ _MOST_WORKERS = 8
 SHARE = "BOOKPRINT_SHARE"
 """The variable by which `serve` tells its processes what `ProcessShare` says."""
 
-REMOVED = {
-    "BOOKPRINT_OPINIONS": "One decision counts.",
-    "BOOKPRINT_UPLOADS_AT_ONCE": "Limit the bytes of keys with BOOKPRINT_BYTES_PER_MINUTE.",
-    "BOOKPRINT_ISCC": "Set BOOKPRINT_COMPUTE=iscc.",
-    "BOOKPRINT_DIGESTS": "Set BOOKPRINT_COMPUTE=digests.",
-    "BOOKPRINT_VECTORS": "Set BOOKPRINT_COMPUTE=vectors.",
-    "BOOKPRINT_MAX_FILE_BYTES": "A file may have eight times BOOKPRINT_MAX_BODY_BYTES.",
-    "BOOKPRINT_READ_SECONDS": "Reading a file may take 8 seconds of processor time.",
-    "BOOKPRINT_DATABASE_CONNECTIONS": "A process opens 6 connections for statements and 6 for transactions, "
-    "or what PostgreSQL allows.",
-    "BOOKPRINT_PROCESSES": "Give the option --processes.",
-    "BOOKPRINT_READS_AT_ONCE": "Each API process works on 4 reads at once.",
-    "BOOKPRINT_WRITES_AT_ONCE": "The service works on one write per core at once, at most 8.",
-    "BOOKPRINT_LONGEST_WAIT": "A request waits for others for at most 5 seconds.",
-    "BOOKPRINT_MAX_HELD_BYTES": "Bodies may take four times BOOKPRINT_MAX_BODY_BYTES of memory.",
-    "BOOKPRINT_MAX_SPOOLED_BYTES": "Files may take 64 times BOOKPRINT_MAX_BODY_BYTES of the disk.",
-    "BOOKPRINT_MOST_WAITING_JOBS": "1,000,000 books may wait to be related.",
-    "BOOKPRINT_JOBS_AT_ONCE": "A worker relates one book at a time; give bookprint worker --concurrency for "
-    "more.",
-}
-"""Variables that were settings once, each with what holds now."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProcessShare:

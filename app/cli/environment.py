@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from app.cli.output import UserError, notices
 from app.embedded import EmbeddedServers, running_servers
 from app.secrets import SECRETS
-from app.settings import REMOVED, Settings
+from app.settings import Settings
 from bookprint_client import Client
 
 if TYPE_CHECKING:
@@ -71,15 +71,13 @@ def load_settings(data_dir: Path | None) -> Settings:
 
 
 def name_unknown() -> None:
-    """Say which variables of the environment are settings no more, and which are close to one."""
+    """Say which variables of the environment are close to a setting and are none."""
     prefix = "BOOKPRINT_"
     aliases = (str(field.alias) for field in Settings.model_fields.values())
     known = {name.removeprefix(prefix) for name in (*aliases, *SECRETS) if name.startswith(prefix)}
     given = {name.upper().removeprefix(prefix) for name in os.environ if name.upper().startswith(prefix)}
     for name in sorted(given - known):
-        if instead := REMOVED.get(prefix + name):
-            notices().print(f"{prefix}{name} is no setting any more. {instead}", style="yellow")
-        elif meant := get_close_matches(name, known, 1, 0.8):
+        if meant := get_close_matches(name, known, 1, 0.8):
             notices().print(f"{prefix}{name} is not a variable of Bookprint. {prefix}{meant[0]} is one.")
 
 

@@ -46,7 +46,6 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     variables = {
         "BOOKPRINT_LOG_FORMAT": "json",
         "BOOKPRINT_TEXT": "none",
-        "BOOKPRINT_VECTORS": "on",
         "BOOKPRINT_AUTH": "off",
     }
     with serving(data_dir, "--host", "localhost", **variables) as service:
@@ -82,7 +81,6 @@ def test_with_json_every_line_of_every_process_is_one_object(ended: Ended) -> No
     assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
     said = " ".join(str(event["event"]) for event in events)
     assert "BOOKPRINT_TEXT is not a variable of Bookprint. BOOKPRINT_TEXTS is one." in said
-    assert "BOOKPRINT_VECTORS is no setting any more. Set BOOKPRINT_COMPUTE=vectors." in said
     assert "valkey-server was killed by SIGKILL" in said
     assert "everything is stopped" in said
 
