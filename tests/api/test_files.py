@@ -123,6 +123,12 @@ async def test_parts_that_are_wrong_are_named(client: AsyncClient, path: str, na
     assert [error["field"] for error in response.json()["errors"]] == fields
 
 
+async def test_name_of_the_file_is_shown_and_nothing_of_its_folder(client: AsyncClient) -> None:
+    for name, shown in (("C:\\books\\a.xml", "a.xml"), ("../../etc/b.xml", "b.xml"), (" ", "The file")):
+        response = await client.post("/v1/books", files={"file": (name, b"<alto><Page>")})
+        assert response.json()["detail"].startswith(f"{shown} "), response.text
+
+
 @pytest.fixture
 def limit(module_application: FastAPI) -> Iterator[int]:
     """A limit of files for one test, in bytes."""

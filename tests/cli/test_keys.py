@@ -1,5 +1,7 @@
 """`bookprint keys`, and `serve` at an address that others reach."""
 
+import os
+import pwd
 import re
 from pathlib import Path
 
@@ -71,3 +73,19 @@ def test_keys_from_their_making_to_their_end(tmp_path: Path) -> None:
 def test_off_means_off_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert auth_at("0.0.0.0", Settings(BOOKPRINT_AUTH="off")) == "off"
     assert "every book" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("uid", "shell", "said"),
+    [(54_321, "/bin/bash", True), (54_321, "/usr/sbin/nologin", False), (999, "/bin/sh", False)],
+)
+def test_where_others_log_in_it_says_that_they_need_no_key(
+    uid: int, shell: str, said: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    me = pwd.struct_passwd(("me", "x", os.getuid(), 1, "", "/", "/bin/bash"))
+    other = pwd.struct_passwd(("other", "x", uid, 1, "", "/", shell))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [me, other])
+
+    for auth, host, told in (("auto", "127.0.0.1", said), ("auto", "0.0.0.0", False), ("keys", "::1", False)):
+        auth_at(host, Settings(BOOKPRINT_AUTH=auth))
+        assert ("every user of this machine" in " ".join(capsys.readouterr().err.split())) == told

@@ -21,7 +21,6 @@ from research.pages.page_recipes import (
     one_permutation_of,
     page_pairs,
 )
-from research.pages.page_samples import FEWEST, printed_books
 from tests.core import printed_pages
 
 
@@ -71,15 +70,3 @@ def invented(work: str, seed: int, language: str = "en") -> CorpusBook:
     """A book of about 16,000 words."""
     pages = printed_pages.book(90, seed)
     return CorpusBook(f"id-{work}", work, work, "", None, language, "\n".join(pages), None)
-
-
-def test_printed_books_are_of_different_works_and_share_half_pages() -> None:
-    books = [invented("a", 1), invented("a", 1), invented("b", 2), invented("c", 3, "ru")]
-    short = CorpusBook("short", "d", "", "", None, "en", "few words", None)
-    first, second = printed_books([*books, short], "en", 5, 30)
-    assert first.number != second.number
-    assert len(first.pages) == len(first.halves) == 30 >= FEWEST
-    assert first.pages[0].split()[165:] == first.halves[0].split()[:165]
-    assert first.halves[0].split()[165:] == first.pages[1].split()[:165]
-    assert first.read(0.0, 0) == list(first.pages)
-    assert first.read(0.1, 0) == first.read(0.1, 0) != first.read(0.1, 1)
