@@ -51,3 +51,10 @@ def test_page_of_two_files_is_written(files: dict[str, Path], tmp_path: Path) ->
     unwritable = bookprint("compare", files["first"], files["copy"], "--html", tmp_path / "no" / "pair.html")
     assert unwritable.returncode == 2
     assert "cannot be read or written" in unwritable.stderr
+
+
+@pytest.mark.parametrize("wrong", ["neither", "bp1:0", "bp2:0", "{short}", f"bp1:{'0' * 32}.{ISBN}"])
+def test_what_cannot_be_compared_is_told_by_status_2(files: dict[str, Path], wrong: str) -> None:
+    done = bookprint("compare", files["first"], wrong.format(short=files["short"]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr

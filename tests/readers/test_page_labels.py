@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from bookprint_core.book_rules import LONGEST_LABEL
 from bookprint_readers.extraction import Extraction
 from bookprint_readers.recognition import read_book
 from bookprint_readers.source import Source
@@ -132,6 +133,15 @@ def test_marks_of_page_breaks_say_labels(mark: str) -> None:
     assert [" ".join(page.split()) for page in book.pages] == ["one", "two word", ""]
     assert book.labels == (None, "xii", "1")
     assert read(an_epub(text, "")).labels == (None, "xii", "1")
+
+
+def test_labels_that_are_too_long_are_left_out_with_a_warning() -> None:
+    long = "x" * (LONGEST_LABEL + 1)
+    book = read(f'<TEI><text><pb n="{long}"/>one<pb n=" 2\n "/>two<pb n="--"/>three</text></TEI>')
+    assert book.labels == (None, "2", None)
+    assert list(book.warnings) == [
+        "Page labels of more than 32 characters were left out: 1, the first on page 1."
+    ]
 
 
 VOLUME = {

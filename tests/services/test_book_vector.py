@@ -88,6 +88,14 @@ def test_words_are_counted_by_script() -> None:
     assert counted.counts.tolist() == [1, 1, 1]
 
 
+def test_counting_makes_room_for_many_words() -> None:
+    text = " ".join(f"w{number} w{number}" for number in range(40_000))
+    counted = word_counts(normalise(content_from_text(text)))
+    assert counted.words == 80_000
+    assert abs(counted.counts.size - 40_000) < 3  # two words may have one hash
+    assert np.all(np.diff(counted.hashes.astype(np.int64)) > 0)
+
+
 def test_unknown_word_weighs_only_where_it_bursts() -> None:
     filler = [f"f{number}" for number in range(20_000)]
     bunched, spread = list(filler), list(filler)

@@ -221,3 +221,23 @@ def test_an_epub_may_be_packed_with_its_folder() -> None:
         read_book(folder({**files, "my/road.epub/META-INF/encryption.xml": protected}))
     with pytest.raises(SeveralBooks):
         read_book(folder({"a/META-INF/container.xml": "<c/>", "b/META-INF/container.xml": "<c/>"}))
+
+
+@pytest.mark.parametrize("name", ["a road.epub", "a road.txt", "a road.html"])
+def test_an_opf_without_spine_describes_the_book_beside_it(name: str) -> None:
+    whole = folder(
+        {
+            "META-INF/container.xml": CONTAINER.format("book.opf"),
+            "book.opf": opf("a.xhtml", metadata="<dc:title>old</dc:title><dc:language>en</dc:language>"),
+            "a.xhtml": CHAPTER.format("The road goes on."),
+        }
+    ).read()
+    content = {"epub": whole, "html": CHAPTER.format("The road goes on.")}.get(name[7:], "The road goes on.")
+    metadata = "<dc:title>Road & Salt</dc:title><dc:creator>A. Field</dc:creator>"
+    described = opf(metadata=metadata).replace('<spine toc="ncx" page-map="map"></spine>', "")
+    book = read_book(
+        folder({"x/metadata.opf": described, "x/cover.jpg": b"\xff\xd8\xff", f"x/{name}": content})
+    )
+    assert text(book) == ["The road goes on."]
+    assert (book.metadata.title, book.metadata.authors) == ("Road & Salt", ("A. Field",))
+    assert len(book.warnings) == 1
