@@ -6,7 +6,7 @@ import pytest
 
 from app.catalog.reconciliation import BookDescription, key_conditions, years_of
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
-from app.catalog.similarity import person_similarity, title_similarity
+from app.catalog.similarity import title_similarity
 from bookprint_core.matching.verification import Evidence
 from bookprint_core.model import Metadata
 from bookprint_core.text.names import word_key
@@ -19,25 +19,6 @@ def a_candidate(number: int, score: float) -> Candidate:
 def score(description: BookDescription, metadata: Metadata, evidence: Evidence | None = None) -> Candidate:
     content = None if evidence is None else ContentEvidence(evidence)
     return scored(description, UUID(int=1), metadata, None, content)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "least", "most"),
-    [
-        ("Austen, Jane", "Jane Austen", 1, 1),
-        ("Austen, Jane, 1775-1817", "J. Austen", 1, 1),
-        ("AUSTEN (Jane)", "Austen", 0.9, 1),
-        ("Brontë, Emily Jane", "Emily Bronte", 0.9, 1),
-        ("Dostoevsky, Fyodor", "Dostoyevsky, Fyodor M.", 0.85, 1),
-        ("Brontë, Emily", "Charlotte Brontë", 0, 0.6),
-        ("Brontë, E.", "Brontë, C.", 0, 0.75),
-        ("J. A.", "Jane Austen", 0, 0),
-        ("", "Jane Austen", 0, 0),
-    ],
-)
-def test_names_of_people_are_compared_in_any_order(one: str, other: str, least: float, most: float) -> None:
-    assert least <= person_similarity(one, other) <= most
-    assert person_similarity(one, other) == person_similarity(other, one)
 
 
 @pytest.mark.parametrize(

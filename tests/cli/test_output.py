@@ -1,7 +1,6 @@
 """Tables on a terminal."""
 
 import io
-import json
 import re
 
 import pytest
@@ -48,15 +47,6 @@ def test_no_text_commands_the_terminal(
         assert "Emma\ufffd" in text
         assert "and Harriet" in text
     assert "\n" in printed.err
-
-
-def test_json_says_the_very_title(capsys: pytest.CaptureFixture[str]) -> None:
-    title = f"Émma{COMMANDS[:-1]}"
-    print_json({"title": title})
-    line = capsys.readouterr().out
-    assert json.loads(line) == {"title": title}
-    assert "Émma" in line
-    assert "\u202e" not in line
 
 
 def test_a_list_has_its_narrow_columns_beside_its_lines_on_a_terminal(

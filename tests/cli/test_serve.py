@@ -12,7 +12,7 @@ import psutil
 import pytest
 from redis import Redis
 
-from app.cli.serve import _announce
+from app.cli.serve import _announce, listen
 from tests.api.library import prose
 from tests.cli.command_line import (
     BOOKPRINT,
@@ -100,6 +100,15 @@ def test_readiness_is_asked_for_without_a_key(
     assert heads[0].startswith(b"GET /health/ready ")
     assert b"authorization" not in heads[0].lower()
     assert "Bookprint is ready" in capsys.readouterr().out
+
+
+def test_it_listens_at_all_addresses_of_a_name() -> None:
+    listeners = listen("localhost", 0)
+    addresses = {listener.getsockname()[:2] for listener in listeners}
+    names = {info[4][0] for info in socket.getaddrinfo("localhost", 0, type=socket.SOCK_STREAM)}
+    assert addresses == {(name, listeners[0].getsockname()[1]) for name in names}
+    for listener in listeners:
+        listener.close()
 
 
 def test_a_redis_that_may_drop_books_is_refused(redis_url: str, tmp_path: Path) -> None:

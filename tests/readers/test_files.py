@@ -1,8 +1,6 @@
 """Finding the books of files, folders, archives, JSON Lines, tables and manifests."""
 
-import gzip
 import io
-import json
 import os
 import tarfile
 import zipfile
@@ -57,17 +55,6 @@ def test_a_path_with_wildcards_stands_for_all_that_match(tmp_path: Path) -> None
     assert len(unread(tmp_path / "*.txt")) == 3
     assert len(unread(tmp_path / "**/*.txt")) == 4
     assert len(unread(tmp_path / "[odd].txt")) == 1
-
-
-def test_positions_grow_over_all_files_up_to_their_size(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one book")
-    lines = "".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(3))
-    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    (tmp_path / "c.txt").write_text("another book")
-    positions = [book.position for book in unread(tmp_path)]
-    assert len(positions) == 5
-    assert positions == sorted(positions)
-    assert positions[-1] == files.find([tmp_path]).size
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -46,22 +46,6 @@ def read(reader: IsolatedReader, document: str | bytes) -> Extraction:
         return reader.read_waiting(file.fileno(), "book.xml")
 
 
-def test_answers_the_book_without_page_furniture(reader: IsolatedReader) -> None:
-    page = (
-        "<Page>"
-        "<TextLine><String CONTENT='EMMA'/><String CONTENT='{}'/></TextLine>"
-        "<TextLine><String CONTENT='{}'/></TextLine>"
-        "</Page>"
-    )
-    words = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
-    pages = "".join(page.format(number, word) for number, word in enumerate(words, start=1))
-
-    extraction = read(reader, f"<alto>{pages}</alto>")
-
-    assert (extraction.format, extraction.paginated) == ("alto", True)
-    assert list(extraction.pages) == words
-
-
 @pytest.mark.parametrize(
     ("document", "error"),
     [

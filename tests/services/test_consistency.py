@@ -316,18 +316,6 @@ async def test_health_names_what_is_wrong(
     assert "rebuilt" in health["redis"].detail
 
 
-async def test_verified_near_duplicates_need_no_fingerprint(services: OpenServices) -> None:
-    sketch = a_sketch(RNG)
-    first = (await services.ingest.post(Submission(sketch=sketch), actor=ACTOR)).book
-    other = a_sketch(RNG)
-    hashes = np.sort(np.concatenate([sketch.sample.hashes[:100], other.sample.hashes[100:]]))
-    other = replace(other, sample=replace(other.sample, hashes=hashes))
-    second = (await services.ingest.post(Submission(sketch=other), actor=ACTOR)).book
-    await post(services)
-    answer = await services.lookup.near_duplicates(first.id, Verified(), None, 10)
-    assert [match.book.book_id for match in answer.matches] == [second.id]
-
-
 async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(
     services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

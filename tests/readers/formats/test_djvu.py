@@ -23,22 +23,6 @@ def hidden(text: str) -> str:
     return f"<HIDDENTEXT><PAGECOLUMN><REGION><PARAGRAPH>{text}</PARAGRAPH></REGION></PAGECOLUMN></HIDDENTEXT>"
 
 
-def test_every_object_is_a_page_and_every_line_a_line() -> None:
-    text = (
-        "<LINE>\n<WORD coords='1,2'>Zu- </WORD>\n</LINE>\n<LINE><WORD>hause</WORD><WORD>&amp;</WORD></LINE>"
-    )
-    book = read_page_file(
-        source(
-            hidden(text),
-            "",
-            "<HIDDENTEXT><PAGECOLUMN></PAGECOLUMN></HIDDENTEXT>",
-            hidden("<LINE><WORD>x</WORD></LINE>"),
-        )
-    )
-    assert (book.format, book.paginated, book.printed_lines) == ("djvu", True, True)
-    assert list(book.pages) == ["Zu-\nhause &", "", "", "x"]
-
-
 @pytest.mark.parametrize(
     ("page", "text"),
     [

@@ -1,7 +1,5 @@
 """hOCR."""
 
-import pytest
-
 from bookprint_core.model import Metadata
 from bookprint_readers.formats import hocr
 from bookprint_readers.source import Source
@@ -64,18 +62,3 @@ def test_metadata_stands_in_content_or_value() -> None:
     assert hocr.read(document("")).metadata == Metadata(
         title="Emma", authors=("Austen, Jane",), year=1815, language="en", identifiers=("nbn:de:bsz:180",)
     )
-
-
-@pytest.mark.parametrize(
-    ("data", "is_hocr"),
-    [
-        (HEAD.encode(), True),
-        (b"<div class='ocr_page'>", True),
-        (b"<SPAN CLASS=ocrx_word>", True),
-        ("\ufeff<div class='ocr_page'>".encode("utf-16"), True),
-        (b"<html><p>The class ocr_page is hOCR's.</p>", False),
-        (b"ocr_page", False),
-    ],
-)
-def test_hocr_is_known_by_its_classes_and_its_meta_elements(data: bytes, is_hocr: bool) -> None:
-    assert hocr.recognises(data) is is_hocr

@@ -28,18 +28,6 @@ def test_text_comes_in_order_and_blocks_break_lines() -> None:
     assert (book.metadata.title, book.metadata.language) == ("A book", "en")
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        "<?xml version='1.0'?><html><head><title/></head><body>text</body></html>",
-        "<html><head><script src='a.js'/></head><body>text</body></html>",
-        "<html><body><a id='x'/><div class='y'/>text</body></html>",
-    ],
-)
-def test_empty_elements_of_xhtml_swallow_nothing(markup: str) -> None:
-    assert words(markup) == ["text"]
-
-
 def test_page_numbers_are_left_out_and_do_not_divide_words() -> None:
     markup = '<p>beau<span class="pagenum" id="P">[Pg 2]</span>tiful <span class=pagenum>3</span></p>'
     assert words(markup)[0] == "beautiful"

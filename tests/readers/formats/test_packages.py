@@ -44,17 +44,6 @@ def test_pages_come_in_natural_order_and_an_empty_file_is_a_blank_page() -> None
     assert words(found)[:2] == ["two", ""]
 
 
-def test_pictures_and_metadata_beside_the_pages_are_passed_over() -> None:
-    beside = {
-        "1.tif": b"II*\0",
-        "2.jp2": b"\0\0",
-        "checksum.md5": "x",
-        "README.xml": alto("readme"),
-        "toc.xml": "<toc/>",
-    }
-    assert words(read({"1.xml": alto("one"), "2.xml": alto("two"), **beside})) == ["one", "two"]
-
-
 def test_one_book_in_a_package_is_that_book() -> None:
     found = read({"book/book.xml": tei("a book"), "book/cover.png": b"\x89PNG"})
     assert found.format == "tei"
@@ -198,20 +187,6 @@ def test_mods_describes_the_book() -> None:
         "Blackwood",
         ("isbn:9780141439587", "oclc:8521"),
     )
-
-
-def test_dublin_core_describes_the_book() -> None:
-    fields = (
-        "<title>Title</title><creator>Author</creator><publisher>Blackwood</publisher><date>1861</date>"
-        "<language>en</language>"
-    )
-    section = (
-        f'<dmdSec ID="d"><mdWrap><xmlData>{fields}<identifier>oclc:1</identifier></xmlData></mdWrap></dmdSec>'
-    )
-    document = mets(physical(div(1, "A")), {"OCR": {"A": "1.xml"}}, section)
-    found = read({"mets.xml": document, "1.xml": alto("one")}).metadata
-    assert (found.title, found.authors, found.year) == ("Title", ("Author",), 1861)
-    assert (found.publisher, found.identifiers) == ("Blackwood", ("oclc:1",))
 
 
 def test_a_hathitrust_volume_is_read_by_number() -> None:

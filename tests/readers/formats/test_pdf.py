@@ -86,13 +86,6 @@ def test_a_pdf_is_known_by_its_mark_even_behind_other_bytes() -> None:
     assert not pdf.recognises(b"\n" * 2000 + b"%PDF-1.4")
 
 
-def test_the_document_information_names_title_and_authors() -> None:
-    data = a_pdf(
-        lines(b"x"), information=b"/Title(Emma)/Author(Jane Austen; Unknown; A. Editor)/CreationDate(D:2011)"
-    )
-    assert pdf.read(source(data)).metadata == Metadata(title="Emma", authors=("Jane Austen", "A. Editor"))
-
-
 def test_xmp_outranks_the_document_information() -> None:
     data = a_pdf(lines(b"x"), information=b"/Title(raeuber.dvi)/Author(scanner)", between=XMP.encode())
     assert pdf.read(source(data)).metadata == Metadata(

@@ -1,14 +1,13 @@
 """Taking in many books: their order, and an early end."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from multiprocessing import forkserver
 from typing import Any
 
 import pytest
 
-from app.services.books import BookFilter, IngestRun, Outcome
+from app.services.books import IngestRun, Outcome
 from app.services.bulk.ingest import ingest_in_bulk
 from bookprint_readers.unread import Unread, UnreadLine
 from tests.factories import ACTOR
@@ -57,19 +56,6 @@ async def test_what_became_of_each_book_is_told_in_order(services: OpenServices)
     assert run.counts == {"created": 149, "already there": 1, "pending": 0, "failed": 1}
     assert [outcome.refusal.problem for _, outcome in told if outcome.refusal is not None] == ["empty-text"]
     assert await services.is_clean()
-
-
-async def test_a_run_puts_its_books_in_a_collection(services: OpenServices) -> None:
-    said = json.dumps({"text": "A book that says otherwise. " * 40, "collection": "Hill Library"}).encode()
-    for collection in (None, "Harbour Library"):
-        books = [line(3, collection), UnreadLine("books.jsonl", "line 4", 4, said)]
-        await take_in(services, iter(books), IngestRun(), collection)
-    held = await services.books.search(BookFilter(), None, 10)
-
-    # What is there already stays in its collection.
-    assert Counter(book.metadata.collection for book in held) == Counter(
-        [None, "Hill Library", "Harbour Library"]
-    )
 
 
 async def test_an_early_end_stores_what_was_read(services: OpenServices) -> None:

@@ -17,7 +17,6 @@ from bookprint_core.text.names import (
     folded,
     name_keys,
     typed_keys,
-    typing_keys,
     word_key,
     year_key,
 )
@@ -103,13 +102,6 @@ async def test_a_title_typed_with_two_errors_is_found(
         typed = mistyped(title, rng)
         conditions = [KeyCondition(keys) for keys in typed_keys(typed)]
         assert await found(names, *conditions) == [book], typed
-
-
-def test_a_long_title_has_few_keys_of_typing() -> None:
-    counts = [len(typing_keys("abcdefghijklmnopqrstuvwxyz"[:n])) for n in (1, 5, 10, 11, 20, 26)]
-
-    assert counts == [1, 16, 56, 10, 16, 16]
-    assert typing_keys("abcdefghij" * 5) == typed_keys("abcdefghij" * 5) == []
 
 
 async def test_postgres_knows_the_frequent_words(database: Database, names: NameQueries) -> None:

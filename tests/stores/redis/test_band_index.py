@@ -98,19 +98,6 @@ async def test_every_distance_is_answered_like_brute_force(index: BandIndex, siz
             assert pairs(hits) == brute_force(entries, query.fingerprint.bits, d)
 
 
-@on_cluster_too
-async def test_adding_twice_is_adding_once(index: BandIndex) -> None:
-    entry = an_entry(np.random.default_rng(1), 7)
-    await index.insert([entry])
-    before = await buckets_of(index)
-    await index.insert([entry, entry])
-    assert await buckets_of(index) == before
-    bands, postings = index.records([entry])
-    assert all(data in before[key] for key, data in zip(bands.keys, bands.data, strict=True))
-    assert all(data in before[key] for key, data in zip(postings.keys, postings.data, strict=True))
-    assert len(before) == len(bands.keys) + len(set(postings.keys)) + 1
-
-
 async def test_a_record_that_only_appears_across_two_others_is_still_added(index: BandIndex) -> None:
     bits = bytes(16)
     straddled = [
@@ -136,18 +123,6 @@ async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(
     assert await buckets_of(index) == alone
     await index.delete([stays])
     assert await buckets_of(index) == {}
-
-
-async def test_crowded_buckets_take_every_entry_once(index: BandIndex) -> None:
-    rng = np.random.default_rng(12)
-    bits = rng.bytes(16)
-    entries = [Entry(i, Fingerprint("gap-simhash128-v1", bits), None) for i in range(1, 1501)]
-    for start in range(0, 1500, 250):
-        await index.insert(entries[start : start + 250])
-        await index.insert(entries[start + 240 : start + 250])
-    hits = await within(index, entries[0].fingerprint, 0)
-    assert hits.entry_ids.tolist() == list(range(1, 1501))
-    assert {len(data) for key, data in (await buckets_of(index)).items() if "+" not in key} == {1500 * 12}
 
 
 async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_finds(

@@ -72,17 +72,6 @@ async def test_all_are_read_in_parts(
     assert entries_of(await queries.read_written(None)) == wanted
 
 
-async def test_vector_of_a_book_that_was_deleted_is_not_read(
-    database: Database, catalogue: BookStore, queries: VectorQueries
-) -> None:
-    kept, gone = await books(catalogue, 2)
-    async with database.transaction() as connection:
-        await insert(connection, kept)
-        await insert(connection, gone)
-        await rows(connection, DELETE, entry_id=gone)
-    assert entries_of(await queries.read_written(None)) == [kept]
-
-
 async def test_older_state_of_the_database_is_read_anew(
     database: Database, catalogue: BookStore, queries: VectorQueries
 ) -> None:
