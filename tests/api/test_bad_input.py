@@ -59,36 +59,17 @@ def signed(**changes: Any) -> Json:
 # Those of tests/guards/test_problems.py are not repeated.
 INVALID: dict[str, tuple[Json, str]] = {
     "text and signatures": ({"text": TEXT, **signed()}, "signatures"),
-    "text is a number": ({"text": 5}, "text"),
     "text is empty": ({"text": ""}, "text"),
     "page is null": ({"pages": [TEXT, None]}, "pages[1]"),
     "too many pages": ({"pages": ["a"] * 100_001}, "pages"),
     "author holds a bell": ({"text": TEXT, "authors": ["Jane", "Austen\a"]}, "authors[1]"),
-    "author is a number": ({"text": TEXT, "authors": ["x", 5]}, "authors[1]"),
-    "language is too long": ({"text": TEXT, "language": "x" * 36}, "language"),
     "year does not fit": ({"text": TEXT, "year": 1 << 31}, "year"),
-    "external id is too long": ({"text": TEXT, "external_id": "x" * 501}, "external_id"),
     "identifier has a strange scheme": ({"text": TEXT, "identifiers": ["ısbn:1"]}, "identifiers[0]"),
-    "identifier is too long": ({"text": TEXT, "identifiers": ["isbn:" + "1" * 300]}, "identifiers[0]"),
     "no signature": (signed(fingerprint=None), "signatures"),
-    "fingerprint is short": (
-        signed(fingerprint=FINGERPRINT | {"hex": "ab"}),
-        "signatures.fingerprint.hex",
-    ),
     "unknown recipe": (
         signed(fingerprint=FINGERPRINT | {"recipe": "x"}),
         "signatures.fingerprint.recipe",
     ),
-    "minhash is not base64": (
-        signed(minhash={"recipe": "word5-minhash128-v1", "values": "é", "shingle_count": 5}),
-        "signatures.minhash.values",
-    ),
-    "page unit is unknown": (
-        signed(pages={"recipe": "char6-page128-v2", "unit": "leaf", "values": "AAAA"}),
-        "signatures.pages.unit",
-    ),
-    "word count is giant": (signed(word_count=10**30), "signatures.word_count"),
-    "unknown signature": (signed(simhash="x"), "signatures.simhash"),
 }
 
 
@@ -110,18 +91,14 @@ UNPARSABLE: dict[str, tuple[bytes, int, str]] = {
     "empty": (b"", 400, "body"),
     "cut short": (b'{"text": "a', 400, "body"),
     "array": (b'[{"text": "a"}]', 422, "body"),
-    "null": (b"null", 422, "body"),
     "NaN in a field": (b'{"text": "a", "year": NaN}', 422, "year"),
-    "NaN for a text": (b'{"text": NaN}', 422, "text"),
     "giant integer of a million digits": (b'{"year": ' + b"9" * 1_000_000 + b"}", 400, "body"),
     "giant exponent": (b'{"text": "a", "year": 1e999999}', 422, "year"),
     "deep lists in a field": (b'{"authors": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "body"),
     "deep objects": (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "body"),
     "lone high surrogate": (b'{"text": "a \\ud800 b"}', 422, "body"),
-    "lone low surrogate": (b'{"text": "a", "title": "\\udc00"}', 422, "body"),
     "surrogate as UTF-8": (b'{"text": "\xed\xa0\x80"}', 400, "body"),
     "latin-1": ('{"text": "café"}'.encode("latin-1"), 400, "body"),
-    "UTF-16": ('{"text": "a"}'.encode("utf-16"), 400, "body"),
     "raw NUL": (b'{"text": "a\0b"}', 400, "body"),
 }
 

@@ -50,11 +50,8 @@ def test_pages_of_several_volumes_have_its_number() -> None:
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("### || one", "one"),
         ("### |EDITOR|", ""),
-        ("### $ one", "one"),
         ("### $BIO_MAN$ one", "one"),
-        ("# $ one", "one"),
         ("# one %~% two", "one  two"),
         ("# % one % % two %", "one   two"),
         ("one ms12 two msA1234 three", "one  two  three"),

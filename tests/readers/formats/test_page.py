@@ -69,13 +69,10 @@ def test_cells_of_a_table_come_row_by_row() -> None:
         (equiv("second", 'index="1"') + equiv("first", 'index="0"'), "first"),
         (equiv("weak", 'conf="0.2"') + equiv("sure", 'conf="0.9"'), "sure"),
         (equiv("sure", 'conf="0.9"') + equiv("main", 'index="0" conf="0.1"'), "main"),
-        (equiv("one") + equiv("two"), "one"),
         (equiv("one", 'index="x" conf="nan"') + equiv("two", 'conf=""'), "one"),
         ("<TextEquiv><PlainText>plain</PlainText></TextEquiv>", "plain"),
         (equiv("") + equiv("filled"), "filled"),
         (equiv(" ", 'index="0"') + equiv("filled", 'index="1"'), "filled"),
-        (equiv("", 'conf="0.9"') + equiv("filled", 'conf="0.2"'), "filled"),
-        ("<TextEquiv/>" + equiv("filled"), "filled"),
     ],
 )
 def test_one_of_several_readings_counts(readings: str, best: str) -> None:

@@ -100,16 +100,9 @@ def test_a_transcription_without_text_is_read_from_its_surfaces(more: str) -> No
     [
         ("<quote>one</quote><quote>two</quote>", "one two"),
         ("<address><addrLine>one</addrLine><addrLine>two</addrLine></address>three", "one two three"),
-        ("one<address>two</address>", "one two"),
-        ("<listBibl><bibl>one</bibl><bibl>two</bibl></listBibl>", "one two"),
         ("<cit><q>one</q><bibl>two</bibl></cit><said>three</said>", "one two three"),
-        (
-            "<docImprint><pubPlace>one</pubPlace><publisher>two</publisher><date>3</date></docImprint>",
-            "one two 3",
-        ),
         ("<forename>one</forename><surname>two</surname>", "one two"),
         ("<p>one<q>two</q>three <q>four</q>, five</p>", "onetwothree four, five"),
-        ("<entry><form>one</form><sense>two</sense></entry>", "one two"),
         ("<hi>o</hi><hi>ne</hi>", "one"),
     ],
 )
