@@ -93,3 +93,23 @@ def test_every_wait_is_long_or_says_why_not() -> None:
             if not any(ON_PURPOSE in line for line in lines[node.lineno - 1 : node.end_lineno])  # type: ignore[attr-defined]
         ]
     assert places(found) == [], f"wait {LEAST:.0f} s or more, or say why not: {ON_PURPOSE} ..."
+
+
+def test_clocks_and_short_limits_are_found() -> None:
+    source = """
+import time
+from time import perf_counter
+begun = time.monotonic()
+assert time.time() - begun < 5
+process.wait(timeout=5)
+await asyncio.wait_for(event.wait(), 2)
+future.result(3)
+used = time.process_time()
+process.wait(timeout=60)
+httpx.get(url)
+httpx.get(url, timeout=60)
+"""
+    module = ast.parse(source, mode="exec", type_comments=False)
+    assert [node.lineno for node in readings(module)] == [3, 4, 5]  # type: ignore[attr-defined]
+    assert sorted(node.lineno for node in short_limits(module)) == [6, 7, 8]  # type: ignore[attr-defined]
+    assert [node.lineno for node in hasty_requests(module)] == [11]  # type: ignore[attr-defined]

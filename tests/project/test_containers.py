@@ -42,6 +42,23 @@ def test_nothing_is_published_beyond_loopback(compose: dict[str, Any]) -> None:
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
+def test_every_server_has_a_health_check(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert services["postgres"]["healthcheck"]["test"]
+    assert services["redis"]["healthcheck"]["test"]
+    # the API's is the image's own
+    assert "healthcheck" not in services["api"]
+
+
+def test_migration_runs_once_and_before_everything_that_needs_the_schema(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert services["migrate"]["restart"] == "no"
+    assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    for name in ("api", "worker"):
+        assert services[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+        assert services[name]["depends_on"]["redis"] == {"condition": "service_healthy"}
+
+
 def test_containers_of_ours_have_no_rights_to_spare(compose: dict[str, Any]) -> None:
     for name in OURS:
         service = compose["services"][name]
@@ -98,6 +115,11 @@ def test_processes_of_a_container_are_bounded(compose: dict[str, Any]) -> None:
     assert all(service["pids_limit"] <= 512 for service in compose["services"].values())
 
 
+def test_redis_never_evicts(compose: dict[str, Any]) -> None:
+    command = compose["services"]["redis"]["command"]
+    assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
+
+
 def test_image_ends_as_an_unprivileged_user_with_a_health_check() -> None:
     last_stage = "\n".join(steps()).rpartition("FROM ")[2]
     users = re.findall(r"^USER (\w+)", last_stage, re.MULTILINE)
@@ -113,6 +135,18 @@ def test_image_installs_pins_with_hashes_and_names_its_base() -> None:
     assert all("--require-hashes" in command or "--no-deps" in command for command in from_index)
     assert all(re.search(r":[\w.-]*\d", step) for step in steps() if step.startswith("FROM "))
     assert not [step for step in steps() if step.startswith("ADD ")]
+
+
+def test_build_context_holds_what_is_copied_and_nothing_else() -> None:
+    rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    copied = [
+        source
+        for step in steps()
+        if step.startswith("COPY ") and "--from=" not in step
+        for source in step.split()[1:-1]
+    ]
+    assert rules[0] == "*"
+    assert sorted(rule.removeprefix("!") for rule in rules if rule.startswith("!")) == sorted(copied)
 
 
 def steps() -> list[str]:
