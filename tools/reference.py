@@ -73,10 +73,10 @@ def api() -> str:
 
 def commands() -> str:
     """The page of the command line: a section for each command, with its arguments and options."""
-    return _COMMANDS + "\n".join(_sections(_program(), ("bookprint",)))
+    return _COMMANDS + "\n".join(_sections(program(), ("bookprint",)))
 
 
-def _program() -> Any:
+def program() -> Any:
     """The program as click sees it; it is not run."""
     programs: list[typer.Typer] = []
     with patch.object(typer.Typer, "__call__", lambda program, **_: programs.append(program)):
@@ -97,7 +97,8 @@ def _section(command: Any, name: str) -> str:
     options = [each for each in command.params if not {*each.opts, *each.secondary_opts} & _SHARED]
     usage = " ".join([name, *(each.make_metavar(click.Context(command)) for each in arguments)])
     shown = f"`{usage}`\n\n" if arguments else ""
-    summary = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    summary = " ".join(paragraphs[paragraphs[0].startswith("Example:")].split())
     rows = [_row(option) for option in options if option.param_type_name == "option"]
     table = f"\n| option | meaning |\n| --- | --- |\n{''.join(rows)}" if rows else ""
     return f"## {name}\n\n{shown}{summary}\n{table}"

@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 200
 _BOOKS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 16 << 20
 _PATIENCE = 60.0
-"""Seconds for which rows are sent again that the service could not answer."""
+"""Seconds during which unanswered rows are sent again."""
 
 _AWAY = 503
 _STDIN = "-"
@@ -39,7 +39,7 @@ _ROWS = Listing(
 )
 
 _Row = dict[str, Any]
-"""The answer to a row, and its place in the list."""
+"""Answer to a row, with its place in the list."""
 
 
 def check(
@@ -47,7 +47,7 @@ def check(
         str,
         typer.Argument(
             metavar="LIST",
-            help="A table (CSV, Parquet), MARC records, JSON lines, or a file or folder of books; - for a "
+            help="A table (CSV, Parquet), MARC records, JSON Lines, a file or folder of books, or - for a "
             "text on standard input.",
         ),
     ],
@@ -61,12 +61,12 @@ def check(
     key: KeyOption = None,
     json: AsJson = False,
 ) -> None:
-    """Tell for each book of a list whether the library has it.
+    """Check for each book of a list whether the library has it; nothing is stored.
 
-    have: the same text, and the same pages where they are known; other_edition, part_of and contains: of a
-    book, by its text; perhaps: by its name alone, or a number that something speaks against. A row's text
-    decides before its identifier, that before numbers of catalogues, and those before names. Nothing is
-    stored. Exit status: 0 all rows are answered, 1 some are not, each with its reason, 2 it could not run.
+    Verdicts: have (same text, and same pages if known), other_edition, part_of and contains (by the text),
+    perhaps (by the name alone, or by a number that other fields contradict), and no. The text of a row
+    decides first, then its identifier, then numbers of catalogues, then names.
+    Exit status: 0 all rows are answered, 1 some are not, 2 the command could not run.
     """
     require_one_form(json, out, "--out")
     keep_kernels()
@@ -80,7 +80,7 @@ def check(
         try:
             listing = replace(_ROWS, columns={name: name for name in COLUMNS})
             items = rows if json else (dict(zip(COLUMNS, cells(row), strict=True)) for row in rows)
-            print_list(listing, items, json=json, table=out)
+            print_list(listing, items, json=json, table=out, reporter=reporter)
         except ClientError:
             notices().print(f"The service stopped answering after {sum(counts.values()):,} rows.")
             raise
@@ -92,7 +92,7 @@ def check(
 
 def export(
     identifiers: Annotated[
-        bool, typer.Option("--identifiers", help="The identifier of each book, and what is said of it.")
+        bool, typer.Option("--identifiers", help="Write the identifier and the metadata of each book.")
     ] = False,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help=".parquet, .csv or .jsonl.", dir_okay=False)
@@ -101,24 +101,24 @@ def export(
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
-    """Write the holdings of a library for a partner, who takes them with `ingest` or `check`.
+    """Write the holdings of a library for a partner, who reads them with `ingest` or `check`.
 
-    No text can be made of an identifier. Books without one, which are very short, are left out.
+    No text can be recovered from an identifier. Very short books have none and are left out.
     """
     from app.catalog import holdings
 
     if not identifiers:
-        raise UserError("Say what to export: --identifiers.", 2)
+        raise UserError("Choose what to export: --identifiers.", 2)
     with Reporter("Exporting", "books") as reporter, service_at(url, key) as service:
         count = holdings.write(out, _holdings(service, collection, reporter))
     results().print(f"{count:,} written")
 
 
 def _holdings(service: Client, collection: str | None, reporter: Reporter) -> Iterator[Mapping[str, Any]]:
-    read = 0
+    read, total = 0, service.send(calls.read_library())["books"] if collection is None else None
     for page in service.pages(calls.list_books(collection=collection, limit=_BOOKS_AT_ONCE)):
         read += len(page["items"])
-        reporter.advance(read, 0.0)
+        reporter.advance(read, read / total if total else None)
         for book in page["items"]:
             if (identifier := book["long_identifier"] or book["identifier"]) is not None:
                 yield {**book, "identifier": identifier}
@@ -127,7 +127,7 @@ def _holdings(service: Client, collection: str | None, reporter: Reporter) -> It
 def _read(
     book_list: str, columns: Mapping[str, str], processes: int | None
 ) -> "Iterator[tuple[str, float, Submission | Refusal]]":
-    """The rows: where each stands, how much of the list is read, and what it says."""
+    """Yield each row as its place, the share of the list that is read, and its book."""
     from app.services.bulk.lists import listed_books, told_of
     from bookprint_core.errors import InvalidInput, Refusal
     from bookprint_core.model import Submission
@@ -148,7 +148,7 @@ def _read(
         if note := told_of(path):
             notices().print(note)
     except UnicodeDecodeError as exc:
-        raise UserError(f"Standard input is no UTF-8 at byte {exc.start + 1:,}. Send UTF-8.", 2) from exc
+        raise UserError(f"Standard input is not UTF-8 at byte {exc.start + 1:,}. Send UTF-8.", 2) from exc
     except InvalidInput as exc:
         raise UserError(f"{book_list}: {exc}", 2) from exc
 
@@ -156,7 +156,7 @@ def _read(
 def _answers(
     service: Client, rows: "Iterable[tuple[str, float, Submission | Refusal]]"
 ) -> Iterator[tuple[_Row, float]]:
-    """The answer to each row, in order, some hundred at a time."""
+    """Yield the answer to each row in order; rows are sent in batches."""
     from app.cli.posting import book_body
     from bookprint_core.errors import Refusal
 
@@ -186,7 +186,7 @@ def _answered(
 
 
 def _patiently(service: Client, bodies: Sequence[dict[str, Any]]) -> list[CheckLine]:
-    """The answers; rows are sent again for a while where the service cannot answer them now."""
+    """Return the answers; rows that the service cannot answer now are sent again for a while."""
     deadline = time.monotonic() + _PATIENCE
     answers: dict[int, CheckLine] = {}
     waiting = list(range(len(bodies)))

@@ -4,9 +4,12 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, ParamSpec
+from inspect import cleandoc
+from itertools import chain
+from typing import Annotated, Any, ParamSpec
 
 import typer
+from typer.core import TyperGroup
 
 from app.cli.check import check, export
 from app.cli.decide import decide
@@ -28,40 +31,121 @@ P = ParamSpec("P")
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
-_GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
-    "Use": (demo, serve, ingest, lookup, check, similar, relation, clusters, completeness, sign, compare),
-    "Curate": (reviews, decide, decisions, conflicts, master_copy, export, changes),
-    "Operate": (worker, jobs, migrate, load, reindex, verify, audit),
+_Command = tuple[Callable[..., None], str, str]
+"""A command, what people use it for in a few words, and an example."""
+
+_GROUPS: Mapping[str, Sequence[_Command]] = {
+    "Start a library": (
+        (demo, "try it on made books", "bookprint demo --keep"),
+        (serve, "run service and pages", "bookprint serve --data-dir library"),
+        (ingest, "add books from files", "bookprint ingest scans/ --report refused.csv"),
+        (load, "add a computed corpus", "bookprint load corpus/ --data-dir library"),
+    ),
+    "Find": (
+        (lookup, "copies of a book", "bookprint lookup book.epub --d 10"),
+        (check, "which of a list are here", "bookprint check wanted.csv --out answers.csv"),
+        (relation, "two books page by page", "bookprint relation emma-1816 emma-1833"),
+        (similar, "books on like subjects", "bookprint similar emma-1816 --k 5"),
+        (clusters, "groups of copies", "bookprint clusters --min-size 3 --csv clusters.csv"),
+        (completeness, "pages lost or doubled", "bookprint completeness emma-1816"),
+        (conflicts, "records against texts", "bookprint conflicts --by isbn"),
+        (changes, "what changed, and when", "bookprint changes --after now --follow"),
+    ),
+    "Decide": (
+        (reviews, "pairs to look at", "bookprint reviews --csv pairs.csv"),
+        (decide, "confirm or reject pairs", "bookprint decide emma-1816 emma-1833 confirmed"),
+        (decisions, "history of decisions", "bookprint decisions --limit 20"),
+        (master_copy, "one good text of copies", "bookprint master-copy emma-1816 > emma.txt"),
+    ),
+    "Work without a service": (
+        (compare, "two files or identifiers", "bookprint compare one.pdf other.epub --html pair.html"),
+        (sign, "signatures of files", "bookprint sign scans/ --out signatures.parquet"),
+        (dedupe, "one of each copy", "bookprint dedupe books.parquet --out kept"),
+        (corpus, "a whole collection", "bookprint corpus run scans/ --out corpus"),
+    ),
+    "Operate": (
+        (jobs, "background jobs", "bookprint jobs --retry all"),
+        (worker, "one more worker", "bookprint worker --concurrency 2"),
+        (verify, "check the index", "bookprint verify"),
+        (reindex, "rebuild the index", "bookprint reindex"),
+        (migrate, "update the database", "bookprint migrate --data-dir library"),
+        (export, "holdings for a partner", "bookprint export --identifiers --out holdings.csv"),
+        (audit, "who wrote what, and when", "bookprint audit --since 2027-01-31"),
+    ),
 }
-"""The commands by what people do with them, as the help lists them."""
+"""The commands by what people want to do, in the order of the help."""
+
+_KEYS = "Operate"
+_KEYS_PURPOSE = "make and end API keys"
+_KEY_EXAMPLES = {
+    "create": "bookprint keys create --name library --scope ingest",
+    "list": "bookprint keys list",
+    "revoke": "bookprint keys revoke 0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54",
+    "rotate": "bookprint keys rotate 0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54",
+}
+_DRIVERS = (corpus, dedupe)
+"""Commands whose arguments another program reads."""
 
 _FAILED: Mapping[Callable[..., None], int] = dict.fromkeys((ingest, load, compare), 2)
 """Exit statuses of commands that could not run, where 1 means something else."""
 
 _UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
-"""For commands whose arguments another program reads."""
+"""Settings of the drivers."""
+
+
+class _Program(TyperGroup):
+    """The program, whose help names every command on one screen."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by group, two in a line."""
+        lines = [
+            "Usage: bookprint COMMAND [OPTIONS]; for an example: bookprint COMMAND --help",
+            "Finds near-duplicate books by their text. To try it: bookprint demo --keep",
+            "",
+        ]
+        for group, commands in _GROUPS.items():
+            entries = [(_name(command), purpose) for command, purpose, _ in commands]
+            if group == _KEYS:
+                entries.append(("keys", _KEYS_PURPOSE))
+            lines.append(group)
+            for first, second in zip(entries[::2], entries[1::2], strict=True):
+                lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}")
+        formatter.write("\n".join((*lines, "", "bookprint --version prints the version.")))
 
 
 def run() -> None:
     """Run the command that the arguments name, and exit with its status."""
     app = typer.Typer(
+        cls=_Program,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for group, commands in _GROUPS.items():
-        for command in commands:
-            app.command(rich_help_panel=group)(_with_plain_errors(command))
-    for unread in (corpus, dedupe):
-        app.command(add_help_option=False, context_settings=_UNREAD, rich_help_panel="Curate")(unread)
+    for command, _, example in chain(*_GROUPS.values()):
+        if command in _DRIVERS:
+            app.command(add_help_option=False, context_settings=_UNREAD)(command)
+        else:
+            app.command(help=_help(command, example))(_with_plain_errors(command))
     app.callback()(_bookprint)
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
-        keys.command(name)(_with_plain_errors(key_command))
-    app.add_typer(keys, name="keys", rich_help_panel="Operate")
+        keys.command(
+            name,
+            help=_help(key_command, _KEY_EXAMPLES[name]),
+            short_help=(key_command.__doc__ or "").partition("\n")[0],
+        )(_with_plain_errors(key_command))
+    app.add_typer(keys, name="keys")
     app(prog_name="bookprint")
+
+
+def _name(command: Callable[..., None]) -> str:
+    return command.__name__.replace("_", "-")
+
+
+def _help(command: Callable[..., None], example: str) -> str:
+    return f"Example: `{example}`\n\n{cleandoc(command.__doc__ or '')}"
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`bookprint decide`: the decisions of a person on one pair of books or on those of a file."""
+"""`bookprint decide`: decisions of a person on one pair of books, or on the pairs of a file."""
 
 import csv
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import typer
 
 from app.cli.environment import DEFAULT_URL, KeyOption, Url, service_at
 from app.cli.lookup import named_book
-from app.cli.output import UserError, notices
+from app.cli.output import Reporter, UserError, notices
 from bookprint_client import calls
 from bookprint_core.relations.classification import Kind
 
@@ -24,7 +24,7 @@ def decide(
         str | None,
         typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn, undone, unsure or a kind."),
     ] = None,
-    note: Annotated[str | None, typer.Option(help="For those who read the history.")] = None,
+    note: Annotated[str | None, typer.Option(help="Note for readers of the history.")] = None,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -35,13 +35,15 @@ def decide(
             dir_okay=False,
         ),
     ] = None,
-    all_or_none: Annotated[bool, typer.Option(help="Decide on all rows, 500 at most, or on none.")] = False,
+    all_or_none: Annotated[
+        bool, typer.Option(help="Decide on all rows (at most 500), or on none if one is refused.")
+    ] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
-    """Decide on the relation of two books, or on those of a file, as `bookprint reviews --csv` writes it.
+    """Decide on the relation of two books, or on every row of a file that `bookprint reviews --csv` wrote.
 
-    Rows without a verdict are passed over.
+    Rows without a verdict are skipped.
     """
     with service_at(url, key) as service:
         if file is not None and left is None:
@@ -54,12 +56,14 @@ def decide(
             raise UserError("Name two books and a verdict, or --file.", 2)
         refused = 0
         step = max(len(items), 1) if all_or_none else _AT_ONCE
-        for start in range(0, len(items), step):
-            sent = calls.decide_many(items[start : start + step], all_or_none=all_or_none)
-            for each in service.send(sent)["items"]:
-                if (problem := each["problem"]) is not None:
-                    refused += 1
-                    notices().print(f"{each['left']} {each['right']}: {problem['detail']}")
+        with Reporter("Deciding", "pairs") as reporter:
+            for start in range(0, len(items), step):
+                sent = calls.decide_many(items[start : start + step], all_or_none=all_or_none)
+                for item in service.send(sent)["items"]:
+                    if (problem := item["problem"]) is not None:
+                        refused += 1
+                        reporter.say(f"{item['left']} {item['right']}: {problem['detail']}")
+                reporter.counted(min(start + step, len(items)), len(items))
     notices().print(f"Decisions: {len(items) - refused:,}; refused: {refused:,}.")
     if refused:
         raise typer.Exit(1)
@@ -76,6 +80,6 @@ def _rows(file: Path) -> list[dict[str, str]]:
 
 def _item(left: str, right: str, verdict: str, note: str | None) -> Mapping[str, str]:
     if verdict not in (*_VERDICTS, *get_args(Kind)):
-        raise UserError(f"{verdict} is no verdict: say {', '.join(_VERDICTS)} or a kind of relation.", 2)
+        raise UserError(f"{verdict} is not a verdict. Use {', '.join(_VERDICTS)} or a kind of relation.", 2)
     name = "verdict" if verdict in _VERDICTS else "kind"
     return {"left": left, "right": right, name: verdict} | ({"note": note} if note else {})

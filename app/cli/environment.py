@@ -1,4 +1,4 @@
-"""What commands take from their environment: settings, options, servers, and the user who acts."""
+"""Settings, shared options, servers and the acting user: the inputs of a command besides its arguments."""
 
 import os
 import pwd
@@ -24,44 +24,44 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
-Url = Annotated[str, typer.Option(help="Where the service answers.")]
-"""The option that names the service."""
+Url = Annotated[str, typer.Option(help="Address of the service.")]
+"""Option with the address of the service."""
 
 KeyOption = Annotated[
     str | None,
     typer.Option(
         "--key",
         envvar="BOOKPRINT_KEY",
-        help="API key of the service. Set the variable instead: other users see what a command is given.",
+        help="API key. Set the variable instead: other users can see the arguments of a command.",
     ),
 ]
-"""The option that has the API key."""
+"""Option with the API key."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")]
-"""The option for programs that read the output."""
+"""Option for programs that read the output."""
 
 CollectionOption = Annotated[
     str | None, typer.Option("--collection", metavar="NAME", help="Only books of this collection.")
 ]
-"""The option that names a collection to ask about."""
+"""Option that limits a question to one collection."""
 
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder of the embedded servers [BOOKPRINT_DATA_DIR, else ./data].", file_okay=False),
 ]
-"""The option that names the data folder."""
+"""Option with the data folder."""
 
 
 @contextmanager
 def service_at(url: str, key: str | None, patience: float = 10.0) -> Iterator[Client]:
-    """A client that waits up to `patience` seconds; raises NoService where no service answers at all."""
+    """Yield a client that waits up to `patience` seconds. Raises NoService if no service answers."""
     with Client(url, patience=patience, key=key) as service:
         service.insist()
         yield service
 
 
 def load_settings(data_dir: Path | None) -> Settings:
-    """The settings of the environment; `data_dir`, where given, counts more than BOOKPRINT_DATA_DIR."""
+    """Read the settings from the environment; `data_dir` overrides BOOKPRINT_DATA_DIR."""
     try:
         settings = Settings()
     except ValidationError as exc:
@@ -71,7 +71,7 @@ def load_settings(data_dir: Path | None) -> Settings:
 
 
 def name_unknown() -> None:
-    """Say which variables of the environment are close to a setting and are none."""
+    """Warn of environment variables that look like a misspelt setting."""
     prefix = "BOOKPRINT_"
     aliases = (str(field.alias) for field in Settings.model_fields.values())
     known = {name.removeprefix(prefix) for name in (*aliases, *SECRETS) if name.startswith(prefix)}
@@ -82,7 +82,7 @@ def name_unknown() -> None:
 
 
 def running(settings: Settings) -> Settings | None:
-    """Settings that name both servers: those given, else those that run in the data folder, else None."""
+    """Return settings that name both servers: as set, else as they run in the data folder, else None."""
     if settings.database_url is not None and settings.redis_url is not None:
         return settings
     servers = running_servers(settings.data_dir)
@@ -97,7 +97,7 @@ def running(settings: Settings) -> Settings | None:
 
 
 def require_running(settings: Settings, status: int = 1) -> Settings:
-    """The same; raises UserError with the exit status where no servers run."""
+    """Return settings that name running servers; raises UserError with the exit status if there are none."""
     if (servers := running(settings)) is not None:
         return servers
     raise UserError(
@@ -109,9 +109,9 @@ def require_running(settings: Settings, status: int = 1) -> Settings:
 
 @contextmanager
 def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
-    """Settings that name servers which run only for this command, on the library in the data folder.
+    """Start servers on the library in the data folder for this command, and yield settings that name them.
 
-    Raises UserError where there is no library, unless a `new` one may be made.
+    Raises UserError if there is no library, unless a `new` one may be made.
     """
     if not new and not os.path.isdir(settings.data_dir / "postgres"):
         raise UserError(
@@ -129,7 +129,7 @@ def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
 
 
 def moment(text: str, option: str) -> datetime:
-    """The time that an option was given; raises UserError for a text that is none."""
+    """Parse the time of an option; raises UserError."""
     try:
         named = datetime.fromisoformat(text)
     except ValueError as exc:
@@ -141,7 +141,7 @@ def moment(text: str, option: str) -> datetime:
 
 
 def acting_user() -> "Actor":
-    """Whom the audit log names: the user of the system who runs this command, on this host."""
+    """Return the actor for the audit log: the system user who runs this command, on this host."""
     # Late, because the stores take long to load and most commands need none.
     from app.stores.postgres.audit import Actor
 
@@ -149,7 +149,7 @@ def acting_user() -> "Actor":
 
 
 def _user() -> str:
-    # Of the process: a variable as LOGNAME could claim any name.
+    # From the process, because a variable like LOGNAME could claim any name.
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # as containers run users that have no name

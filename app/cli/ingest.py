@@ -1,4 +1,4 @@
-"""`bookprint ingest`, `load`, `corpus` and `dedupe`: books of files, and collections that engines compute."""
+"""`bookprint ingest`, `load`, `corpus` and `dedupe`: adding books, and computing whole collections."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ Paths = Annotated[
     ),
 ]
 Processes = Annotated[
-    int | None, typer.Option(min=1, max=256, help="Processes that read and sign; unset: one per core.")
+    int | None, typer.Option(min=1, max=256, help="Processes that read and sign [one per core].")
 ]
 Texts = Annotated[
     Path | None,
@@ -55,13 +55,13 @@ Texts = Annotated[
         metavar="DIR",
         exists=True,
         file_okay=False,
-        help="Take the paths as MARC records, of the texts in this folder that are named after them.",
+        help="Read the paths as MARC records; the texts in this folder have the same names.",
     ),
 ]
 ColumnOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--column", metavar="FIELD=NAME", help="The column of Parquet tables with text, pages, id, title, …"
+        "--column", metavar="FIELD=NAME", help="Column of a Parquet table with text, pages, id, title, …"
     ),
 ]
 
@@ -69,7 +69,7 @@ ColumnOptions = Annotated[
 def ingest(
     paths: Paths,
     url: Annotated[
-        str | None, typer.Option(help="Post to the service there; unset: store directly where possible.")
+        str | None, typer.Option(help="Post to this service [store directly if possible].")
     ] = None,
     key: KeyOption = None,
     jobs: Annotated[
@@ -81,16 +81,16 @@ def ingest(
     texts: Texts = None,
     collection: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The collection that the books belong to, whatever files say."),
+        typer.Option(metavar="NAME", help="Collection of the books, whatever the files say."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Take in the books of files of every format, of folders, archives, JSON Lines and tables.
+    """Add the books of files in any format, and of folders, archives, JSON Lines and tables.
 
-    They are stored directly where DATABASE_URL and REDIS_URL are set or a service runs in the data folder,
-    else posted over HTTP. Set BOOKPRINT_TEXTS as for the service: it says whether texts are kept that are
-    stored directly. Books that are there already stay as they are: run the command again after an
-    interruption. Exit status: 0 all are in, 1 some were refused, each with its reason, 2 it could not run.
+    Books are stored directly if a service runs in the data folder, or DATABASE_URL and REDIS_URL are set.
+    Otherwise they are posted over HTTP. Set BOOKPRINT_TEXTS as for the service: it decides whether texts
+    that are stored directly are kept. Books that exist stay as they are, so after an interruption run the
+    same command again. Exit status: 0 all are in, 1 some were refused, 2 the command could not run.
     """
     settings = load_settings(data_dir)
     forget_secrets()  # files of strangers are read by processes that would inherit them
@@ -135,19 +135,20 @@ def ingest(
 def load(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", exists=True, file_okay=False, help="What `corpus run` has written."),
+        typer.Argument(
+            metavar="DIR", exists=True, file_okay=False, help="Folder that `corpus run` has written."
+        ),
     ],
     report: Report = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Load a corpus: its books, their signatures, relations with page maps, and clusters.
+    """Load a corpus: its books, signatures, relations with page maps, and clusters.
 
-    Lookups, relations and clusters then answer as after posting the books one by one, but for the texts,
-    which a corpus does not hold, and what is computed from them: digests, ISCC and vectors. It needs
-    DATABASE_URL and REDIS_URL, or a service that runs in the data folder. Lookups answer 503 until the books
-    are in and the index is built anew; jobs find the relations with other books that are there. Books that
-    are there already stay as they are: run the command again after an interruption. Exit status: 0 all are
-    in, 1 some were refused, each with its reason, 2 it could not run.
+    Lookups, relations and clusters then answer as if the books had been posted one by one. A corpus has no
+    texts, so digests, ISCC and vectors are missing. The command needs a service that runs in the data folder,
+    or DATABASE_URL and REDIS_URL. Lookups answer 503 until the index is rebuilt. Jobs relate the new books to
+    the others. Books that exist stay as they are, so after an interruption run the same command again.
+    Exit status: 0 all are in, 1 some were refused, 2 the command could not run.
     """
     settings = load_settings(data_dir)
     forget_secrets()  # a corpus may be a stranger's
@@ -159,24 +160,24 @@ def load(
 
 
 def corpus() -> None:
-    """Compute a whole collection on an engine for much data."""
+    """Compute signatures, relations and clusters of a whole collection, without a service."""
     _become_driver()
 
 
 def dedupe() -> None:
-    """Find the copies in a collection, and keep one of each."""
+    """Find the copies in a collection and keep one of each."""
     _become_driver()
 
 
 def _become_driver() -> NoReturn:
-    """Let this process become the driver, which reads the arguments and is no part of the service."""
+    """Replace this process by the driver, a program of its own that reads the arguments."""
     forget_secrets()  # files of strangers are read by processes that would inherit them
     keep_kernels()
     os.execv(sys.executable, [sys.executable, "-m", "bookprint_corpus", *sys.argv[1:]])
 
 
 def find_files(paths: list[Path]) -> "BookFiles":
-    """The files to read; raises UserError where there are none, or one cannot be read."""
+    """Find the files to read; raises UserError if there are none, or one cannot be read."""
     from bookprint_readers import files
 
     listing = files.find(paths)
@@ -188,7 +189,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 
 def column_options(options: list[str] | None) -> dict[str, str]:
-    """The columns that are named, by what they hold; raises InvalidInput."""
+    """Return the named columns by their fields; raises InvalidInput."""
     from bookprint_readers.table import named_columns
 
     return named_columns(options or ())
@@ -273,7 +274,7 @@ def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Aw
 
 
 def _conclude(run: "IngestRun", in_part: str) -> None:
-    """Print what became of the books, and exit with the status that says so."""
+    """Print how many books were added or refused, and exit with the matching status."""
     results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
     if run.interrupted:
         complain(f"Interrupted. {in_part}")

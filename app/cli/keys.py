@@ -1,4 +1,4 @@
-"""`bookprint keys`: making, listing and ending the API keys of a service."""
+"""`bookprint keys`: making, listing and revoking the API keys of a service."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as key
 
 
 class _ScopeName(StrEnum):
-    """The scopes, as the command line has choices."""
+    """Scopes as choices of an option."""
 
     READ = "read"
     INGEST = "ingest"
@@ -33,21 +33,25 @@ class _ScopeName(StrEnum):
 
 
 def create(
-    name: Annotated[str, typer.Option(help="Whose key it is, or what for.")],
+    name: Annotated[str, typer.Option(help="Owner or purpose of the key.")],
     scope: Annotated[
         list[_ScopeName],
-        typer.Option(help="What it allows; ingest and decide include read, admin includes all. Repeatable."),
+        typer.Option(
+            help="Scope of the key; ingest and decide include read, admin includes all. Repeatable."
+        ),
     ],
     expires: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When it ends, as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."),
+        typer.Option(
+            metavar="TIME", help="Time at which it expires, as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."
+        ),
     ] = None,
     requests_per_minute: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=MOST_PER_MINUTE,
-            help="Limit of its own; without, BOOKPRINT_REQUESTS_PER_MINUTE of the service counts.",
+            help="Limit of this key [BOOKPRINT_REQUESTS_PER_MINUTE of the service].",
         ),
     ] = None,
     lookups_per_minute: Annotated[
@@ -58,11 +62,11 @@ def create(
     ] = None,
     collection: Annotated[
         str | None,
-        typer.Option(help="The only collection that it writes to; it reads all the same [all]."),
+        typer.Option(help="The only collection that it may write to; it may read all [all]."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key and print it. It is shown this once: only its hash is stored."""
+    """Make a key and print it once; only its hash is stored."""
     from app.stores.postgres.keys import KeyLimits  # late: the stores take long to load
 
     expires_at = None if expires is None else moment(expires, "--expires")
@@ -78,7 +82,7 @@ def create(
 
 
 def list_keys(data_dir: DataDir = None) -> None:
-    """List all keys, the oldest first, without the keys themselves."""
+    """List the names, scopes and states of all keys, oldest first."""
     found = _with_keys(data_dir, lambda keys: keys.list_keys())
     if not found:
         notices().print("There is no key. Make one with: bookprint keys create --name NAME --scope SCOPE")
@@ -87,14 +91,14 @@ def list_keys(data_dir: DataDir = None) -> None:
 
 
 def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:
-    """End a key for good; it stops within two seconds."""
+    """Revoke a key for good, within two seconds."""
     wanted = _uuid(key_id)
     ended = _with_keys(data_dir, lambda keys: keys.revoke(wanted, actor=acting_user()))
     results().print(f"The key {ended.name} ({ended.id}) is revoked.", soft_wrap=True)
 
 
 def rotate(key_id: _KeyId, data_dir: DataDir = None) -> None:
-    """Print a new key in the place of one, which stops within two seconds; its id and scopes stay."""
+    """Replace the secret of a key and print it; id and scopes stay. The old one ends within two seconds."""
     wanted = _uuid(key_id)
     _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted, actor=acting_user())))
 

@@ -1,4 +1,4 @@
-"""Whether `serve` may listen at an address: who needs a key there, and the certificate and key of TLS."""
+"""Checks before `serve` listens at an address: whether keys are required there, and the TLS certificate."""
 
 import asyncio
 import ipaddress
@@ -20,26 +20,26 @@ _FIRST_PERSON = 1_000
 
 
 def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
-    """Whether a service at this host asks for keys; says so where others come in without one."""
+    """Decide whether a service at this host requires keys; warns if others can use it without one."""
     is_loopback = _is_loopback(host)
     if settings.auth == "keys" or (settings.auth == "auto" and not is_loopback):
         return "keys"
     if not is_loopback:
         notices().print(
-            f"BOOKPRINT_AUTH is off: whoever reaches {host} can read, change and delete every book."
+            f"BOOKPRINT_AUTH is off: anyone who reaches {host} can read, change and delete every book."
         )
     elif _others_log_in():
         notices().print(
-            "No key is asked for: every user of this machine can read, change and delete every book. "
-            "BOOKPRINT_AUTH=keys asks for one."
+            "No key is required: every user of this machine can read, change and delete every book. "
+            "Set BOOKPRINT_AUTH=keys to require one."
         )
     return "off"
 
 
 def require_key_before_start(settings: Settings) -> None:
-    """Raise UserError where it is plain before any server starts that no key opens the service.
+    """Raise UserError if, before any server has started, no key can open the service.
 
-    Says so where everybody can read the file of the admin key; containers get such files, so it starts.
+    A file with the admin key that everybody can read only causes a warning, because containers have them.
     """
     file = settings.admin_key_file
     if file is not None and file.stat().st_mode & stat.S_IROTH:
@@ -51,7 +51,7 @@ def require_key_before_start(settings: Settings) -> None:
 
 
 def require_key(settings: Settings, database_url: str) -> None:
-    """Raise UserError where no key opens the service; a database that cannot be reached is no reason."""
+    """Raise UserError if no key opens the service; an unreachable database is not an error here."""
     from app.services.access.keys import Keys
     from app.stores.postgres.connections import open_database
     from bookprint_core.errors import Unavailable
@@ -77,7 +77,7 @@ def _no_key(settings: Settings) -> UserError:
 
 
 def _others_log_in() -> bool:
-    """Whether others than who runs this, and than administrators, can log in to this machine."""
+    """Whether users other than this one and the administrators can log in to this machine."""
     return any(
         user.pw_uid >= _FIRST_PERSON
         and user.pw_uid != os.getuid()
@@ -87,7 +87,7 @@ def _others_log_in() -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a socket at this host; names count by what they stand for."""
+    """Whether only this machine can reach a socket at this host; names are resolved."""
     try:
         found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
@@ -97,16 +97,16 @@ def _is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """A certificate and its key, with the password of the key where it has one."""
+    """A certificate, its key, and the password of the key if it has one."""
 
     certfile: Path
     keyfile: Path
     password: str | None = field(default=None, repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """What a client on this machine needs to ask the service: trust in this certificate, and in no other.
+        """Return the TLS context of a client on this machine, which trusts only this certificate.
 
-        The name is not compared, because the service is asked at a loopback address.
+        It does not compare names, because it connects to a loopback address.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -116,10 +116,10 @@ class Tls:
 
 
 def read_tls(certfile: Path | None, keyfile: Path | None, password_file: Path | None) -> Tls | None:
-    """The certificate and key that the options name, None without; raises UserError if they are of no use."""
+    """Read the certificate and key that the options name, None without; raises UserError."""
     if certfile is None:
         if keyfile is not None or password_file is not None:
-            raise UserError("There is a key and no certificate. Name the certificate with --ssl-certfile.")
+            raise UserError("There is a key but no certificate. Name the certificate with --ssl-certfile.")
         return None
     keyfile, password = keyfile or certfile, os.environ.get(TLS_PASSWORD_VARIABLE)
     try:

@@ -1,4 +1,4 @@
-"""Commands that list what the service knows: each names its call; one function prints all of them."""
+"""Commands that list what the service knows. Each names its call; one function prints them all."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,6 +14,7 @@ from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption
 from app.cli.lookup import named_book
 from app.cli.output import (
     Listing,
+    Reporter,
     UserError,
     columns,
     notices,
@@ -34,11 +35,11 @@ _FOLLOWING_WAIT = 30.0  # seconds
 _PASSED_OVER = ("completeness-unknown", "text-not-kept", "unknown-book")  # problems of one of all books
 
 Notes = Callable[[Mapping[str, Any]], Mapping[str, str]]
-"""Reads from a page of an answer what is to be said at the end, by what it is about."""
+"""Function from a page of an answer to the notes that are printed at the end, by their subject."""
 
 
 def _of_books(first: str, second: str, fields: str) -> str:
-    """The columns with these fields of the two books of a pair."""
+    """Return the columns with these fields of the two books of a pair."""
     sides = enumerate((first, second))
     return " ".join(
         f"{side}_{field.replace('.', '_')}=books.{place}.{field}"
@@ -148,7 +149,7 @@ _Time = Annotated[str | None, typer.Option(metavar="TIME", help="As 2027-01-31 o
 def _lists(
     listing: Listing, most: int | None = 100, notes: Notes = lambda page: {}
 ) -> Callable[[Callable[..., PagedCall[Any, Any]]], Callable[..., None]]:
-    """Make a command of a function that makes a call of its options: it prints `most` items by default."""
+    """Make a command from a function that turns options into a call; it prints `most` items by default."""
 
     def command(call: Callable[..., PagedCall[Any, Any]]) -> Callable[..., None]:
         def run(
@@ -164,8 +165,11 @@ def _lists(
             size = _PAGE if limit is None else min(limit + 1, _PAGE)
             with service_at(url, key) as service:
                 pages = service.pages(replace(asked, query={**asked.query, "limit": str(size)}))
-                items = _items(pages, notes, said)
-                count = print_list(listing, islice(items, limit), json=json, table=table)
+                with Reporter("Reading", listing.noun) as reporter:
+                    items = _items(pages, notes, said, reporter)
+                    count = print_list(
+                        listing, islice(items, limit), json=json, table=table, reporter=reporter
+                    )
                 more = "; there are more" if next(items, None) is not None else ""
             notices().print(f"{listing.noun.capitalize()}: {count:,}{more}.")
             for note in said.values():
@@ -183,16 +187,19 @@ def _lists(
     return command
 
 
-def _items(pages: Iterable[Any], notes: Notes, said: dict[str, str]) -> Iterator[Any]:
+def _items(pages: Iterable[Any], notes: Notes, said: dict[str, str], reporter: Reporter) -> Iterator[Any]:
+    count = 0
     for page in pages:
         said |= notes(page)
+        count += len(page["items"])
+        reporter.advance(count)
         yield from page["items"]
 
 
 def _unmeasured(page: Mapping[str, Any]) -> dict[str, str]:
     if not (pending := page["pending"]):
         return {}
-    return {"pending": f"{pending:,} are not measured yet, ask again in a moment."}
+    return {"pending": f"{pending:,} are not measured yet. Ask again in a moment."}
 
 
 @_lists(_CLUSTERS, most=None, notes=_unmeasured)
@@ -202,13 +209,13 @@ def clusters(
     ),
     order: Annotated[
         Literal["size", "agreement"],
-        typer.Option(help="The largest first; or those first that hang together least."),
+        typer.Option(help="size: largest first. agreement: weakest first."),
     ] = "size",
     min_size: Annotated[int | None, typer.Option(min=2, help="Fewest books [2].")] = None,
     max_size: Annotated[int | None, typer.Option(min=2, help="Most books [any].")] = None,
     collection: CollectionOption = None,
 ) -> PagedCall[Any, Any]:
-    """List clusters of two books or more: size, kinds of links, the weakest of these, and the best copy."""
+    """List clusters of two books or more with their size, kinds of links, weakest link and best copy."""
     return calls.list_clusters(by, min_size=min_size, max_size=max_size, collection=collection, order=order)
 
 
@@ -225,13 +232,13 @@ def conflicts(
     by: Annotated[
         ConflictBy,
         typer.Option(
-            help="What the books share: isbn or title, while their texts are unrelated; text, while their "
-            "ISBNs are different."
+            help="isbn or title: the books share it, but their texts are unrelated. text: they share it, but "
+            "their ISBNs differ."
         ),
     ] = "isbn",
     collection: CollectionOption = None,
 ) -> PagedCall[Any, Any]:
-    """List books of which the metadata says one thing and the text another, with the evidence."""
+    """List pairs of books whose metadata contradicts their texts, with the evidence."""
     return calls.list_conflicts(by, collection=collection)
 
 
@@ -242,7 +249,7 @@ def reviews(
     language: Annotated[str | None, typer.Option(help="Only with a book in this language.")] = None,
     year: Annotated[int | None, typer.Option(help="Only with a book of this year.")] = None,
 ) -> PagedCall[Any, Any]:
-    """List relations that a person should look at, the most doubtful first."""
+    """List relations that a person should look at, most doubtful first."""
     return calls.list_reviews(kind=kind, collection=collection, language=language, year=year)
 
 
@@ -253,7 +260,7 @@ def decisions(
         str | None, typer.Option(help="Only those made after this time, as 2027-01-31T18:00:00Z.")
     ] = None,
 ) -> PagedCall[Any, Any]:
-    """List what people have decided, also what was withdrawn or undone, the newest first."""
+    """List the decisions of people, also those withdrawn or undone, newest first."""
     return calls.list_decisions(by=by, after=after)
 
 
@@ -270,9 +277,9 @@ def audit(
     since: _Time = None,
     until: _Time = None,
 ) -> PagedCall[Any, Any]:
-    """Print who has written what, when and from where, the newest first.
+    """List who wrote what, when and from where, newest first.
 
-    The service asks for a key with the scope admin. What happened at the time of --until is not included.
+    It needs a key with the scope admin. Entries at the time of --until itself are not included.
     """
     return calls.list_audit(
         key_id=key_id,
@@ -297,17 +304,19 @@ def completeness(
         typer.Option("--out", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
     ] = None,
 ) -> None:
-    """List pages that scans lack, have twice, out of order or from another book, the surest first.
+    """List pages that scans lack, have twice, out of order or from another book, surest first.
 
-    Each scan is held against other scans of its printing. Pages are counted from 0, the end exclusive.
+    Each scan is compared with other scans of its printing. Pages are counted from 0; the end is exclusive.
     """
     require_one_form(json, out, "--out")
     if books and collection is not None:
         raise UserError("Name books or --collection, not both.", 2)
     faults: list[dict[str, Any]] = []
     compared = alone = 0
-    with service_at(url, key) as service:
+    with service_at(url, key) as service, Reporter("Comparing", "books") as reporter:
+        total = len(books or ()) or (None if collection else service.send(calls.read_library())["books"])
         for book in _chosen(service, books, collection):
+            reporter.advance(compared + alone, (compared + alone) / total if total else None)
             try:
                 answer = service.send(calls.read_completeness(book["id"]))
             except Refused as refusal:
@@ -320,8 +329,8 @@ def completeness(
     faults.sort(key=lambda fault: -fault["confidence"])
     count = print_list(_FAULTS, faults, json=json, table=out)
     notices().print(
-        f"Findings: {count:,}, in books held against other scans: {compared:,}; passed over, "
-        f"for want of another scan, of pages or of text: {alone:,}."
+        f"Findings: {count:,}. Books compared with other scans: {compared:,}; skipped, because they have no "
+        f"other scan, pages or text: {alone:,}."
     )
 
 
@@ -335,18 +344,18 @@ def _chosen(service: Client, books: Iterable[str] | None, collection: str | None
 def changes(
     after: Annotated[
         str | None,
-        typer.Option(help="Only what comes behind this cursor; `now` for the present end."),
+        typer.Option(help="Only changes after this cursor; `now`: only new ones."),
     ] = None,
     collection: CollectionOption = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, as changes come.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for further changes until Ctrl-C.")] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
     """Print the changes of books, relations and clusters as JSON, one a line, oldest first.
 
-    Each line has a `cursor`; go on behind it with --after. Changes are kept for thirty days.
+    Each line has a `cursor`; --after continues after it. Changes are kept for thirty days.
     """
-    # Who follows waits for as long as the service is away.
+    # With --follow the command waits for as long as the service is down.
     patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
     with service_at(url, key, patience) as service:
         while True:

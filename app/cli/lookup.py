@@ -8,7 +8,17 @@ import orjson
 import typer
 
 from app.cli.environment import DEFAULT_URL, AsJson, CollectionOption, KeyOption, Url, service_at
-from app.cli.output import Listing, UserError, columns, notices, print_json, print_list, printable, results
+from app.cli.output import (
+    Listing,
+    Reporter,
+    UserError,
+    columns,
+    notices,
+    print_json,
+    print_list,
+    printable,
+    results,
+)
 from bookprint_client import Client, calls
 from bookprint_client.answers import MasterCopyAnswer, NearDuplicate, NearDuplicates
 from bookprint_client.calls import Nearness, PagedCall
@@ -60,8 +70,8 @@ def lookup(
         str,
         typer.Argument(
             metavar="FILE|BOOK_ID|EXTERNAL_ID|IDENTIFIER",
-            help="The file or folder of a book in any format that is read, signatures (.json) as printed by "
-            "sign, the id or external id of a posted book, or bp1:… or bp2:…, with an ISBN behind it or not.",
+            help="A file or folder with a book, signatures as sign prints them (.json), the id or external "
+            "id of a posted book, or an identifier (bp1:… or bp2:…).",
         ),
     ],
     d: Annotated[
@@ -77,9 +87,9 @@ def lookup(
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
 
-    With --d or --k the answer is provably complete; without, candidates are confirmed by their signatures.
-    "In other" is the share of this book found in the other, "in this" the reverse. "A part of
-    it" means that less than three quarters of the smaller book are shared: perhaps a preface or a quotation.
+    With --d or --k the answer is provably complete. Otherwise candidates are confirmed by their signatures.
+    "In other" is the share of this book found in the other book, "in this" the reverse. "A part of it" means
+    that the books share less than three quarters of the smaller one, perhaps a preface or a quotation.
     """
     if d is not None and k is not None:
         raise UserError("Give --d or --k, not both.", 2)
@@ -97,7 +107,7 @@ def lookup(
 
 
 def _question(service: Client, book: str, asked: Nearness) -> _Question:
-    """What to ask about a file, a book's id or external id, or an identifier."""
+    """Return the call for a file, the id or external id of a book, or an identifier."""
     if is_identifier(book):
         return calls.look_up({"identifier": book}, **asked)
     file = Path(book)
@@ -127,22 +137,21 @@ def similar(
     ],
     k: Annotated[int, typer.Option("--k", min=1, max=1000, help="The number of books.")] = 10,
     copies: Annotated[
-        bool, typer.Option("--copies", help="With copies: of the book, and all those of the others.")
+        bool, typer.Option("--copies", help="Include copies, of this book and of the others.")
     ] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
     json: AsJson = False,
 ) -> None:
-    """Find books with other texts that are like a book, as others of its series or subject.
+    """Find other books with similar contents, for example of the same series or subject.
 
-    Similarity is an estimated cosine, 1 at most. It is a hint: nothing says from where on books belong
-    together.
+    Similarity is an estimated cosine, at most 1. It is a hint: there is no threshold for belonging together.
     """
     with service_at(url, key) as service:
         items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
     print_list(_SIMILAR, items, json=json)
     if not items:
-        notices().print(f"{'No' if copies else 'But for copies of it no'} other book has a vector.")
+        notices().print(f"No other book{'' if copies else ', except copies,'} has a vector.")
 
 
 def relation(
@@ -150,12 +159,12 @@ def relation(
     other: _BookName,
     form: Annotated[
         Literal["json", "annotations", "csv"],
-        typer.Option("--format", help="JSON; W3C Web Annotations; or a row for each run."),
+        typer.Option("--format", help="JSON, W3C Web Annotations, or CSV with a row for each run of pages."),
     ] = "json",
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
-    """Print how two books of the service are related, with the pages that match, as seen from the first."""
+    """Print how two books of the service are related, with the matching pages, as seen from the first."""
     with service_at(url, key) as service:
         pair = named_book(service, this), named_book(service, other)
         if form == "json":
@@ -175,17 +184,21 @@ def master_copy(
             help="Id or key of a cluster, or the id or external id of a book in it.",
         ),
     ],
-    by: Annotated[By, typer.Option(help="Of a book: which of its two clusters.")] = "same_text",
+    by: Annotated[
+        By, typer.Option(help="Which cluster of the book: its copies, or all related books.")
+    ] = "same_text",
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print the pages as JSON, one a line.")] = False,
 ) -> None:
-    """Print the master copy of a cluster: page by page, the reading that most copies share.
+    """Print the master copy of a cluster: for each page the reading that most copies share.
 
-    Pages have U+000C between them. Of two copies of a page, the cleaner one has its way.
+    U+000C separates pages. If two copies disagree, the cleaner one decides.
     """
-    changed, between, console = 0, "", results()
-    with service_at(url, key) as service:
+    changed, between, console, read = 0, "", results(), 0
+    with service_at(url, key) as service, Reporter("Reading", "pages") as reporter:
+        if console.is_terminal:
+            reporter.end()
         for answer in service.pages(
             calls.read_master_copy(_cluster(service, cluster, by), limit=_PAGES_AT_ONCE)
         ):
@@ -197,12 +210,14 @@ def master_copy(
                     text = printable(page["text"]) if console.is_terminal else page["text"]
                     console.file.write(f"{between}{text}")
                     between = PAGE_BREAK
+            read += len(answer["items"])
+            reporter.counted(read, answer["page_count"])
     console.file.flush()
     _tell_votes(answer, changed)
 
 
 def _tell_votes(answer: MasterCopyAnswer, changed: int) -> None:
-    """Say how many copies voted, and which books did not and why."""
+    """Print how many copies voted, and why other books did not."""
     copies, unit = len(answer["copies"]), f"{answer['unit']}s"
     voted = "1 copy has" if copies == 1 else f"{copies} copies have"
     notices().print(
@@ -220,7 +235,7 @@ def _cluster(service: Client, cluster: str, by: By) -> str:
 
 
 def read_one_book(file: Path) -> "Submission":
-    """The book of a file or a folder; prints what was left out of it. Raises UserError."""
+    """Read the book of a file or folder, and print what was left out of it; raises UserError."""
     from bookprint_readers.unread import read
 
     try:
@@ -233,7 +248,7 @@ def read_one_book(file: Path) -> "Submission":
 
 
 def read_signatures(file: Path) -> Any:
-    """The document in a file that `bookprint sign` has written for one book; raises UserError."""
+    """Read the signatures that `bookprint sign` has written for one book; raises UserError."""
     try:
         return orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as exc:
@@ -241,12 +256,12 @@ def read_signatures(file: Path) -> Any:
 
 
 def named_book(service: Client, name: str) -> UUID:
-    """The id of the book with this id or external id; raises UserError."""
+    """Return the id of the book with this id or external id; raises UserError."""
     try:
         return UUID(name)
     except ValueError:
         for book in service.send(calls.list_books(external_id=name, limit=1))["items"]:
             return UUID(book["id"])
     raise UserError(
-        f"{name} is no file, no identifier and no cluster, and no book has it as its id or external id.", 2
+        f"{name} is not a file, an identifier or a cluster, and no book has this id or external id.", 2
     )

@@ -21,15 +21,15 @@ T = TypeVar("T")
 
 _MOST_SHOWN = 1_000  # failed jobs
 _INCOMPLETE = 3
-"""Exit status where the index is still being built, so nothing is proved."""
+"""Exit status while the index is still being built and cannot be checked."""
 
 _PARTS = {
     "books": "in the catalogue",
     "pending": "durable and found, but not in the index yet",
     "records": "that the index should hold",
-    "missing": "of those, not in the index",
-    "superfluous": "stale or double records in the index",
-    "broken": "buckets that hold no whole records",
+    "missing": "records that the index lacks",
+    "superfluous": "stale or duplicate records in the index",
+    "broken": "buckets with incomplete records",
 }
 """The numbers of a report on the index, and their meanings."""
 
@@ -39,7 +39,7 @@ _FAILED = Listing("jobs", columns("failed=id task book=book_id reason"), wide="r
 
 
 def migrate(data_dir: DataDir = None) -> None:
-    """Bring the database to the schema of this version; harmless where it has that schema."""
+    """Update the database to the schema of this version; a current one stays as it is."""
     settings = load_settings(data_dir)
     if settings.database_url is None:
         settings = running(settings) or settings
@@ -54,16 +54,16 @@ def migrate(data_dir: DataDir = None) -> None:
 def reindex(
     data_dir: DataDir = None,
     digests: Annotated[
-        bool, typer.Option("--digests", help="Compute the digests that books lack from the stored texts.")
+        bool, typer.Option("--digests", help="Compute missing digests from the stored texts.")
     ] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Compute the vectors that books lack from the stored texts.")
+        bool, typer.Option("--vectors", help="Compute missing vectors from the stored texts.")
     ] = False,
 ) -> None:
-    """Build the whole band index anew; lookups answer 503 until it is whole, all else goes on.
+    """Rebuild the whole band index; lookups answer 503 until it is complete.
 
-    First sign the books anew that another version of Bookprint signed by other recipes, from their texts.
-    With --digests or --vectors, leave the index alone. After an interruption run the command again.
+    Books that were signed by other recipes are first signed again from their texts. With --digests or
+    --vectors, the index stays as it is. After an interruption run the command again.
     """
     if digests and vectors:
         raise UserError("Give at most one of --digests and --vectors.", status=2)
@@ -98,8 +98,8 @@ def _reindex(settings: Settings) -> None:
     results().print(f"{entries:,} books indexed anew{anew}")
     if textless:
         notices().print(
-            f"{textless:,} books were signed by other recipes, and their texts are not kept, so lookups may "
-            "not find them. Send their texts: PUT /v1/books/{id}/content"
+            f"{textless:,} books were signed by other recipes and have no stored text, so lookups may not "
+            "find them. Send their texts: PUT /v1/books/{id}/content"
         )
 
 
@@ -107,13 +107,13 @@ def verify(
     data_dir: DataDir = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     wait: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Wait so long for an index that is being built.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Time to wait for an index that is being built.")
     ] = 300.0,
 ) -> None:
-    """Prove that the band index holds exactly the books of the catalogue.
+    """Check that the band index holds exactly the books of the catalogue.
 
-    Books that are posted, changed or deleted meanwhile can show as differences. Exit status: 0 it does, 1 it
-    does not, 3 it is still being built.
+    Books that are posted, changed or deleted meanwhile can show as differences. Exit status: 0 no difference,
+    1 differences, 3 the index is still being built.
     """
     keep_kernels()
     with library(load_settings(data_dir)) as complete, Reporter("Verifying", "books") as reporter:
@@ -130,7 +130,7 @@ def verify(
 
 
 async def _verified(services: "Services", seconds: float, reporter: Reporter) -> "IndexReport":
-    """The report on the index, once it is complete or `seconds` have passed."""
+    """Return the report on the index once it is complete, or after `seconds`."""
     # Late, because the stores take long to load.
     from app.services.pairs.relations import Waiting
     from app.stores.redis.epoch import IndexState
@@ -145,7 +145,7 @@ async def _verified(services: "Services", seconds: float, reporter: Reporter) ->
 
 
 def upgrade_schema(database_url: str) -> None:
-    """Apply the migrations; raises BookprintError where that cannot be, as with no database there."""
+    """Apply the migrations; raises BookprintError, for example if there is no database."""
     from app.stores.postgres.connections import upgrade
 
     upgrade(database_url)
@@ -153,10 +153,10 @@ def upgrade_schema(database_url: str) -> None:
 
 @contextmanager
 def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> Iterator[Settings]:
-    """Settings that name both servers; servers that do not run are started until the block ends.
+    """Yield settings that name both servers; servers that do not run are started for the block.
 
     The index is brought up to date first, unless it is `to_rebuild`.
-    Raises UserError where there is no library, unless a `new` one may be made.
+    Raises UserError if there is no library, unless a `new` one may be made.
     """
     complete = running(settings)
     if complete is not None:
@@ -196,7 +196,7 @@ def _remedy(report: "IndexReport") -> str:
 def jobs(
     data_dir: DataDir = None,
     retry: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Try this failed job again, or all of them.")
+        str | None, typer.Option(metavar="ID|all", help="Retry this failed job, or all.")
     ] = None,
 ) -> None:
     """Count the background jobs by state, and print the reason of each failure."""
@@ -224,7 +224,7 @@ def jobs(
 
 
 def _number(argument: str) -> int | None:
-    """The id of one job; None for all."""
+    """Parse the id of one job; None for all."""
     if argument == "all":
         return None
     if not argument.isascii() or not argument.isdecimal():

@@ -28,11 +28,11 @@ from bookprint_core.errors import Refusal
 _SECONDS_BETWEEN_LINES = 5.0
 
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What a terminal takes as a command, or as one to turn the writing round, and what it cannot be sent."""
+"""Characters that command a terminal, reverse the direction of writing, or cannot be encoded."""
 
 
 class UserError(Exception):
-    """An error that the user can mend; the message says how. `status` is the exit status."""
+    """An error that the user can fix; the message says how. `status` is the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class UserError(Exception):
 
 
 def log_instead() -> None:
-    """Have all that this process prints from now on be events of the log, one JSON object a line."""
+    """From now on, write all output of this process to the log, as one JSON object a line."""
     from app.logs import configure_logs
 
     global _console_type
@@ -57,21 +57,21 @@ def notices() -> Console:
 
 
 def printable(text: str) -> str:
-    """The text with U+FFFD for each character that would command the terminal."""
+    """Replace characters that would command the terminal by U+FFFD."""
     return _COMMANDS.sub("\ufffd", text)
 
 
 class _Console(Console):
-    """A console that prints texts of strangers: titles, names of files, reasons."""
+    """A console that prints texts of unknown origin, such as titles, file names and reasons, safely."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The segments of what is printed, without commands but rich's own."""
+        """Yield the segments to print, without any terminal commands but rich's own."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 class _EventConsole(_Console):
-    """Logs what it is to print, each time as one event."""
+    """A console that logs each text as one event instead of printing it."""
 
     def print(self, *objects: Any, **_: Any) -> None:
         _log().info(" ".join(map(str, objects)))
@@ -101,22 +101,22 @@ def complain(message: str) -> None:
 
 
 def print_json(document: object) -> None:
-    """Print a result as one line of JSON, in which what would command the terminal is escaped."""
+    """Print a result as one line of JSON, with characters escaped that would command the terminal."""
     text = orjson.dumps(document).decode()
     results().print(_COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), soft_wrap=True)
 
 
 Cell = str | Callable[[Any], object]
-"""A path to a value, as `books.0.title`, or a function of the item."""
+"""Path to a value, such as `books.0.title`, or a function of the item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How a list is printed: its cells by column, and how they fit a terminal.
+    """Layout of a list: its cells by column, and their arrangement on a terminal.
 
-    There, the columns `narrow` stand side by side, and the `lines` below each other in the column `wide`.
+    A terminal shows the columns `narrow` side by side, and the `lines` below each other in the column `wide`.
     Lines have cells in braces; parts between " · " are left out if their cells are empty. Without lines, all
-    columns stand side by side, and `wide` is the one that may be broken.
+    columns stand side by side, and only `wide` may be broken.
     """
 
     noun: str
@@ -127,14 +127,14 @@ class Listing:
     right: Sequence[str] = ()  # numbers
 
     def cells(self, item: Any) -> dict[str, str]:
-        """The texts of an item by column."""
+        """Return the texts of an item by column."""
         return {
             name: _text(_at(item, cell) if isinstance(cell, str) else cell(item))
             for name, cell in self.columns.items()
         }
 
     def drawn(self, item: Any) -> dict[str, RenderableType]:
-        """The cells of an item on a terminal."""
+        """Return the cells of an item for a terminal."""
         cells = self.cells(item)
         if not self.lines:
             return {name: cell or "–" for name, cell in cells.items()}
@@ -144,18 +144,23 @@ class Listing:
 
 
 def columns(names: str, **cells: Cell) -> dict[str, Cell]:
-    """Columns with blanks between them, each as `name=path` or `name`, but for those with `cells`."""
+    """Parse columns separated by blanks, each `name=path` or `name`; `cells` overrides paths."""
     named = (name.partition("=") for name in names.split())
     return {name: cells.get(name, path or name) for name, _, path in named}
 
 
 def print_list(
-    listing: Listing, items: Iterable[Any], *, json: bool = False, table: Path | None = None
+    listing: Listing,
+    items: Iterable[Any],
+    *,
+    json: bool = False,
+    table: Path | None = None,
+    reporter: "Reporter | None" = None,
 ) -> int:
-    """Print items, each as one line: its JSON, or its cells with tabs between them; returns their number.
+    """Print items, one a line: as JSON, or as cells with tabs between them. Returns their number.
 
-    On a terminal the cells are a table, unless there are none. They are written to the CSV file `table` if
-    there is one.
+    A terminal shows the cells as a table, once the `reporter` has shown that all are read. With `table`, the
+    cells go to that CSV file instead.
     """
     console = results()
     if table is not None:
@@ -164,9 +169,13 @@ def print_list(
             writer.row(tuple(listing.columns))
             return _count(items, lambda item: writer.row(tuple(listing.cells(item).values())))
     if json:
+        if reporter is not None and console.is_terminal:
+            reporter.end()
         return _count(items, print_json)
     if console.is_terminal:
         rows = [listing.drawn(item) for item in items]
+        if reporter is not None:
+            reporter.end()
         if rows:
             drawn = [tuple(row.values()) for row in rows]
             console.print(drawn_table(tuple(rows[0]), drawn, listing.wide, listing.right))
@@ -187,7 +196,7 @@ def _count(items: Iterable[Any], write: Callable[[Any], None]) -> int:
 
 
 def require_one_form(json: bool, table: Path | None, option: str = "--csv") -> None:
-    """Raise UserError if both forms of output are asked for."""
+    """Raise UserError if both forms of output are requested."""
     if json and table is not None:
         raise UserError(f"Give --json or {option}, not both.", 2)
 
@@ -219,17 +228,17 @@ def _filled(line: str, cells: Mapping[str, str]) -> str:
 
 
 def open_table(path: Path) -> IO[str]:
-    """A CSV file to write."""
+    """Open a CSV file for writing."""
     return path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def drawn_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], wide: str, right: Sequence[str] = ()
 ) -> Table:
-    """A table with thin lines; where there is no room the column `wide` is broken. `right` are numbers."""
+    """Return a table with thin lines that breaks the column `wide` if it must; `right` names numbers."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
-        # Were no column to be broken, all would be cut, until ids and numbers are gone.
+        # If no column could be broken, rich would cut all of them, ids and numbers too.
         table.add_column(
             column, justify="right" if column in right else "left", no_wrap=column != wide, overflow="fold"
         )
@@ -239,14 +248,14 @@ def drawn_table(
 
 
 def duration(seconds: float) -> str:
-    """Seconds as m:ss or h:mm:ss."""
+    """Format seconds as m:ss or h:mm:ss."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 class Reporter:
-    """Shows how far a long command has come, how fast it goes and how long it will take; safe for threads.
+    """Progress of a long command with its rate and remaining time; safe for threads.
 
     `label` names the work, `noun` the things that are counted.
     """
@@ -259,7 +268,7 @@ class Reporter:
         self._bar: Progress | None = None
         self._task = TaskID(0)
         self._done = 0
-        self._share = 0.0
+        self._share: float | None = None
 
     def __enter__(self) -> "Reporter":
         self._started = self._last_line = time.monotonic()
@@ -272,21 +281,26 @@ class Reporter:
                 transient=True,
                 expand=True,
             )
-            self._task = self._bar.add_task(self._label, total=1.0, state="")
+            self._task = self._bar.add_task(self._label, total=None, state="")
             self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Remove the bar, so that results can be printed on the same terminal."""
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, done: int, share: float) -> None:
-        """Say that `done` things and the `share` (0 to 1) of the work are done."""
+    def advance(self, done: int, share: float | None = None) -> None:
+        """Show that `done` things and the `share` (0 to 1) of the work are done; None if it is unknown."""
         now = time.monotonic()
         with self._lock:
-            self._done, self._share = done, min(1.0, share)
+            self._done, self._share = done, None if share is None else min(1.0, share)
             if self._bar is not None:
-                self._bar.update(self._task, completed=self._share, state=self._state(now))
+                total = None if share is None else 1.0
+                self._bar.update(self._task, completed=self._share, total=total, state=self._state(now))
             elif now - self._last_line >= _SECONDS_BETWEEN_LINES:
                 self._last_line = now
                 self._console.print(f"{self._label}: {self._state(now)}")
@@ -300,23 +314,26 @@ class Reporter:
 
     def _state(self, now: float) -> str:
         elapsed = max(now - self._started, 1e-3)
+        count = f"{self._done:,} {self._noun}  {self._done / elapsed:,.1f}/s"
+        if self._share is None:
+            return count
         left = duration(elapsed * (1 - self._share) / self._share) if self._share > 0 else "-:--"
-        return f"{self._share:4.0%}  {self._done:,} {self._noun}  {self._done / elapsed:,.1f}/s  {left} left"
+        return f"{self._share:4.0%}  {count}  {left} left"
 
 
 Report = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.csv",
-        help="List what was refused: path, place in the file, reason, problem type.",
+        help="Write a table of refused books: path, place in the file, reason, problem type.",
         dir_okay=False,
     ),
 ]
-"""The option that names the file."""
+"""Option with the table of refused books."""
 
 
 class Refusals:
-    """Names each refused book, and lists it in the file if there is one."""
+    """Printer of refused books, which also lists them in a file if there is one."""
 
     def __init__(self, report: Path | None, reporter: Reporter) -> None:
         self.count = 0
@@ -335,7 +352,7 @@ class Refusals:
             self._file.close()
 
     def add(self, path: str, part: str, refusal: Refusal) -> None:
-        """Note one book: its file, and its place there, empty where the file is one book."""
+        """Record one refused book: its file, and its place there (empty if the file is one book)."""
         self.count += 1
         place = f"{path}, {part}" if part else path
         self._reporter.say(f"{place}: {refusal.reason}")

@@ -20,19 +20,19 @@ _NOT_ALLOWED = {401, 403}
 
 
 ReadBook = tuple[Unread, Submission | Refusal]
-"""A book of a file, or the reason why it is none."""
+"""Book of a file, or the reason why it was refused."""
 
 TellOutcome = Callable[[Unread, Outcome], None]
-"""Takes a book, and what became of it."""
+"""Function that receives a book and its outcome."""
 
 
 def post_all(
     service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: TellOutcome
 ) -> NoService | None:
-    """Post every book with `jobs` connections, as `run` then says; `report` gets one outcome at a time.
+    """Post every book over `jobs` connections and count outcomes in `run`; `report` gets one at a time.
 
-    Ends early when the user interrupts, or the service stays away, which is returned; posts under way are
-    still finished.
+    Ends early if the user interrupts or the service stays away; the latter error is returned. Posts that have
+    begun are finished.
     """
     posting = _Posting(service, iter(books), run, report)
     with ThreadPoolExecutor(jobs, thread_name_prefix="post") as pool:
@@ -50,7 +50,7 @@ def post_all(
 
 
 class _Posting:
-    """What the posting threads share."""
+    """State that the posting threads share."""
 
     def __init__(
         self, service: Client, books: Iterator[ReadBook], run: IngestRun, report: TellOutcome
@@ -65,7 +65,7 @@ class _Posting:
         self._reporting = threading.Lock()
 
     def work(self) -> None:
-        """Post one book after the other until there are none or the run is stopped."""
+        """Post books one after the other until none is left or the run is stopped."""
         try:
             while (book := self._next()) is not None:
                 outcome = _post(self._service, book[1])
@@ -103,13 +103,13 @@ def _post(service: Client, book: Submission | Refusal) -> Outcome:
 
 
 def book_body(book: Submission) -> dict[str, Any]:
-    """The book as POST /v1/books takes it."""
+    """Return the body of POST /v1/books for the book."""
     named = {name: _listed(value) for name, value in asdict(book.metadata).items()}
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
     if book.record is not None:
         record = forms.single(book.record)
         said = metadata_of(record)
-        # What the record says itself would count as said otherwise.
+        # A field that repeats the record would count as a correction of it.
         body = {name: value for name, value in body.items() if value != _listed(getattr(said, name))}
         body["marc"] = forms.to_document(record)
     if book.content is not None and book.content.page_count is not None:

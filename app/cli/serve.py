@@ -41,7 +41,7 @@ _LOADED = (
     "workers.process",
     "app.kernel_cache:load_kernels",
 )
-"""What the processes are forked with; to load it takes longer than all else at a start."""
+"""Modules and functions to load before processes are forked; loading takes most of a start."""
 
 _MOST_PROCESSES = 8  # of the API, by default
 
@@ -55,7 +55,7 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is every one.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 means all.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
     ] = 8000,
@@ -89,16 +89,15 @@ def serve(
     forwarded_allow_ips: Annotated[
         str | None,
         typer.Option(
-            help="Addresses or networks of proxies, with commas between, whose X-Forwarded headers tell the "
-            "client."
+            help="Proxies whose X-Forwarded headers name the client: addresses or networks, with commas."
         ),
     ] = None,
 ) -> None:
-    """Run the whole service until Ctrl-C or SIGTERM: servers, API and workers.
+    """Run the whole service until Ctrl-C or SIGTERM: servers, API, pages and workers.
 
-    Where DATABASE_URL or REDIS_URL is set, that server is used. Otherwise a real PostgreSQL and a real
-    Valkey are started with their data in the data folder. A process that ends is started again; SIGHUP
-    replaces the API processes one by one, and no request fails.
+    PostgreSQL and Valkey are started with their data in the data folder, unless DATABASE_URL or REDIS_URL
+    names a server. A process that ends is started again. SIGHUP replaces the API processes one by one
+    without a failed request.
 
     Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
     BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.

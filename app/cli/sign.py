@@ -22,14 +22,14 @@ from bookprint_core.signatures.identifier import Identifier
 from bookprint_core.signatures.minhash import Range
 
 DIFFERENT, FAILED, UNSURE = 1, 2, 3
-"""Exit statuses; 0 means the same."""
+"""Exit statuses; 0 means that the books are the same."""
 
 _Book = Annotated[
     str,
     typer.Argument(
         metavar="IDENTIFIER|FILE",
-        help="bp1:… or bp2:…, with an ISBN behind it or not; or the file or folder of a book in any format "
-        "that is read, or signatures (.json) as printed by sign.",
+        help="An identifier (bp1:… or bp2:…), a file or folder with a book, or signatures as sign prints "
+        "them (.json).",
     ),
 ]
 
@@ -39,7 +39,7 @@ def sign(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.parquet", help="Write a table that ingest takes elsewhere.", dir_okay=False
+            metavar="FILE.parquet", help="Write a table that ingest can read elsewhere.", dir_okay=False
         ),
     ] = None,
     pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
@@ -50,8 +50,8 @@ def sign(
 ) -> None:
     """Compute the signatures of books; nothing is stored, and no text leaves this machine.
 
-    Without --out they are printed as JSON, a book a line, which POST /v1/books takes instead of the text.
-    Exit status: 0 all are signed, 1 some books were refused, each with its reason, 2 it could not run.
+    Without --out they are printed as JSON, a book a line; POST /v1/books accepts them instead of the text.
+    Exit status: 0 all are signed, 1 some books were refused, 2 the command could not run.
     """
     keep_kernels()
     forget_secrets()  # files of strangers are read by processes that would inherit them
@@ -70,6 +70,8 @@ def sign(
     count = processes or min(cores(), len(listing.sizes) if listing.size < 1 << 20 else cores())
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter("Signing", "books"))
+        if out is None and results().is_terminal:
+            reporter.end()
         refusals = stack.enter_context(Refusals(report, reporter))
         table = None if out is None else stack.enter_context(sketches.written(out))
         reading = stack.enter_context(ReadingProcesses(count, Sign(recipe), (NewBook, Refusal)))
@@ -100,15 +102,15 @@ def compare(
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Of two files, write a page that shows why: matching pages and words that differ.",
+            help="Write a page that shows the matching pages of two files, and the words that differ.",
             dir_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Tell of two identifiers or files whether their books have the same text; no service is asked.
+    """Compare two identifiers or files: do the books have the same text? It needs no service.
 
-    Books are the same where at most one stranger in a million lies as near. A stranger is another book of the
-    same language, as long as the shorter one. Different books may share a part that is small for either.
+    The verdict is "same" if at most one stranger in a million is as near. A stranger is another book of the
+    same language and of the length of the shorter one. Different books may still share a small part.
     Exit status: 0 same, 1 different, 2 they cannot be compared, 3 unsure.
     """
     if html is not None:
@@ -125,7 +127,7 @@ def compare(
 
 
 def _write_pair_page(out: Path, this: str, other: str) -> None:
-    """Write the page of two files; raises UserError."""
+    """Write the page that compares two files; raises UserError."""
     from app.services.pairs.evidence import shown_pair
     from app.web.pair import self_contained_page
 
@@ -133,7 +135,7 @@ def _write_pair_page(out: Path, this: str, other: str) -> None:
     for name in (this, other):
         file = Path(name)
         if not file.exists() or file.suffix.lower() == ".json":
-            raise UserError(f"{name} is no file with a text. --html shows the texts of two files.", 2)
+            raise UserError(f"{name} is not a file with a text. --html shows the texts of two files.", 2)
         book = read_one_book(file)
         read.append(replace(book, metadata=replace(book.metadata, title=book.metadata.title or file.name)))
     out.write_text(self_contained_page(shown_pair(*read)), encoding="utf-8", errors="replace")
@@ -144,7 +146,7 @@ def _identifier(book: str) -> Identifier:
         return identifiers.decode(book)
     file = Path(book)
     if not file.exists():
-        raise UserError(f"{book} is no file and no identifier (bp1:… or bp2:…).", FAILED)
+        raise UserError(f"{book} is neither a file nor an identifier (bp1:… or bp2:…).", FAILED)
     keep_kernels()
     from bookprint_core.signatures import json_codec
     from bookprint_core.signatures.sketch import sketch

@@ -80,7 +80,7 @@ def test_lines_records_and_a_pasted_text(service: Service, book: dict[str, str],
     done = bookprint("check", "-", "--url", service.url, given=scanned(TEXT, 2, 0.03).encode())
     assert done.stdout.splitlines()[1].split("\t")[1:3] == ["have", "text"], done.stderr
     done = bookprint("check", "-", "--url", service.url, given="façade".encode("latin-1"))
-    assert (done.returncode, "no UTF-8 at byte 3" in done.stderr) == (2, True)
+    assert (done.returncode, "not UTF-8 at byte 3" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])

@@ -79,7 +79,7 @@ def test_conflicts_are_lines_json_or_a_file(service: Service, ids: dict[str, str
 
     file = tmp_path / "conflicts.csv"
     done = bookprint("conflicts", "--csv", file, "--url", service.url)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "Conflicts: 1.\n")
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (0, "", "Conflicts: 1.")
     assert [row["other_title"] for row in table(file)] == ["'=A; Ferry"]  # no formula to a spreadsheet
     missing = bookprint("conflicts", "--csv", tmp_path / "no" / "file.csv", "--url", service.url)
     assert (missing.returncode, "cannot be read or written" in missing.stderr) == (2, True)
@@ -99,7 +99,7 @@ def test_reviews_are_decided_on_in_a_csv_file_and_the_history_tells_it(
         writer.writeheader()
         writer.writerow(row | {"verdict": "confirmed", "note": "seen"})
     done = bookprint("decide", "--file", file, "--url", service.url)
-    assert (done.returncode, done.stderr) == (0, "Decisions: 1; refused: 0.\n")
+    assert (done.returncode, done.stderr.endswith("Decisions: 1; refused: 0.\n")) == (0, True)
     assert documents(service, "reviews", *of_these) == []
 
     withdraw = ("decide", "lacking", "whole", "withdrawn", "--url", service.url)
@@ -112,7 +112,7 @@ def test_reviews_are_decided_on_in_a_csv_file_and_the_history_tells_it(
         ("confirmed", "seen", ""),
     ]
     wrong = bookprint("decide", ids["salt"], ids["ferry"], "perhaps", "--url", service.url)
-    assert (wrong.returncode, "perhaps is no verdict" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "perhaps is not a verdict" in wrong.stderr) == (2, True)
     file.write_text("left_id,verdict\n", encoding="utf-8")
     lacking = bookprint("decide", "--file", file, "--url", service.url)
     assert (lacking.returncode, "lacks the columns: right_id" in lacking.stderr) == (2, True)
@@ -126,7 +126,7 @@ def test_faults_of_scans_are_a_file_and_a_book_alone_is_refused(
     [row] = table(file)
     assert (row["kind"], row["title"], row["pages"], row["between"]) == ("missing", "Lacking", "", "11-12")
     assert (row["in_book"], row["in_pages"]) == (ids["whole"], "12-14")
-    assert "for want of another scan, of pages or of text: 2" in done.stderr
+    assert "other scan, pages or text: 2" in done.stderr
     assert documents(service, "completeness", ids["lacking"])[0]["between"] == [11, 12]
     refused = bookprint("completeness", "salt", "--url", service.url)
     assert (refused.returncode, "No other scan of the printing" in refused.stderr) == (1, True)
@@ -175,7 +175,7 @@ def test_the_audit_log_names_who_posts_and_who_runs_a_command(
     assert (cells["actor"], cells["name"], cells["address"]) == ("anyone", "anyone", "127.0.0.1")
     assert (cells["action"], cells["object_id"], cells["other_id"]) == ("book.created", ids["salt"], "")
     assert documents(service, "audit", "--until", cells["at"], "--object", ids["salt"]) == []
-    assert bookprint("audit", "--limit", "1", "--url", service.url).stderr == "Entries: 1; there are more.\n"
+    assert bookprint("audit", "--limit", "1", "--url", service.url).stderr.endswith("Entries: 1; there are more.\n")
 
     (tmp_path / "book.txt").write_text(prose(1915, 80))
     assert in_a_process("ingest", tmp_path, **service.servers).returncode == 0
@@ -205,4 +205,4 @@ def test_similar_books_are_listed_once_vectors_are_computed(service: Service, id
     assert len({row["id"] for row in rows} - {ids["salt"]}) == 2
     assert sorted(rows, key=lambda row: -float(row["similarity"])) == rows
     unknown = bookprint("similar", "shelf 8", "--url", service.url)
-    assert (unknown.returncode, "no book has it as its id" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "no book has this id" in unknown.stderr) == (2, True)

@@ -18,8 +18,8 @@ TERMINAL = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FRAME = re.compile(r" *[─│╭╮╰╯]+ ?")
-_GROUP = re.compile(r"\n(?:Commands|Use)\n")
-_COMMAND = re.compile(r"^([a-z][a-z-]*) ", re.MULTILINE)
+_GROUP = "\nCommands\n"
+_COMMAND = re.compile(r"(?:^|  )([a-z][a-z-]*)  ", re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -31,7 +31,8 @@ def _pages(command: tuple[str, ...]) -> Iterator[str]:
     """The page of a command and those of its own commands."""
     page = _page(command)
     yield f"$ {' '.join(('bookprint', *command, '--help'))}\n{page}\n"
-    for name in _COMMAND.findall(_GROUP.split(page, maxsplit=1)[-1] if _GROUP.search(page) else ""):
+    listed = page if not command else page.partition(_GROUP)[2]
+    for name in _COMMAND.findall(listed):
         yield from _pages((*command, name))
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import wraps
+from inspect import cleandoc
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, ParamSpec
 
@@ -37,13 +38,13 @@ _EngineOption = Annotated[
     typer.Option(
         "--engine",
         metavar="local|sc://HOST:PORT",
-        help="Sail on this machine, a task for each core; or a Spark cluster by its Spark Connect address.",
+        help="Sail on this machine, or the Spark Connect address of a cluster.",
     ),
 ]
 _ColumnOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--column", metavar="FIELD=NAME", help="The column of Parquet tables with text, pages, id, title, …"
+        "--column", metavar="FIELD=NAME", help="Column of a Parquet table with text, pages, id, title, …"
     ),
 ]
 
@@ -57,34 +58,34 @@ def main() -> None:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    corpus = typer.Typer(help="Compute a whole collection on an engine for much data.", no_args_is_help=True)
-    corpus.command()(_with_plain_errors(run))
+    corpus = typer.Typer(help="Compute a whole collection without a service.", no_args_is_help=True)
+    corpus.command(help=_help(run, "bookprint corpus run scans/ --out corpus"))(_with_plain_errors(run))
     app.add_typer(corpus, name="corpus")
-    app.command()(_with_plain_errors(dedupe))
+    app.command(help=_help(dedupe, "bookprint dedupe books.parquet --out kept"))(_with_plain_errors(dedupe))
     app(prog_name="bookprint")
 
 
 def run(
     inputs: _Inputs,
     out: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the tables.")
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, for the tables.")
     ],
     engine_address: _EngineOption = engine.LOCAL,
     column: _ColumnOptions = None,
     nearest: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Candidates of a book that it is compared with, at most.")
+        int, typer.Option(min=1, max=10_000, help="Most candidates that a book is compared with.")
     ] = SelectionLimits().nearest,
     block_books: Annotated[
         int,
         typer.Option(
-            min=1, max=2_000_000, help="Books of a block; a task that searches takes some 3 KB each."
+            min=1, max=2_000_000, help="Books of a block; a task needs about 3 KB of memory for each."
         ),
     ] = 250_000,
 ) -> None:
     """Compute signatures, candidates, relations, page maps and clusters of a whole collection.
 
-    The result is Parquet tables, which pandas, DuckDB and Spark read and `bookprint load` puts into a
-    service. After an interruption run the command again: finished stages are skipped. Needs the extra
+    The result is Parquet tables. pandas, DuckDB and Spark read them, and `bookprint load` adds them to a
+    service. After an interruption run the command again: finished stages are skipped. It needs the extra
     `corpus`. Exit status: 0 all books are in, 1 some were refused (table `refused`), 2 it could not run.
     """
     from bookprint_corpus import pipeline
@@ -102,30 +103,30 @@ def run(
 def dedupe(
     inputs: _Inputs,
     out: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, that gets the result.")
+        str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, for the result.")
     ],
     keep: Annotated[Keep, typer.Option(help="Which of several copies is kept.")] = "best",
     same: Annotated[
         Same,
         typer.Option(
-            help="What is left out: copies of one printing, of one text, or also what another book contains."
+            help="Left out: copies of one printing, copies of one text, or also books contained in others."
         ),
     ] = "same-text",
     mark: Annotated[
         bool,
         typer.Option(
             "--mark",
-            help="Leave no row out; list in each what it is a copy of (likely_duplicates_barcodes_gen).",
+            help="Leave no row out; list the copies of each in likely_duplicates_barcodes_gen.",
         ),
     ] = False,
     engine_address: _EngineOption = engine.LOCAL,
     column: _ColumnOptions = None,
 ) -> None:
-    """Find the copies in a collection, and keep one of each.
+    """Find the copies in a collection and keep one of each.
 
-    DIR/dedupe gets clusters.parquet, with what is kept and why. Parquet tables of the input stand in tables/,
-    without the rows that are left out; other books to keep are listed in keep.txt. What cannot be read is
-    kept. The rest of DIR is as `corpus run` writes it: another --keep or --same computes nothing anew. Needs
+    DIR/dedupe/clusters.parquet lists which books are kept and why. Parquet tables of the input are written to
+    tables/ without the rows that are left out; keep.txt lists other books to keep. Unreadable books are kept.
+    The rest of DIR is as `corpus run` writes it, so another --keep or --same computes nothing again. It needs
     the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 it could not run.
     """
     from bookprint_corpus.corpus import Corpus, Options
@@ -144,6 +145,10 @@ def dedupe(
     for problem in result.problems:
         sys.stderr.write(f"not copied: {problem}\n")
     _exit_after_refusals(corpus, failed=bool(result.problems))
+
+
+def _help(command: Callable[..., None], example: str) -> str:
+    return f"Example: `{example}`\n\n{cleandoc(command.__doc__ or '')}"
 
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -171,21 +176,20 @@ def _started(address: str) -> AbstractContextManager[engine.Engine]:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End at once, as a kill would: Sail, which is in this process, stops serving at SIGINT, and its client
-    would try for minutes to reach it."""
+    """End at once: Sail stops serving at SIGINT, and its client in this process would retry for minutes."""
     os.write(sys.stderr.fileno(), _TOLD_AT_INTERRUPT.encode())
     os._exit(_INTERRUPTED)
 
 
 def _columns(options: list[str] | None) -> dict[str, str]:
-    """The columns that are named, by what they hold."""
+    """Return the named columns by their fields."""
     from bookprint_readers.table import named_columns
 
     return named_columns(options or ())
 
 
 def _exit_after_refusals(corpus: "Corpus", failed: bool = False) -> None:
-    """Name the first refusals; end with status 1 where there are any, or where something else has failed."""
+    """Print the first refusals; exit with status 1 if there are any, or if something else has failed."""
     from bookprint_corpus import storage
 
     refused = storage.read(corpus.out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()

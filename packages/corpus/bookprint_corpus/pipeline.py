@@ -126,7 +126,8 @@ def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> Cor
     progress.input, progress.recipes, progress.options = source.key, _RECIPES, options
     progress.program, progress.complete = version("bookprint-corpus"), False
     key = _key(source.key, _RECIPES)
-    for stage in stages_of(source):
+    stages = stages_of(source)
+    for number, stage in enumerate(stages, 1):
         key = _key(key, stage.name, stage.version, options if stage.is_optioned else None)
         known = progress.stages.get(stage.name)
         if known is not None and known.key == key:
@@ -134,6 +135,7 @@ def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> Cor
             continue
         progress.stages.pop(stage.name, None)
         progress.write(corpus.out)
+        tell(f"{stage.name}: stage {number} of {len(stages)} …")
         begun = time.monotonic()
         stage.run(corpus)
         finished = _finished(corpus.out, stage, key, time.monotonic() - begun)
