@@ -35,23 +35,28 @@ _START_SECONDS = 180.0
 _STOP_SECONDS = 25.0
 _LOG, _LOG_LINES = "serve.log", 15
 _SHOWN_WORKS = 4
+_RELATE_SECONDS, _WAIT_SECONDS = 120.0, 10.0
 _NOT_PASSED_ON = {"DATABASE_URL", "REDIS_URL", "BOOKPRINT_AUTH"}
 
 
 def demo(
     url: Annotated[
         str | None,
-        typer.Option(help="Use the service that runs there; the demo's books are deleted in the end."),
+        typer.Option(help="Use this running service; the demo deletes its books at the end."),
     ] = None,
     key: KeyOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another library.")] = 1,
-    works: Annotated[int, typer.Option(min=2, max=2000, help="Works; of each there are 1 to 4 copies.")] = 40,
-    keep: Annotated[bool, typer.Option("--keep", help="Let the service run on until Ctrl-C.")] = False,
+    works: Annotated[
+        int, typer.Option(min=2, max=2000, help="Number of works; each has 1 to 4 copies.")
+    ] = 40,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the service and its pages until Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Show the whole way in under a minute: make books, post them, find near-duplicates, and clean up.
+    """Make a small library, post it, find its near-duplicates, and show it in a browser.
 
-    The books are synthetic prose. The copies have OCR errors in up to 5 % of their characters. Up to 8 % of
-    their sentences are lost or come from another book.
+    The texts are synthetic prose. Copies have OCR errors in up to 5 % of their characters, and up to 8 % of
+    their sentences are lost or foreign. A shelf of eleven books has other editions, parts and errors.
     """
     keep_kernels()
     console = results()
@@ -76,6 +81,7 @@ def _on_own_service(demo: "_Demo", keep: bool) -> None:
     with listen(_HOST, 0)[0] as free:
         port = free.getsockname()[1]
     url = url_of(_HOST, port)
+    ending = "they stay until Ctrl-C" if keep else "they end with the demo; --keep lets them stay"
     with (
         tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder,
         _serving(Path(folder), port) as process,
@@ -83,10 +89,11 @@ def _on_own_service(demo: "_Demo", keep: bool) -> None:
     ):
         demo.make()
         _await_ready(service, console, process, Path(folder))
+        console.print(f"Pages: {url}/ ({ending})", style="bold green", soft_wrap=True)
         demo.post(service)
         demo.show_near_duplicates(service)
         if keep:
-            console.print(f"Look at it in a browser: {url}/", style="bold green", soft_wrap=True)
+            demo.show_pages(service, url)
             console.print("The service runs on until Ctrl-C. In another terminal:")
             console.print(f"  bookprint ingest FOLDER --url {url}", soft_wrap=True)
             console.print(f"  bookprint lookup FILE --url {url}\n", soft_wrap=True)
@@ -151,10 +158,14 @@ class _Demo:
 
     def make(self) -> None:
         from app.synthesis.library import synthetic_library
+        from app.synthesis.shelf import readable, shelf
 
         with self.console.status("Making books …"):
-            self._books = list(synthetic_library(self._seed, self._works, _COPIES))
-        self.console.print(f"Made {len(self._books):,} books: {self._works} works and their copies.")
+            works = map(readable, synthetic_library(self._seed, self._works, _COPIES))
+            self._books = [*works, *shelf(self._seed)]
+        self.console.print(
+            f"Made {len(self._books):,} books: {self._works} works with copies, editions, parts and errors."
+        )
 
     def post(self, service: Client) -> None:
         from app.cli.posting import book_body
@@ -168,6 +179,8 @@ class _Demo:
                     authors=(book.author,),
                     year=book.year,
                     external_id=f"{_NAMESPACE}:{self._seed}:{book.id}",
+                    volume=book.volume,
+                    identifiers=tuple(f"isbn:{isbn}" for isbn in book.isbns),
                 )
                 body = book_body(Submission(metadata, content_from_pages(book.pages)))
                 answer = service.send(calls.post_book(body))
@@ -178,25 +191,59 @@ class _Demo:
 
     def show_near_duplicates(self, service: Client) -> None:
         """Ask for the near-duplicates of every book, print those of some, and count all against the truth."""
-        by_id = {self.posted[book.id]["id"]: book for book in self._books}
-        works = Counter(book.work for book in self._books)
+        counted = [book for book in self._books if book.work >= 0]  # the shelf has relations of other kinds
+        by_id = {self.posted[book.id]["id"]: book for book in counted}
+        works = Counter(book.work for book in counted)
         rows: list[tuple[str | Text, ...]] = []
         found = wrong = 0
         for book_id, book in by_id.items():
             items = service.items(calls.near_duplicates(book_id, limit=1000))
             near = [(by_id[item["id"]], item) for item in items if item["id"] in by_id]
             copies = [(other, item) for other, item in near if other.work == book.work]
-            found, wrong = found + len(copies), wrong + len(near) - len(copies)
+            found += len(copies)
+            wrong += sum(not _is_related(book, other) for other, _ in near)
             if book.work < _SHOWN_WORKS and book.error_rate == 0:
                 rows.append((Text(book.title, style="bold"), "", "", "", ""))
                 rows += [_row(other, item) for other, item in copies]
         columns = ("near-duplicates found", "distance", "jaccard", "OCR errors", "edited")
         self.console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
         self.console.print(
-            f"Asked for the near-duplicates of all {len(self._books):,} books, the service found "
-            f"{found:,} of {sum(count * (count - 1) for count in works.values()):,}, and {wrong:,} that are "
-            "none.\n"
+            f"For {len(counted):,} books the service found {found:,} of "
+            f"{sum(count * (count - 1) for count in works.values()):,} near-duplicates, and {wrong:,} false "
+            "ones.\n"
         )
+
+    def show_pages(self, service: Client, url: str) -> None:
+        """Wait until the books of the shelf are related, then print the addresses of what is worth a look."""
+        ids = {book.id: self.posted[book.id]["id"] for book in self._books if book.work < 0}
+        with Reporter("Comparing pages", "books") as reporter:
+            for number, book_id in enumerate(ids.values(), 1):
+                deadline = time.monotonic() + _RELATE_SECONDS
+                asked = calls.list_relations(book_id, wait=_WAIT_SECONDS, limit=1)
+                while service.send(asked)["pending"] and time.monotonic() < deadline:
+                    pass
+                reporter.counted(number, len(ids))
+        road = f"/pairs/{ids['road']}"
+        places = (
+            ("The library", "/"),
+            ("Copies of one book", f"{road}/{ids['road-copy']}"),
+            ("Another edition", f"{road}/{ids['road-1911']}"),
+            ("A volume and its whole", f"{road}/{ids['road-2']}"),
+            ("Two yearly reports", f"/pairs/{ids['report-1901']}/{ids['report-1902']}"),
+            ("A scan that lacks pages", f"/pairs/{ids['road-lacking']}/{ids['road']}"),
+            ("A record with a wrong text", "/conflicts"),
+            ("A pair to decide", f"/pairs/{ids['ferry']}/{ids['winter-wrong']}"),
+            ("All pairs to decide", "/review"),
+        )
+        self.console.print("Look at:", style="bold")
+        for name, path in places:
+            self.console.print(f"  {name:<28}{url}{path}", soft_wrap=True)
+        self.console.print()
+
+
+def _is_related(book: "SyntheticBook", other: "SyntheticBook") -> bool:
+    """Whether the books are copies, or one has a chapter of the other."""
+    return book.work in (other.work, other.shares_chapter_with) or other.work == book.shares_chapter_with
 
 
 def _row(copy: "SyntheticBook", item: NearDuplicate) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ class SyntheticBook:
     error_rate: float  # OCR errors per character, 0 to 1; 0 in a canonical book
     edited: float  # share of the sentences lost or added, 0 to 1
     shares_chapter_with: int | None  # the earlier work whose chapter this one repeats
+    volume: str | None = None
+    isbns: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

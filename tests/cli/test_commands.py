@@ -114,7 +114,7 @@ def test_demo_on_a_running_service_finds_all_copies_and_leaves_nothing(service: 
     done = bookprint("demo", "--url", service.url, "--works", "8", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "near-duplicates found" in done.stdout
-    assert re.search(r"the service found (\d+) of \1, and 0 that are none", done.stdout)
+    assert re.search(r"the service found (\d+) of \1 near-duplicates, and 0 false", done.stdout)
     assert f"bookprint ingest FOLDER --url {service.url}\n" in done.stdout
     assert "bookprint serve" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 130

@@ -175,7 +175,9 @@ def test_the_audit_log_names_who_posts_and_who_runs_a_command(
     assert (cells["actor"], cells["name"], cells["address"]) == ("anyone", "anyone", "127.0.0.1")
     assert (cells["action"], cells["object_id"], cells["other_id"]) == ("book.created", ids["salt"], "")
     assert documents(service, "audit", "--until", cells["at"], "--object", ids["salt"]) == []
-    assert bookprint("audit", "--limit", "1", "--url", service.url).stderr.endswith("Entries: 1; there are more.\n")
+    assert bookprint("audit", "--limit", "1", "--url", service.url).stderr.endswith(
+        "Entries: 1; there are more.\n"
+    )
 
     (tmp_path / "book.txt").write_text(prose(1915, 80))
     assert in_a_process("ingest", tmp_path, **service.servers).returncode == 0

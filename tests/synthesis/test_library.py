@@ -1,6 +1,7 @@
 from itertools import islice
 
 from app.synthesis.library import SyntheticBook, paginate, synthetic_library
+from app.synthesis.shelf import readable, shelf
 
 SMALL = (6_000, 9_000)
 
@@ -33,3 +34,19 @@ def test_pages_hold_the_whole_text_and_break_between_words() -> None:
     pages = paginate(text, 500)
     assert " ".join(pages) == text
     assert max(map(len, pages)) <= 500
+
+
+def test_titles_of_the_demo_are_unique_and_shared_by_copies() -> None:
+    books = [readable(book) for book in synthetic_library(1, 30, (1, 1), (2_000, 2_000))]
+    titles = {book.work: book.title for book in books}
+    assert {(book.work, book.title) for book in books} == set(titles.items())
+    assert len(set(titles.values())) == len(titles)
+
+
+def test_the_shelf_has_a_wrong_text_under_the_record_of_another_book() -> None:
+    books = {book.id: book for book in shelf(1)}
+    wrong, right = books["winter-wrong"], books["winter"]
+    assert (wrong.title, wrong.isbns) == (right.title, right.isbns)
+    assert len(wrong.pages) == len(books["ferry"].pages)
+    assert len(books["road-lacking"].pages) == len(books["road"].pages) - 2
+    assert books["report-1901"].text.split()[4:8] == ["1901.", *books["report-1902"].text.split()[5:8]]
