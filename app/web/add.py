@@ -1,4 +1,4 @@
-"""The page that takes books in from files, and tells of each what was found."""
+"""The page that adds books from files and shows the result for each."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ router = PageRouter()
 
 @router.get("/add", scope="ingest")
 async def show_add(request: Request) -> Response:
-    """The form that takes files, and what is known of the book."""
+    """Show the form for files and the fields of a book."""
     return page(request, "add.html", outcomes=None, fields=_OF_ONE)
 
 
@@ -43,7 +43,7 @@ async def show_add(request: Request) -> Response:
 async def add_files(
     request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep
 ) -> Response:
-    """Take the files in, one after the other; one that cannot be read spoils no other."""
+    """Add the files one after the other; an unreadable file does not stop the others."""
     form = await request.form()
     files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
     if not files:
@@ -83,7 +83,7 @@ async def add_files(
 
 @dataclass(frozen=True, slots=True)
 class _AddedFile:
-    """What came of a file: its book, or the problem with it."""
+    """Result of one file: its book, or the problem with it."""
 
     name: str
     book: Book | None = None

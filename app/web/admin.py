@@ -1,6 +1,6 @@
 """Administration: keys, sessions, webhooks, failed jobs and the audit log, a page each.
 
-What cannot be taken back is asked once more, on a page of its own.
+A change that cannot be undone is confirmed on a page of its own.
 """
 
 from datetime import UTC, date, datetime, time
@@ -32,7 +32,7 @@ ASKED = {
     ("webhooks", "delete"): "Delete this webhook? Nothing more is delivered to it.",
     ("webhooks", "rotate"): "Make a new secret for this webhook? For a day the present one signs as well.",
 }
-"""What is asked once more."""
+"""Question that confirms a change."""
 
 router = PageRouter()
 
@@ -47,7 +47,7 @@ async def create_key(
     collection: Annotated[str | None, Form()] = None,
     expires: Annotated[date | None, Form()] = None,
 ) -> Response:
-    """Make a key, and show its text this once."""
+    """Make a key and show its text once."""
     ends = None if expires is None else datetime.combine(expires, time.max, UTC)
     made = await services.keys.create(name, scopes, ends, collection=collection or None, actor=actor)
     return await _keys_page(request, services, made.text)
@@ -61,7 +61,7 @@ async def add_webhook(
     url: Annotated[str, Form()] = "",
     types: Annotated[list[ChangeType], Form()] = [],  # noqa: B006
 ) -> Response:
-    """Register a webhook, and show its secret this once."""
+    """Register a webhook and show its secret once."""
     made = await services.webhooks.register(url.strip(), types or None, actor=actor)
     return await _webhooks_page(request, services, made.secret)
 
@@ -70,7 +70,7 @@ async def add_webhook(
 async def confirm_change(
     subject: str, object_id: UUID, change: str, request: Request, services: ServicesDep
 ) -> Response:
-    """Ask whether something that cannot be taken back is to be done."""
+    """Ask for confirmation of a change that cannot be undone."""
     if (question := ASKED.get((subject, change))) is None:
         raise UnknownPath("Nothing is found at this path.")
     if subject == "keys":
@@ -84,7 +84,7 @@ async def confirm_change(
 async def make_change(
     subject: str, object_id: UUID, change: str, request: Request, services: ServicesDep, actor: ActorDep
 ) -> Response:
-    """End a key, a session or a webhook; or make a new secret, and show it this once."""
+    """End a key, session or webhook, or make a new secret and show it once."""
     match subject, change:
         case "keys", "revoke":
             await services.keys.revoke(object_id, actor=actor)
@@ -107,13 +107,13 @@ async def make_change(
 async def retry_jobs(
     request: Request, services: ServicesDep, job: Annotated[int | None, Form()] = None
 ) -> Response:
-    """Let a failed job, or all of them, begin anew."""
+    """Retry one failed job or all of them."""
     await (services.jobs.retry_all() if job is None else services.jobs.retry(job))
     return redirect(request, "/admin/jobs")
 
 
 class AuditSearch(Filters):
-    """The entries to list."""
+    """Filters of the audit log."""
 
     key_id: UUID | None = None
     action: Action | None = None
@@ -132,7 +132,7 @@ class AuditSearch(Filters):
 async def list_audit(
     search: Annotated[AuditSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """Who has written what, the newest first."""
+    """List who wrote what, newest first."""
     entries = await services.audit.list_entries(search.to_filter(), search.after, _AT_ONCE + 1)
     shown = entries[:_AT_ONCE]
     following = search.query(after=shown[-1].sequence) if len(entries) > _AT_ONCE else None
@@ -144,7 +144,7 @@ async def list_audit(
 @router.get("/admin", scope="admin")
 @router.get("/admin/{section}", scope="admin")
 async def show_section(request: Request, services: ServicesDep, section: str = "keys") -> Response:
-    """The keys, the sessions, the webhooks, or the jobs."""
+    """Show the keys, sessions, webhooks or jobs."""
     match section:
         case "keys":
             return await _keys_page(request, services)

@@ -1,4 +1,4 @@
-"""Finding books, and the page of one: what is known of it, what is near it, and what happened to it."""
+"""The search for books, and the page of one book: metadata, near-duplicates, relations and history."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ _ACTIONS: Mapping[Action, str] = {
 
 
 class BookSearch(Filters):
-    """The books to find."""
+    """Fields of the search for books."""
 
     q: Annotated[str, StringConstraints(max_length=10_000)] | None = None
     author: Annotated[str, StringConstraints(max_length=LONGEST_AUTHOR)] | None = None
@@ -79,7 +79,7 @@ async def search_books(
 
 @router.get("/books/{book_id}.{form}", scope="read")
 async def download_record(book_id: BookId, form: str, services: ServicesDep) -> Response:
-    """The book's record with its relations, as a file."""
+    """Return the record of a book with its relations, as a file."""
     if form not in _DOWNLOADS:
         raise UnknownPath("There is no such form of a record.")
     wanted, media_type = _DOWNLOADS[form]
@@ -98,7 +98,7 @@ async def show_book(
     near: str | None = None,
     skip: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    """All that is known of a book; `near` and `skip` go on in its near-duplicates and its relations."""
+    """Show a book; `near` and `skip` page through its near-duplicates and relations."""
     book, answer, relations, clusters, events = await asyncio.gather(
         services.books.get(book_id),
         _near(services, book_id, near),
@@ -132,7 +132,7 @@ async def show_book(
 
 
 async def _near(services: Services, book_id: UUID, near: str | None) -> Answer | None:
-    """The near-duplicates of a book behind a place; None: they cannot be found at the moment."""
+    """Return the near-duplicates of a book after a place, None while the index is not available."""
     position = None
     with suppress(ValueError):
         distance, entry_id = map(int, (near or "").split("-"))
@@ -149,17 +149,17 @@ async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
 
 
 def _identifiers(book: Book) -> Iterator[tuple[str, str]]:
-    """The identifiers to copy, each with the name of what it is."""
-    yield "Id of the book here", str(book.id)
+    """Yield the identifiers to copy, each with its label."""
+    yield "Id in this library", str(book.id)
     if book.metadata.external_id:
         yield "Own number", book.metadata.external_id
     for each in book.metadata.identifiers:
-        yield "In catalogues", each
+        yield "Catalogue number", each
     written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
     told = {
-        "Of the text": written.short,
-        "Of the text, longer: tells more": written.long,
-        "Of the text, with the ISBN": written.composite,
+        "Identifier of the text": written.short,
+        "Longer identifier": written.long,
+        "Identifier with ISBN": written.composite,
         "ISCC": book.iscc,
     }
     yield from ((name, text) for name, text in told.items() if text)

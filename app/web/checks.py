@@ -1,4 +1,4 @@
-"""The page that tells for each book of a list, a text or a file whether the library has it.
+"""The page that checks whether the library has the books of a list, a text or a file.
 
 The rows are answered while the list is read: in memory are the list itself, at most 16 MiB, and four rows.
 """
@@ -56,14 +56,14 @@ _HEAD_BYTES = 1 << 14
 _ROWS, _SUMMARY = "<!-- rows -->", "<!-- summary -->"
 
 _Answer = dict[str, Any]
-"""The answer to a row in the form of POST /v1/checks, with its place, its share of the list and its words."""
+"""Answer to a row as POST /v1/checks gives it, with its place, its share of the list and its words."""
 
 router = PageRouter()
 
 
 @router.get("/check", scope="read")
 async def show_check(request: Request) -> Response:
-    """The form that takes a list, a text or a file."""
+    """Show the form for a list, a text or a file."""
     return page(request, "check.html", text="", is_list=True)
 
 
@@ -111,7 +111,7 @@ async def answer_check(
 
 
 async def _rows(request: Request, form: FormData, permit: Permit) -> tuple[Iterator["Unread"], int]:
-    """What the form asks for, row by row, and where the last row ends; its file is needed no more."""
+    """Yield the rows of the form and the position where each ends; the file may be closed afterwards."""
     # Late, because a process that is asked nothing of this kind needs no reader.
     from app.services.bulk.lists import ListedBook, pasted_lines, pasted_text, sent_rows
 

@@ -1,4 +1,4 @@
-"""Clusters: which there are, who is in one and how they are related, its text, and taking a book out."""
+"""The list of clusters, and the page of one: its books, their relations, its text, and taking a book out."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -36,11 +36,11 @@ WORDS: Mapping[Kind, str] = {
     "UNRELATED": "apart",
     "INSUFFICIENT_TEXT": "little",
 }
-"""What the matrix says for each kind: the same pages, the same text, a part, and so on."""
+"""Word of the matrix for each kind of relation."""
 
 
 class ClusterSearch(Filters):
-    """The clusters to list."""
+    """Filters of the list of clusters."""
 
     by: By = "same_text"
     min_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = 2
@@ -58,7 +58,7 @@ class ClusterSearch(Filters):
 async def list_clusters(
     search: Annotated[ClusterSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """The clusters of two books or more."""
+    """List the clusters of two books or more."""
     listed = await services.clusters.list_clusters(search.by, search.to_filter(), _LISTED_AT_ONCE)
     last = listed.clusters[-1] if listed.more else None
     more = last and search.query(rank=last.rank, after=last.founder_id)
@@ -76,7 +76,7 @@ async def show_cluster(
     after: UUID | None = None,
     apart: UUID | None = None,
 ) -> Response:
-    """The books of a cluster and how each is related to each; `apart` was taken out just now."""
+    """Show the books of a cluster and the relation of each pair; `apart` was taken out just now."""
     cluster = await services.clusters.read(cluster_name_of(cluster_id), after, _MEMBERS_AT_ONCE)
     if cluster.name != cluster_name_of(cluster_id) and apart is None:
         return redirect(request, f"/clusters/{cluster.name}")
@@ -102,7 +102,7 @@ async def show_master_copy(
     services: ServicesDep,
     first: Annotated[int, Query(ge=1, le=MAX_PAGES)] = 1,
 ) -> Response:
-    """Some pages of the text that most copies have, and where the best copy reads otherwise."""
+    """Show pages of the text that most copies share, and where the best copy differs."""
     more = first + _PAGES_AT_ONCE
     read = await services.master_copies.read(cluster_name_of(cluster_id), range(first - 1, more - 1))
     return page(
@@ -145,7 +145,7 @@ async def put_back(
     services: ServicesDep,
     actor: ActorDep,
 ) -> Response:
-    """Take back that a book does not belong in a cluster; what was decided before counts again."""
+    """Undo taking a book out of a cluster; earlier decisions are in force again."""
     await services.decisions.take_rejections_back(book_id, actor=actor)
     return redirect(request, f"/clusters/{cluster_name_of(cluster_id)}")
 
@@ -153,7 +153,7 @@ async def put_back(
 def _cell(
     this: Member, other: Member, relations: Mapping[Pair, PairRelation]
 ) -> tuple[Kind, str, bool] | None:
-    """The kind of a relation, the word for it, and whether a person decided it; None: not compared."""
+    """Return the kind of a relation, its word, and whether a person decided it; None if not compared."""
     pair = ordered(this.book_id, other.book_id)
     if (relation := relations.get(pair)) is None:
         return None

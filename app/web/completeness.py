@@ -1,4 +1,4 @@
-"""Completeness: what a scan lacks, and a list of what the scans of a library lack."""
+"""Faults of one scan, and of all scans of a library."""
 
 from typing import Annotated
 from uuid import UUID
@@ -24,14 +24,14 @@ FAULTS: dict[FaultKind, str] = {
 
 
 class CompletenessSearch(Filters):
-    """The books to list."""
+    """Filters of the list of faults."""
 
     after: UUID | None = None
 
 
 @router.get("/books/{book_id}/completeness", scope="read")
 async def show_completeness(book_id: BookId, request: Request, services: ServicesDep) -> Response:
-    """What a scan lacks, by other scans of its printing."""
+    """Show the faults of a scan, found by other scans of its printing."""
     book = await services.books.get(book_id)
     read: CompletenessRead | str
     try:
@@ -45,7 +45,7 @@ async def show_completeness(book_id: BookId, request: Request, services: Service
 async def list_faults(
     search: Annotated[CompletenessSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """What scans lack that have another scan of their printing, the surest first."""
+    """List the faults of all scans that have another scan of their printing, surest first."""
     listed = await services.completeness.of_books(search.collection, search.after)
     more = search.query(after=listed.next) if listed.next else None
     return page(

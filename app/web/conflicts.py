@@ -1,4 +1,4 @@
-"""Conflicts: pairs of books of which the records say one thing and the texts another."""
+"""Conflicts: pairs of books whose records contradict their texts."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -29,7 +29,7 @@ ASPECTS: Mapping[Aspect, str] = {
 
 
 class ConflictSearch(Filters):
-    """The conflicts to list."""
+    """Filters of the list of conflicts."""
 
     by: ConflictBy = "isbn"
     key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None  # with both books, where to go on
@@ -47,7 +47,7 @@ class ConflictSearch(Filters):
 async def list_conflicts(
     search: Annotated[ConflictSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """Pairs of books to look at, in the order of what they share."""
+    """List the pairs in the order of the value that they share."""
     found = await services.conflicts.list_conflicts(search.by, search.place, _AT_ONCE, search.collection)
     more = found.next and search.query(**found.next._asdict())
     return page(

@@ -1,4 +1,4 @@
-"""The first page: what the library holds, what is being worked on, and what changed lately."""
+"""The first page: contents of the library, background work, and the latest changes."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ router = PageRouter()
 
 @router.get("/", scope="read")
 async def show_library(request: Request, services: ServicesDep, part: str | None = None) -> Response:
-    """What is there, and what is going on; that part alone, where it is asked for with `part=now`."""
+    """Show contents, background work and changes; with `part=now` only the last two."""
     now: dict[str, Any] = {
         "jobs": await services.jobs.count(),
         "pending": await services.entries.count_pending(),

@@ -1,6 +1,6 @@
-"""What is shown of a pair of books: why they are related, a dot plot of their pages, and words that differ.
+"""Values for the page of a pair of books: the reason, a dot plot of their pages, and the words that differ.
 
-Two files have a page of one file that needs no other; `pairs` has the page of two stored books.
+`self_contained_page` shows two files; `pairs` has the page of two stored books.
 """
 
 import re
@@ -23,7 +23,7 @@ from bookprint_core.relations.relation import REVISED_LINES
 from bookprint_core.relations.word_differences import DIFFERENCES, Passage
 
 MOST_RUNS = 200
-"""Runs that are listed and drawn, the longest."""
+"""Most runs that are listed and drawn, longest first."""
 
 KINDS: dict[Kind, str] = {
     "SAME_PAGINATION": "same text, same pages",
@@ -42,7 +42,7 @@ CLASSES = {
     "other": "Other words",
 }
 ANSWERS: dict[Said, str] = {
-    "confirmed": "the machine is right",
+    "confirmed": "confirmed",
     "rejected": "not related",
     "kind": "another kind",
     "withdrawn": "taken back",
@@ -50,10 +50,10 @@ ANSWERS: dict[Said, str] = {
     "unsure": "not sure",
 }
 OUTCOMES: dict[DecisionOutcome, str] = {
-    "counts": "It counts.",
-    "withdrawn": "It no longer counts.",
-    "undone": "What counted before counts again.",
-    "unsure": "It is not shown to you again; others still find it.",
+    "counts": "This decision is in force.",
+    "withdrawn": "It is no longer in force.",
+    "undone": "The earlier state is in force again.",
+    "unsure": "You will not see this pair again; others will.",
 }
 _DIRECTIONS = {
     "contains": "This book contains the other one.",
@@ -61,19 +61,19 @@ _DIRECTIONS = {
 }
 
 _WIDTH, _HEIGHT = 560.0, 420.0
-"""Of the plot without its margins, in units of the SVG."""
+"""Width and height of the plot without its margins, in units of the SVG."""
 
 _TICKS = 6
 
 
 def self_contained_page(pair: ShownPair) -> str:
-    """The page as one file that needs no other."""
+    """Return the page as one file that needs no other."""
     style = Markup(_style("pages") + _style("pair"))
     return templates.get_template("pair_file.html").render(shown_values(pair), style=style)
 
 
 def shown_values(pair: ShownPair) -> dict[str, Any]:
-    """What the templates show of a pair; whoever has pages to lead to sets `link` and `place`."""
+    """Return the values for the templates of a pair; callers with further pages set `link` and `place`."""
     return {
         "pair": pair,
         "finding": pair.finding,
@@ -97,7 +97,7 @@ def shown_values(pair: ShownPair) -> dict[str, Any]:
 
 
 def plot_file(pair: ShownPair) -> str:
-    """The dot plot as a file of its own, in SVG with the light colours."""
+    """Return the dot plot as an SVG file in light colours."""
     colours = dict(re.findall(r"--(\w+): (#\w+)", _style("pages").partition("@media")[0]))
     rules = [line for line in _style("pair").splitlines() if line.startswith("svg ")]
     style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], "\n".join(rules))
@@ -111,7 +111,7 @@ def _style(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """A run as it is drawn and listed."""
+    """A run of matching pages as it is drawn and listed."""
 
     run: MatchedRun
     moved: bool  # it crosses runs that have more pages
@@ -120,7 +120,7 @@ class ShownRun:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A signal, of each book or of both, and the line that a definition draws."""
+    """A measurement of each book or of both, and its threshold in a definition."""
 
     name: str
     values: Sequence[float]
@@ -145,7 +145,7 @@ class _Plot:
     other_scale: float
 
     def point(self, page: MatchedPage) -> tuple[float, float]:
-        """Where a page is drawn, in the middle of those that it matches."""
+        """Return the point of a page, in the middle of the pages that it matches."""
         return (page.this + 0.5) * self.this_scale, sum(page.other) / 2 * self.other_scale
 
 
@@ -175,7 +175,7 @@ def _plot(pair: ShownPair) -> _Plot:
 
 
 def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
-    """The runs that follow each other in both books, with most pages in all; two may share a page."""
+    """Return the longest chain of runs that are in order in both books; neighbours may share a page."""
     best: list[tuple[int, list[MatchedRun]]] = []
     for run in sorted(runs, key=lambda run: (run.this, run.other)):
         before = [
@@ -189,7 +189,7 @@ def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
 
 
 def _points(run: MatchedRun, x: float, y: float) -> str:
-    """The corners of a run's line: pairs between which both books go on by one page are left out."""
+    """Return the corners of a run's line; points on a straight diagonal are left out."""
     pairs = np.reshape(run.pairs, (-1, 2))
     steps = np.diff(pairs, axis=0)
     turns = (steps[1:] != steps[:-1]).any(axis=1)
@@ -205,14 +205,14 @@ def _gaps(matched: set[int], count: int, scale: float) -> Iterator[tuple[float, 
 
 
 def _ticks(count: int, scale: float, labels: Sequence[str | None] | None) -> Iterator[tuple[float, str]]:
-    """Places of some pages with what is printed on them; in brackets their number where nothing is."""
+    """Yield places of some pages with their printed labels, or their numbers in brackets."""
     for page in sorted({round(step * (count - 1) / (_TICKS - 1)) for step in range(_TICKS)} if count else ()):
         label = labels[page] if labels else None
         yield (page + 0.5) * scale, label or f"[{page + 1}]"
 
 
 def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
-    """Pages as they are counted from 1, and as their numbers are printed."""
+    """Format a range of pages, counted from 1, with its printed numbers."""
     first, last = pages[0] + 1, pages[1]
     told = f"{first}" if first == last else f"{first}–{last}"
     ends = [(labels[page - 1] or "–") for page in (first, last)] if labels else ["–", "–"]
@@ -222,8 +222,8 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
     return f"{told} (printed {printed})"
 
 
-def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
-    """What is known of both books, by the name of the field."""
+def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the fields of both records: label, this value, the other value, and how they compare."""
     this, other = (
         facts(book.metadata)
         | {
@@ -234,36 +234,46 @@ def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str]]:
     )
     for name, value in this.items():
         if value or other[name]:
-            yield name, value, other[name]
+            yield name, value, other[name], _compared(value, other[name])
+
+
+def _compared(this: str, other: str) -> str:
+    """Return how two values compare, in words; the order of words does not count, as in "Austen, Jane"."""
+    if not (this and other):
+        return "unknown"
+    if this == other:
+        return "the same"
+    words, other_words = (sorted(re.findall(r"\w+", value.casefold())) for value in (this, other))
+    return "the same words" if words and words == other_words else "different"
 
 
 def _figures(pair: ShownPair) -> Iterator[_Figure]:
-    """The signals, with the lines that definitions draw."""
+    """Yield the measurements with the thresholds of the definitions."""
     if pair.finding is None or (signals := pair.finding.signals) is None:
         return
     text, pages, span = signals.text_shared, signals.pages_matched, signals.span_matched
     shares = [text.left, text.right]
-    line = "%(share)s of either: related"
-    yield _Figure("Text that the other book has", shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
-    line = "%(share)s of both: the same text"
-    yield _Figure("The same", shares, line, MOST, text.least >= MOST)
+    line = "%(share)s of either book: related"
+    yield _Figure("Text found in the other book", shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
+    line = "%(share)s of both books: the same text"
+    yield _Figure("Text found in the other book", shares, line, MOST, text.least >= MOST)
     if signals.unit == "page":
-        name, line = "Pages that match one to one", "%(share)s of both: the same pages"
+        name, line = "Pages that match one to one", "%(share)s of both books: the same pages"
         yield _Figure(name, [pages.left, pages.right], line, MOST, pages.least >= MOST)
-        name = "The same within the longest stretch"
-        line = "%(share)s of either: a part of the other"
+        name = "Pages that match in the longest stretch"
+        line = "%(share)s of either book: a part of the other"
         yield _Figure(name, [span.left, span.right], line, PART, span.most >= PART)
-        name, line = "Pages found across page breaks", "%(share)s: other pages"
+        name, line = "Pages that lie across page breaks", "%(share)s: other page breaks"
         yield _Figure(name, [signals.other_breaks], line, OTHER_BREAKS, signals.other_breaks >= OTHER_BREAKS)
     if (revised := pair.finding.revised) is not None:
-        name, line = "Lines with other words or numbers", "%(share)s: another issue, no copy"
+        name, line = "Lines with other words or numbers", "%(share)s: another issue, not a copy"
         yield _Figure(name, [revised], line, REVISED_LINES, revised >= REVISED_LINES)
-    yield _Figure("Similarity of all words in fives (Jaccard)", [signals.book_similarity])
+    yield _Figure("Similarity of the books (Jaccard of five-word sequences)", [signals.book_similarity])
     yield _Figure("Mean similarity of matching pages", [signals.page_similarity])
 
 
 def _marked(passages: Sequence[Passage], side: str) -> Markup:
-    """The words of one side, with those that differ marked with their class."""
+    """Return the words of one side, with differing words marked by class."""
     names = {kind: escape(name) for kind, name in CLASSES.items()}
     told: list[str] = []
     for passage in passages:

@@ -1,4 +1,4 @@
-"""The page of two stored books: why they are related, where, what people decided, and deciding."""
+"""The page of two stored books: reason, matching pages, decisions, and the form to decide."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ router = PageRouter()
 
 LONGEST_NOTE = 1_000  # characters
 _MOST_PAST = 50
-"""Decisions on the pair that are listed."""
+"""Most decisions on the pair that are listed."""
 
 _MOST_DIFFERENT = 8
-"""Pages that differ most, to which there are links."""
+"""Number of links to the pages that differ most."""
 
 _LONGEST_QUERY = 1_000  # characters
 
@@ -47,7 +47,7 @@ _PageNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The page that is shown beside those of the other book, and where one can go from it."""
+    """The shown page of this book, its matches, and the pages before and after it."""
 
     page: MatchedPage
     run: int | None  # number of the run that it is in, from 1
@@ -60,7 +60,7 @@ class _Place:
 async def export_pair(
     book_id: BookId, other_id: OtherId, form: Literal["csv", "jsonld", "svg"], services: ServicesDep
 ) -> Response:
-    """The evidence of a pair as a file for other tools."""
+    """Return the evidence of a pair as a file for other tools."""
     if form == "svg":
         body = plot_file(await services.evidence.shown(book_id, other_id)).encode()
     else:
@@ -81,7 +81,7 @@ async def show_pair(
     done: bool = False,
     meanwhile: bool = False,
 ) -> Response:
-    """Two books side by side, at the run and page of the address, else at the page that differs most."""
+    """Show two books side by side, at the run and page of the address, else where they differ most."""
     wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
     pair, texts, past = await asyncio.gather(
         services.evidence.shown(book_id, other_id),
@@ -125,7 +125,7 @@ async def decide(
     back: Annotated[str, Form(max_length=_LONGEST_QUERY)] = "",
     to_review: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Record what a person says of two books, and lead back: to the pair, or on in the queue.
+    """Record a decision on two books, and return to the pair or to the queue.
 
     `instead_of` is the time of the decision that the person saw, or of what is undone. Where there is another
     one now, nothing is recorded, and the pair is shown with it.
@@ -160,7 +160,7 @@ def place_name(place: ReviewPlace) -> str:
 
 
 def place_named(name: str | None) -> ReviewPlace | None:
-    """The place in the queue that an address names."""
+    """Parse a place in the queue."""
     if name is None:
         return None
     try:
@@ -171,12 +171,12 @@ def place_named(name: str | None) -> ReviewPlace | None:
 
 
 def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:
-    """The matching pages that are least alike, the least first."""
+    """Return the matching pages that differ most, most different first."""
     return sorted(pair.matched, key=lambda page: page.similarity)[:most]
 
 
 def _place(pair: ShownPair, runs: Sequence[ShownRun], run: int | None, page: int | None) -> _Place | None:
-    """The place that an address names; None: no page matches."""
+    """Return the place that an address names, None if no page matches."""
     if not pair.matched:
         return None
     pages = list(pair.matched)

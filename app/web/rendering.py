@@ -1,4 +1,4 @@
-"""Pages from templates: the frame that all share, what a browser may load with them, and errors as pages."""
+"""Pages from templates: their common frame, security headers, and errors as pages."""
 
 from contextlib import suppress
 from typing import Any
@@ -16,14 +16,14 @@ from bookprint_core.errors import Unavailable
 from bookprint_core.metadata import FIELDS, Metadata
 
 _FIELDS = {each.name: each.label for each in FIELDS} | {"metadata": "MARC record"}
-"""The fields of forms by the names that errors give them."""
+"""Labels of form fields by the names in errors."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "private, no-store",
 }
-"""Header fields of every page. It has no code and no style of its own, so no digest is named."""
+"""Header fields of every page. Pages have no inline code or style, so no digest is needed."""
 
 templates = Environment(
     loader=PackageLoader("app.web"),
@@ -36,7 +36,7 @@ templates = Environment(
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """The page of a template; `values` are what the template shows.
+    """Render a template to a response with these values.
 
     Each template can use `caller` (None: nobody has signed in), `url(path)` for addresses of this service,
     and the filters `number`, `share` and `moment`.
@@ -49,12 +49,12 @@ def rendered(request: Request, template: str, **values: Any) -> str:
 
 
 def redirect(request: Request, path: str) -> RedirectResponse:
-    """Send the browser on to a page of this service after a form has been acted on."""
+    """Redirect the browser to a page of this service after a form was handled."""
     return RedirectResponse(_root(request) + path, 303, HEADERS)
 
 
 async def page_of_problem(request: Request, problem: Problem) -> Response | None:
-    """An error as a page; None where a program asked, which gets the document."""
+    """Return an error as a page, None if the client wants a problem document."""
     route = request.scope.get("route")
     if not isinstance(route, PageRoute) and (
         route is not None or "text/html" not in request.headers.get("accept", "")
@@ -68,7 +68,7 @@ async def page_of_problem(request: Request, problem: Problem) -> Response | None
 
 
 async def _name_caller(request: Request) -> None:
-    """Find out who has signed in, whom no route has told where there is no page: the menu is for them."""
+    """Find out who has signed in, for the menu of an error page that no route has handled."""
     state = request.scope.setdefault("state", {})
     if "caller" not in state and not request.app.state.asks_for_keys:
         state["caller"] = ANYONE
@@ -79,7 +79,7 @@ async def _name_caller(request: Request) -> None:
 
 
 def _frame(request: Request) -> dict[str, Any]:
-    """What the frame of every page shows."""
+    """Return the values for the frame of every page."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     root = _root(request)
@@ -97,7 +97,7 @@ def _root(request: Request) -> str:
 
 
 def facts(metadata: Metadata) -> dict[str, str]:
-    """The known metadata of a book, by the name of the field."""
+    """Return the metadata of a book by the labels of its fields."""
     values = {each.label: getattr(metadata, each.name) for each in FIELDS}
     return {
         name: "; ".join(value) if isinstance(value, tuple) else str("" if value is None else value)

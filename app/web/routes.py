@@ -1,4 +1,4 @@
-"""Routes of pages: who signed in, fields of addresses, and forms within bounds from this site alone."""
+"""Routes of pages: sign-in, address fields, and bounded forms that only this site may send."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -34,7 +34,7 @@ _LONGEST_SHOWN = 100  # characters
 
 
 class ForeignForm(RequestRefusal):
-    """A form came from another page than those of this service."""
+    """A form came from a page of another site."""
 
     status = 403
     title = "A form of another site"
@@ -46,7 +46,7 @@ class ForeignForm(RequestRefusal):
 
 
 class Filters(BaseModel):
-    """Fields of a form that stand in the address; one that is left blank counts as not sent."""
+    """Form fields in the address; a blank field counts as absent."""
 
     model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
 
@@ -61,18 +61,18 @@ class Filters(BaseModel):
         return {name: value for name, value in sent.items() if str(value).strip()}
 
     def query(self, **more: object) -> str:
-        """The fields as a query of an address; `more` are other ones, or these in place of theirs."""
+        """Return the fields as a query string; `more` adds or replaces fields."""
         fields = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True) | more
         return urlencode(fields)
 
 
 def cookie_name(scope: Scope) -> str:
-    """The name of the session's cookie; over TLS browsers take it from this host alone, for all paths."""
+    """Return the name of the session cookie; over TLS it is bound to this host and valid for all paths."""
     return "__Host-bookprint" if scope["scheme"] == "https" else "bookprint"
 
 
 async def session_of(scope: Scope) -> OpenSession | None:
-    """The session whose token the browser sends; None: nobody has signed in."""
+    """Return the session of the browser's token, None if nobody has signed in."""
     cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
     if not (token := cookies.get(cookie_name(scope))):
         return None
@@ -81,7 +81,7 @@ async def session_of(scope: Scope) -> OpenSession | None:
 
 
 class PageRoute(ScopedRoute):
-    """A page, or what a form of one does, for people whose session has the scope.
+    """Route of a page or a form, for sessions with the scope.
 
     With `scope` None it answers anyone.
     """
@@ -100,13 +100,13 @@ class PageRoute(ScopedRoute):
         await super().handle(scope, receive, send)
 
     async def caller(self, scope: Scope) -> Caller:
-        """Who has signed in; raises `NoValidKey`."""
+        """Return who has signed in; raises `NoValidKey`."""
         if (session := await session_of(scope)) is None:
             raise NoValidKey
         return session.caller
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, to which a form comes within the bounds of bodies or, with files, of files."""
+        """Return FastAPI's handler, with bodies bounded as usual, or as files if the form has files."""
         handle_page = APIRoute.get_route_handler(self)
 
         async def handler(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Signing in with an API key, signing out, and the choice of a language."""
+"""Signing in with an API key, and signing out."""
 
 import re
 from typing import Annotated
@@ -21,7 +21,7 @@ _LONGEST_PATH = 2_000  # characters
 
 @router.get("/sign-in", scope=None)
 async def show_sign_in(request: Request, to: str = "/") -> Response:
-    """The form that takes a key; it leads on where none is asked for."""
+    """Show the form for a key, or redirect if no key is required."""
     if not request.app.state.asks_for_keys:
         return redirect(request, _own_path(to))
     return page(request, "sign_in.html", to=_own_path(to), refused=False)
@@ -34,7 +34,7 @@ async def sign_in(
     key: Annotated[str, Form()],
     to: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Begin a session, and lead to the page that was asked for. It counts as a request with the key."""
+    """Begin a session and redirect to the requested page. It counts as a request with the key."""
     key = key.strip()
     try:
         if (caller := await services.keys.caller_of(key)) is not None:
@@ -67,5 +67,5 @@ async def sign_out(request: Request, services: ServicesDep) -> Response:
 
 
 def _own_path(path: str) -> str:
-    """The path, where it leads to this service; else its first page."""
+    """Return the path if it is on this service, else the path of the first page."""
     return path if len(path) <= _LONGEST_PATH and _OWN_PATH.fullmatch(path) else "/"

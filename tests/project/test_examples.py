@@ -103,7 +103,7 @@ def test_the_plug_in_for_koha_shows_the_other_copies(tmp_path: Path, url: str) -
     shown = tab(tmp_path, BOOKPRINT_URL=url, BOOKPRINT_PREFIX="koha-")
     title, content = shown.split("\n", 1)
     assert title == "Other copies (1)"
-    assert "This is the best copy. Nothing tells the 2 complete copies apart; " in content
+    assert "This is the best copy. The 2 best copies are complete and equally good. " in content
     link = '<a href="/cgi-bin/koha/catalogue/detail.pl?biblionumber=12">Ferries &amp; &lt;Tides&gt;</a>'
     assert f"<tr><td>{link}</td><td>1</td><td>1913</td><td>330</td><td>121410</td><td></td></tr>" in content
     assert content.count("<tr>") == 2

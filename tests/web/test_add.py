@@ -33,7 +33,7 @@ async def test_a_book_is_added_with_what_is_said_of_it(browser: AsyncClient, ser
     said = {"title": HOSTILE, "authors": "Ann\nBea\n", "year": "1913", "collection": "lent"}
     [first] = await items(browser, sent(TEXT), **said)
     assert first.startswith(f"book0.txt Added {HOSTILE}")
-    assert "No near-duplicate" in first
+    assert "The library has no near-duplicate" in first
     [book] = await services.books.search(BookFilter(), None, 2)
     metadata = book.metadata
     assert (metadata.title, metadata.authors, metadata.year) == (HOSTILE, ("Ann", "Bea"), 1913)

@@ -102,9 +102,9 @@ async def test_books_are_found(
     reader: AsyncClient, library: dict[str, Json], query: dict[str, str], found: set[str]
 ) -> None:
     page = await shown(reader, "/books", **query)
-    listed = page.xpath("//ul[@class='items'][not(preceding::h2)]//a/@href")
+    listed = page.xpath("//ul[@class='books'][not(preceding::h2)]//a/@href")
     assert set(listed) == {f"/books/{library[name]['id']}" for name in found}
-    assert bool(found) == (not page.xpath("//h2[contains(., 'What to try')]"))
+    assert bool(found) == (not page.xpath("//h2[contains(., 'Try this')]"))
 
 
 async def test_a_book_shows_what_is_known(reader: AsyncClient, library: dict[str, Json]) -> None:
@@ -126,13 +126,13 @@ async def test_what_a_scan_lacks_is_told(reader: AsyncClient, library: dict[str,
         page = await shown(reader, path)
         row = page.xpath("//table/tbody/tr")[0]
         assert "missing" in row.text_content()
-        assert "7" in [cell.text_content() for cell in row.xpath("td")]
+        assert "after page 7 here" in [cell.text_content() for cell in row.xpath("td")]
         assert any(href.startswith(f"/pairs/{lacking}/") for href in row.xpath(".//a/@href"))
     alone = await shown(reader, f"/books/{library['other']['id']}/completeness")
-    assert "cannot be told" in alone.text_content()
+    assert "cannot be checked" in alone.text_content()
     assert not (await shown(reader, "/completeness", collection="main")).xpath("//table")
     told = (await shown(reader, "/completeness")).xpath("string(//main//p[@role='status'])")
-    assert told.startswith("3 books were held against other scans; 1 was passed over, ")
+    assert told.startswith("3 books were compared with other scans. 1 was skipped, ")
 
 
 async def test_conflicts_lead_to_their_pair(reader: AsyncClient, library: dict[str, Json]) -> None:

@@ -84,5 +84,5 @@ def test_books_without_pages_are_shown_in_windows() -> None:
     pair = shown_pair(*sent)
     assert pair.finding.summary.kind == "SAME_TEXT"
     document = read_back(self_contained_page(pair))
-    assert "windows of some 300 words stand for them" in document.text_content()
+    assert "pieces of about 300 words stand for pages" in document.text_content()
     assert document.xpath("//article")

@@ -108,7 +108,7 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
     assert "2 pairs wait" in document.text_content()
     [skip] = document.xpath("//a[@data-key='s']/@href")
     end = await shown(browser, f"/review{skip}")
-    assert "That was the last one" in end.text_content()
+    assert "That was the last pair" in end.text_content()
     again = await shown(browser, "/review")
     assert again.xpath("string(//h2)") == document.xpath("string(//h2)")
 
@@ -122,7 +122,7 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
     assert (await shown(browser, f"/review{skip}")).xpath("string(//h2)") == titles[1].text_content()
     assert "3 pairs wait" in (await shown(browser, "/review")).text_content()
     assert (
-        "Nothing waits" in (await shown(browser, "/review", language="fr", year="", kind="")).text_content()
+        "No pair matches" in (await shown(browser, "/review", language="fr", year="", kind="")).text_content()
     )
     for wrong in ({"after": "x"}, {"kind": "x"}, {"year": "x"}):
         assert (await browser.get("/review", params=wrong)).status_code == 422
@@ -134,7 +134,7 @@ async def test_the_machine_says_nothing_before_a_blind_person(browser: AsyncClie
     assert "%" not in document.xpath("string(//main)")
     moved_on = await send(browser, document, "SAME_PAGINATION")
     document = await shown(browser, moved_on.headers["location"])
-    assert "The machine says" in document.xpath("string(//div[@role='status'])")
+    assert "The computed result" in document.xpath("string(//div[@role='status'])")
     assert not document.xpath("//p[@class='because']")
 
 

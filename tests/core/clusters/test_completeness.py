@@ -69,7 +69,7 @@ def test_leaves_of_another_book_are_foreign_and_those_they_stand_for_missing(
     assert (foreign.kind, foreign.pages) == ("foreign", (12, 12 + size))
     assert (missing.kind, missing.between) == ("missing", (11, 12 + size))
     assert {fault.copies[0].pages for fault in (missing, foreign)} == {(12, 12 + replaced)}
-    assert f"{size} pages that the copy has not, where it has {replaced} others" in foreign.because
+    assert f"{size} pages stand where another scan has {replaced} others" in foreign.because
 
 
 def test_pages_that_are_badly_read_are_not_foreign() -> None:

@@ -41,8 +41,8 @@ def test_one_book_of_each_text_is_kept(out: Path) -> None:
     assert [row["cluster"] for row in rows] == ["a", "a", "a", "d", "e"]
     assert [row["size"] for row in rows] == [3, 3, 3, 1, 1]
     assert rows[0]["because"] == (
-        "Of 3 that are complete its pages agree best with those of other copies, by 75%: 100 characters, "
-        "where the fullest of 3 copies has 102."
+        "It is the best of 3 complete copies: its pages agree best with the other copies (75%). "
+        "It has 100 characters, and the longest copy 102."
     )
     assert rows[1]["because"] == "It is a copy of a, which is kept."
     assert rows[3]["because"] is None

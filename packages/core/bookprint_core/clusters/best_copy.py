@@ -102,35 +102,31 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
     equal = [copy for copy in complete.copies if steps[copy] == most]
     cleanest = [copy for copy in equal if not any(is_cleaner(other, copy) for other in equal)]
     best = min(cleanest, key=lambda copy: copy.rank)
-    length = (
-        f"{best.character_count:,} characters, where the fullest of {complete.copy_count} copies has "
-        f"{complete.copies[0].character_count:,}"
-    )
+    longest = complete.copies[0].character_count
+    length = f"It has {best.character_count:,} characters, and the longest copy {longest:,}."
     if complete.copy_count == 1:
         because = "It is the only copy of its text."
     elif complete.complete_count == 1:
-        because = f"It alone is complete: {length}."
+        because = f"It is the only complete one of {complete.copy_count} copies. {length}"
     elif len(equal) == 1:
         because = (
-            f"Of {complete.complete_count} that are complete its pages agree best with those of other "
-            f"copies, by {agreement[best.book_id]:.0%}: {length}."
+            f"It is the best of {complete.complete_count} complete copies: its pages agree best with the "
+            f"other copies ({agreement[best.book_id]:.0%}). {length}"
         )
     elif len(cleanest) == 1:
-        of_all = f" best of {complete.complete_count}" if len(equal) < complete.complete_count else ""
         next_share = min(copy.single_share for copy in equal if copy != best)
         because = (
-            f"Of the {len(equal)}{of_all} complete copies it has the smallest share of words that occur only "
-            f"once, as misread words do, {best.single_share:.1%} against {next_share:.1%}: {length}."
+            f"Fewest of its words occur only once, as misread words do: {best.single_share:.1%}; the "
+            f"next best copy has {next_share:.1%}. {length}"
         )
     else:
-        of_all = f" best of {complete.complete_count}" if len(cleanest) < complete.complete_count else ""
         known_by = "content key" if best.external_id is None else "external id"
         because = (
-            f"Nothing tells the {len(cleanest)}{of_all} complete copies apart; the first by {known_by} was "
-            f"taken: {length}."
+            f"The {len(cleanest)} best copies are complete and equally good. The first by {known_by} was "
+            f"chosen. {length}"
         )
     if complete.related_count > 1:
-        because = f"The fullest of {complete.related_count} related books has this text. {because}"
+        because = f"Among {complete.related_count} related books, the longest one has this text. {because}"
     return BestCopy(best.book_id, because)
 
 

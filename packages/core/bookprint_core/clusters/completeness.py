@@ -260,9 +260,9 @@ def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspi
     log_odds = (
         _DEVIATION * float(np.clip(less, -_MOST_DEVIATION, _MOST_DEVIATION)) + _BY_NUMBERS * by_numbers / 2
     )
-    reasons = [f"{len(own)} pages that the copy has not, where it has {len(lacked)} others"]
+    reasons = [f"{len(own)} pages stand where another scan has {len(lacked)} others"]
     if deviation < -1:
-        reasons.append("they have other words than the book")
+        reasons.append("their words do not fit the book")
     copied = PagesOfCopy(match.copy.book_id, (lacked[0], lacked[-1] + 1))
     return _Suspicion("foreign", (own[0], own[-1] + 1), None, copied, log_odds, reasons)
 
@@ -310,10 +310,10 @@ def _missing(
     log_odds = _MISSING + at_an_end * _AT_AN_END + _DEVIATION * min(deviation, 1)
     log_odds += runs_on * _RUNS_ON + by_numbers * _BY_NUMBERS
     reasons = {
-        "they have the words of the book": deviation > -1,
-        "sentences run on into them": runs_on,
-        "the copy counts them by its page numbers": uncounted == 0,
-        "the page numbers of the scan jump there": skipped > 0,
+        "their words fit the book": deviation > -1,
+        "sentences continue into them": runs_on,
+        "the page numbers of the other scan count them": uncounted == 0,
+        "the page numbers of this scan skip them": skipped > 0,
     }
     copied = PagesOfCopy(copy.book_id, (lacked[0], lacked[-1] + 1))
     because = [reason for reason, holds in reasons.items() if holds]
@@ -376,7 +376,8 @@ def _finding(
         for chain in chains
     )
     log_odds = best.log_odds + _ANOTHER_COPY * (further - against)
-    reasons = [*best.reasons, *([f"{further + 1} copies show it"] * (further > 0))] or ["a copy shows it"]
+    shown_by = [f"{further + 1} other scans show it"] * (further > 0)
+    because = "; ".join([*best.reasons, *shown_by] or ["another scan shows it"])
     found = [replace(each.copy, pages=copies[each.copy.book_id].in_scan(each.copy.pages)) for each in surest]
     return Finding(
         best.kind,
@@ -385,5 +386,5 @@ def _finding(
         copies[best.copy.book_id].labels[slice(*found[0].pages)],
         found,
         _share(log_odds),
-        "; ".join(reasons),
+        f"{because[:1].upper()}{because[1:]}.",
     )
