@@ -8,6 +8,7 @@ connection. Several processes may bring the schema up to date at once.
 
 import json
 import re
+from asyncio import get_running_loop
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -80,6 +81,9 @@ _TRANSACTION_WAIT = 10.0
 _STATEMENT_SECONDS = 20.0
 """Seconds that a single statement may take. Those of lookups take milliseconds."""
 
+_KEPT_SECONDS = 60.0
+"""Seconds after which a connection that no statement has used is closed: a firewall may have forgotten it."""
+
 _CONNECT_WAIT = 5.0
 """Seconds that a server may take to accept a connection."""
 
@@ -127,8 +131,8 @@ class Database:
     """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached, and `Busy`."""
 
     def __init__(self, statements: Pool, transactions: Pool) -> None:
-        self._statements = statements
-        self._transactions = transactions
+        self._statements = _Connections(statements)
+        self._transactions = _Connections(transactions)
 
     async def rows(self, statement: SQL, **parameters: object) -> list[Row]:
         """All rows of one statement, which finds them by key and is a transaction of its own."""
@@ -137,11 +141,11 @@ class Database:
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for statements that find rows by key, each a transaction of its own."""
-        return _acquired(self._statements, _STATEMENT_WAIT)
+        return self._statements.lent(_STATEMENT_WAIT, passed_on=True)
 
     def session(self) -> AbstractAsyncContextManager[Connection]:
         """A connection whose statements may wait and read whole tables, each a transaction of its own."""
-        return _acquired(self._transactions, _TRANSACTION_WAIT)
+        return self._transactions.lent(_TRANSACTION_WAIT)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -158,6 +162,10 @@ class Database:
         ):
             yield connection
 
+    async def close(self) -> None:
+        """Give the connections back that no statement uses."""
+        await self._statements.close()
+
 
 @asynccontextmanager
 async def open_database(url: str, connections: int) -> AsyncIterator[Database]:
@@ -166,7 +174,11 @@ async def open_database(url: str, connections: int) -> AsyncIterator[Database]:
         _pool(url, connections, _SETTINGS | _BY_KEY, _STATEMENT_SECONDS, _keep) as statements,
         _pool(url, connections, _TRANSACTION_SETTINGS) as transactions,
     ):
-        yield Database(statements, transactions)
+        database = Database(statements, transactions)
+        try:
+            yield database
+        finally:
+            await database.close()
 
 
 def _pool(
@@ -205,22 +217,63 @@ async def _set_types(connection: Session) -> None:
     await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=to_json, decoder=json.loads)
 
 
-@asynccontextmanager
-async def _acquired(pool: Pool, wait: float) -> AsyncIterator[Connection]:
-    with _unavailable():
+class _Connections:
+    """The connections of a pool.
+
+    A statement passes its connection on to the next one: to give it back to the pool and take it again needs
+    more time than a short statement, and a task, before which the event loop works for all others.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._kept: list[tuple[Connection, float]] = []  # with the time since when
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def lent(self, wait: float, *, passed_on: bool = False) -> AsyncIterator[Connection]:
+        """One of them, within `wait` seconds; errors of the driver become `Unavailable` and `Busy`."""
+        with _unavailable():
+            connection, is_usable = await self._take(wait), False
+            try:
+                yield connection
+                is_usable = passed_on and not self._waiting and _is_open(connection)
+            finally:
+                if is_usable:
+                    self._kept.append((connection, get_running_loop().time()))
+                else:
+                    await self._pool.release(connection)
+
+    async def close(self) -> None:
+        """Give back what is kept."""
+        while self._kept:
+            await self._pool.release(self._kept.pop()[0])
+
+    async def _take(self, wait: float) -> Connection:
+        while self._kept:
+            connection, since = self._kept.pop()
+            if _is_open(connection):
+                if get_running_loop().time() - since < _KEPT_SECONDS:
+                    return connection
+                connection.terminate()
+        self._waiting += 1
         try:
-            connection = await pool.acquire(timeout=wait)
+            return await self._pool.acquire(timeout=wait)
         except TimeoutError as exc:
-            if pool.get_size():
+            if self._pool.get_size():
                 raise _busy(f"no connection to it was free within {wait:g} seconds") from exc
             raise Unavailable(
                 f"The catalogue (Postgres) has taken no connection within {wait:g} seconds. "
                 "Try again in a moment."
             ) from exc
-        try:
-            yield connection
         finally:
-            await pool.release(connection)
+            self._waiting -= 1
+
+
+def _is_open(connection: Connection) -> bool:
+    try:
+        return not connection.is_closed()
+    except asyncpg.InterfaceError:  # the pool has taken back what the server closed
+        return False
 
 
 @contextmanager

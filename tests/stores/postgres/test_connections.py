@@ -93,6 +93,18 @@ async def test_busy_connections_raise_unavailable(
         assert await divides(database)
 
 
+async def test_a_statement_passes_its_connection_on_unless_another_waits_or_it_has_rested_for_long(
+    module_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_database(module_database_url, 1) as database:
+        [[first], [second]] = await asyncio.gather(database.rows(SERVER), database.rows(SERVER))
+        [third] = await database.rows(SERVER)
+        assert first == second == third
+        monkeypatch.setattr(connections, "_KEPT_SECONDS", 0.0)
+        [fresh] = await database.rows(SERVER)
+        assert fresh != third
+
+
 async def test_a_statement_that_is_not_answered_ends_as_busy_and_leaves_the_next_alone(
     module_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
