@@ -9,7 +9,6 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.datastructures import State
-from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
 from app.api import (
@@ -31,10 +30,9 @@ from app.api import (
 )
 from app.api.http.admission import Admission, Capacity
 from app.api.http.deps import KernelState
-from app.api.http.metrics import Metrics, RequestMetrics
-from app.api.http.middleware import CrossOrigin, HeadAsGet, OwnPages, SecurityHeaders, UnhandledErrors
+from app.api.http.metrics import Metrics
+from app.api.http.middleware import Exchange
 from app.api.http.openapi import DescribedApi, add_docs
-from app.api.http.problems import install_handlers
 from app.api.http.routes import require_scopes
 from app.api.pairs import decisions, evidence, relations
 from app.logs import configure_logs
@@ -95,18 +93,19 @@ def create_app(settings: Settings | None = None, capacity: Capacity | None = Non
         configure_logs(settings.log_format)
         forget_secrets()
     metrics = Metrics()
-    app = _without_routes(settings, metrics)
+    app = _without_routes(settings)
     _set_state(app.state, settings, metrics, capacity or Capacity.of_one(settings))
     for router in (*ROUTERS, *PAGES):
         app.router.routes += router.routes
     add_docs(app)
     app.mount("/static", StaticFiles(packages=[("app.web", "static")]))
     require_scopes(app.routes)  # of every route there is, so after all of them
-    install_handlers(app, page_of_problem)
+    # In place of the layers of Starlette and FastAPI, one of which is for each thing that this one does.
+    app.middleware_stack = Exchange(app, settings, page_of_problem)
     return app
 
 
-def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
+def _without_routes(settings: Settings) -> FastAPI:
     return DescribedApi(
         title="Bookprint",
         version=version("bookprint"),
@@ -119,7 +118,6 @@ def _without_routes(settings: Settings, metrics: Metrics) -> FastAPI:
         # Numbers are at /metrics; whether OpenTelemetry is set up would be looked for with each request.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=_lifespan(settings),
-        middleware=_middleware(settings, metrics),
     )
 
 
@@ -141,20 +139,6 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
                         await task
 
     return lifespan
-
-
-def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
-    """The layers around the routes, the outermost first."""
-    asks_for_keys, origins = settings.auth != "off", settings.cors_origins
-    own_pages = Middleware(OwnPages, public_url=settings.public_url, origins=origins)
-    return [
-        Middleware(HeadAsGet),
-        Middleware(RequestMetrics, metrics=metrics),
-        Middleware(SecurityHeaders),
-        *([] if asks_for_keys else [own_pages]),
-        Middleware(CrossOrigin, origins=origins, any_page=asks_for_keys),
-        Middleware(UnhandledErrors, page_of=page_of_problem),
-    ]
 
 
 def _set_state(state: State, settings: Settings, metrics: Metrics, capacity: Capacity) -> None:

@@ -1,11 +1,11 @@
 """Posting, reading, changing and listing books."""
 
 import asyncio
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from uuid import UUID
 
-from fastapi import Depends, Query, Response
+import orjson
+from fastapi import Query, Request, Response
 from pydantic import Field, create_model
 
 from app.api.http import deps
@@ -19,6 +19,7 @@ from app.api.http.deps import (
     IfMatch,
     MetricsDep,
     ServicesDep,
+    book_id_of,
     expected_version,
 )
 from app.api.http.files import SentFileDep
@@ -53,6 +54,7 @@ from app.services.access.audit import Actor
 from app.services.books import BookFilter, told_of_post
 from app.services.descriptions import DescriptionForm
 from bookprint_core.clusters.cluster_name import ClusterName
+from bookprint_core.metadata import FIELD
 from bookprint_core.model import Book, StoredBook, Submission
 from bookprint_core.recipe import DIGESTS
 from bookprint_core.signatures import identifier
@@ -155,30 +157,7 @@ class BookAnswer(_Described):
     @classmethod
     def of(cls, book: Book, **others: object) -> Self:
         """The document of a book; `others` are the fields that a subclass adds."""
-        fingerprint, path = book.fingerprint, book_path(book.id)
-        written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
-        fields = asdict(book.metadata) | {
-            "id": book.id,
-            "identifier": written.short,
-            "long_identifier": written.long,
-            "iscc": book.iscc,
-            "digests": {digest.recipe: digest.hex for digest in book.digests},
-            "composite": written.composite,
-            "status": "indexed" if book.indexed else "pending",
-            "page_count": book.page_count,
-            "word_count": book.word_count,
-            "fingerprint": fingerprint and FingerprintAnswer.model_validate(fingerprint),
-            "cluster": ClusterNameAnswer.model_validate(ClusterName("same_text", book.founder_id)),
-            "links": Links(
-                self=path,
-                near_duplicates=f"{path}/near-duplicates",
-                relations=f"{path}/relations",
-                similar=f"{path}/similar" if book.has_vector else None,
-            ),
-            "version": book.version,
-            "invalid_identifiers": [each for each in book.metadata.identifiers if not is_valid(each)],
-        }
-        return cls(**fields, **others)
+        return cls(**_fields(book), **others)
 
 
 class PostedBook(BookAnswer):
@@ -196,6 +175,38 @@ class BookList(Document):
 
     items: list[BookAnswer]
     next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+
+
+def _fields(book: Book) -> dict[str, Any]:
+    """The fields of a `BookAnswer`."""
+    fingerprint, cluster, path = (
+        book.fingerprint,
+        ClusterName("same_text", book.founder_id),
+        book_path(book.id),
+    )
+    metadata = {name: getattr(book.metadata, name) for name in FIELD}
+    written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
+    return metadata | {
+        "id": book.id,
+        "identifier": written.short,
+        "long_identifier": written.long,
+        "iscc": book.iscc,
+        "digests": {digest.recipe: digest.hex for digest in book.digests},
+        "composite": written.composite,
+        "status": "indexed" if book.indexed else "pending",
+        "page_count": book.page_count,
+        "word_count": book.word_count,
+        "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.hex},
+        "cluster": {"id": cluster.id, "key": cluster.key},
+        "links": {
+            "self": path,
+            "near_duplicates": f"{path}/near-duplicates",
+            "relations": f"{path}/relations",
+            "similar": f"{path}/similar" if book.has_vector else None,
+        },
+        "version": book.version,
+        "invalid_identifiers": [each for each in book.metadata.identifiers if not is_valid(each)],
+    }
 
 
 def book_path(book_id: UUID) -> str:
@@ -272,24 +283,35 @@ async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep
     return BookList(items=[BookAnswer.of(book) for book in page], next_cursor=next_cursor)
 
 
+def _arguments_of_read(request: Request) -> dict[str, Any]:
+    return {
+        "book_id": book_id_of(request.path_params["book_id"]),
+        "services": request.app.state.services,
+        "request": request,
+    }
+
+
 @router.get(
-    "/{book_id}", summary="Read a book", response_model=BookAnswer, responses=_READ, scope="read", also=(406,)
+    "/{book_id}",
+    summary="Read a book",
+    response_model=BookAnswer,
+    responses=_READ,
+    scope="read",
+    arguments_of=_arguments_of_read,
+    also=(406,),
 )
-async def read_book(
-    book_id: BookId,
-    services: ServicesDep,
-    media_type: Annotated[str, Depends(deps.chosen)],
-    response: Response,
-) -> BookAnswer | Response:
+async def read_book(book_id: BookId, services: ServicesDep, request: Request) -> Response:
     """Answers the book as it is now.
 
     As MARC and as JSON-LD it comes with its present relations as linking entries (docs/reference/marc.md).
     """
-    if media_type != deps.JSON:
-        description = await services.descriptions.read(book_id)
-        text = await asyncio.to_thread(description.written, _FORMS[media_type])
-        return Response(text, headers={"Content-Type": media_type, "Vary": "Accept"})
-    return _tagged(response, await services.books.get(book_id))
+    media_type = deps.accepted(request, deps.OFFERED)
+    headers = {"Content-Type": media_type, "Vary": "Accept"}
+    if media_type == deps.JSON:
+        book = await services.books.get(book_id)
+        return Response(orjson.dumps(_fields(book)), headers=headers | {"ETag": f'"{book.version}"'})
+    description = await services.descriptions.read(book_id)
+    return Response(await asyncio.to_thread(description.written, _FORMS[media_type]), headers=headers)
 
 
 @router.patch(

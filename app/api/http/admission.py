@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import Self
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from app.api.http.problems import RequestRefusal
@@ -227,10 +226,10 @@ class Admission:
         path = scope["path"]
         if path == _WATCHING:
             return Permit(self._watching, self.memory)
-        size = declared_size(scope)
-        is_read = scope["method"] in _READING or (
-            path in _QUESTIONS and size is not None and size <= SMALL_BODY
-        )
+        is_read = scope["method"] in _READING
+        if path in _QUESTIONS and not is_read:
+            size = declared_size(scope)
+            is_read = size is not None and size <= SMALL_BODY
         is_read = is_read and not _COMPUTED.fullmatch(path)
         return Permit(self._reads if is_read else self._writes, self.memory)
 
@@ -242,9 +241,14 @@ def brings_body(scope: Scope) -> bool:
 
 def declared_size(scope: Scope) -> int | None:
     """The bytes of the body by its Content-Length, 0 where it has none; None: they are not told before."""
-    headers = Headers(scope=scope)
+    headers = first_values(scope)
     if "transfer-encoding" in headers:
         return None
     declared = headers.get("content-length", "0")
     # Python refuses to make a number of thousands of digits.
     return int(declared) if declared.isdecimal() and len(declared) < 20 else None
+
+
+def first_values(scope: Scope) -> dict[str, str]:
+    """The headers of a request by their names in small letters; of several of one name the first."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}

@@ -191,18 +191,21 @@ def best(accept: str, offered: Sequence[str]) -> str:
     return kind
 
 
-def _choosing(offered: Sequence[str]) -> Callable[[Request, Response], Awaitable[str]]:
-    """A dependency: the type of the answer that the client likes best; raises NotAcceptable."""
+def accepted(request: Request, offered: Sequence[str]) -> str:
+    """The type of the answer that the client likes best; raises NotAcceptable."""
+    accept = ",".join(request.headers.getlist("accept")).strip()
+    return best(accept, offered) if accept else offered[0]
 
+
+def _choosing(offered: Sequence[str]) -> Callable[[Request, Response], Awaitable[str]]:
     async def choose(request: Request, response: Response) -> str:
         response.headers["Vary"] = "Accept"
-        accept = ",".join(request.headers.getlist("accept")).strip()
-        return best(accept, offered) if accept else offered[0]
+        return accepted(request, offered)
 
     return choose
 
 
-chosen, chosen_text, chosen_evidence = map(_choosing, (OFFERED, OFFERED_TEXTS, OFFERED_EVIDENCE))
+chosen_text, chosen_evidence = _choosing(OFFERED_TEXTS), _choosing(OFFERED_EVIDENCE)
 
 
 def _accepted_range(part: str) -> tuple[str, float]:

@@ -8,14 +8,12 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from time import perf_counter
-from typing import Final, assert_never
+from typing import assert_never
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.shared_counts import ProcessCounts, SharedValue, SummedCounts
 from app.services.jobs import Jobs
@@ -30,9 +28,6 @@ _SCRAPE_SECONDS = 2.0
 
 COUNTS = "BOOKPRINT_COUNTS"
 """The variable with the number of the memory in which API processes count; unset: this one counts alone."""
-
-CLIENT_GONE: Final = 499
-"""Status counted for a request whose sender did not wait for the answer."""
 
 
 class Metrics:
@@ -157,33 +152,6 @@ async def _job_metrics(jobs: Jobs) -> list[Metric]:
     for task, tries in (await jobs.count_failures()).items():
         failures.add_metric((task,), tries)
     return [states, failures]
-
-
-class RequestMetrics:
-    """Counts every request and how long it took."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app = app
-        self._metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started = perf_counter()
-        status = CLIENT_GONE
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noting)
-        finally:
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.count_request(scope["method"], route, status, perf_counter() - started)
 
 
 def _kind(question: Question) -> str:

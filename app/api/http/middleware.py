@@ -1,4 +1,4 @@
-"""The layers around the routes: what browsers are told and refused, and what is answered on a failure.
+"""The layer around the routes: what browsers are told and refused, and what is answered on a failure.
 
 Answers never depend on cookies, so where a key is asked for a page of another origin needs it too (the Fetch
 standard: Origin, Sec-Fetch-Site and the CORS protocol). Where none is, whatever the user of a browser opens
@@ -10,27 +10,34 @@ carry a policy of their own, which stands. No cache keeps what a key was sent fo
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import structlog
-from starlette.datastructures import Headers
+from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.http.admission import declared_size
+from app.api.http.admission import declared_size, first_values
 from app.api.http.bodies import UnsupportedMediaType
+from app.api.http.metrics import Metrics
 from app.api.http.problems import (
+    FORESEEN,
     PageOfProblem,
     Problem,
     RequestRefusal,
     document,
     problem_of,
     problem_response,
+    response_to,
 )
+from app.settings import Settings
 
 log = structlog.get_logger()
 
@@ -41,6 +48,12 @@ _OPEN_PATHS = ("/reconcile/", "/changes/")
 """What pages of any origin may read, as the reconciliation API and IIIF Change Discovery ask for it."""
 
 _LONGEST_SHOWN = 100  # characters
+
+_ANSWER = "bookprint.answer"
+"""Name under which a request has its answer."""
+
+CLIENT_GONE: Final = 499
+"""Status counted for a request whose sender did not wait for the answer."""
 
 
 class HostNotServed(RequestRefusal):
@@ -67,64 +80,27 @@ class ForeignPage(RequestRefusal):
         super().__init__(f"The request comes from a page of another site ({origin[:_LONGEST_SHOWN]}).")
 
 
-class CrossOrigin:
-    """Lets pages of some origins read answers.
-
-    Those of `origins` may use the whole API. What is open to pages of any origin is so with `any_page`, and
-    otherwise to these and to those of this machine.
-    """
-
-    def __init__(self, app: ASGIApp, origins: Sequence[str], any_page: bool) -> None:
-        self._app: ASGIApp = app
-        if origins:
-            self._app = CORSMiddleware(
-                app,
-                allow_origins=origins,
-                allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-                allow_headers=["Authorization", "X-API-Key", "Content-Type", "If-Match"],
-                expose_headers=["ETag", "Location", "Retry-After"],
-                max_age=_DAY,
-            )
-        self._open = CORSMiddleware(
-            app,
-            allow_origins=["*"] if any_page else origins,
-            allow_origin_regex=_PAGES_OF_THIS_MACHINE,
-            allow_methods=["GET", "POST"],
-            allow_headers=["*"],
-            max_age=_DAY,
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a preflight request; pass any other on, and let its answer be read."""
-        await (self._open if _is_open(scope) else self._app)(scope, receive, send)
-
-
-class OwnPages:
-    """Refuses other hosts than this machine and the public URL, and pages of other origins than `origins`.
+class _OwnPages:
+    """Objects to hosts but this machine and the public URL, and to pages of other origins than `origins`.
 
     For services that ask for no key. A program that is no browser sends neither Origin nor Sec-Fetch-Site.
     """
 
-    def __init__(self, app: ASGIApp, public_url: str | None, origins: Sequence[str]) -> None:
-        self._app = app
+    def __init__(self, public_url: str | None, origins: Sequence[str]) -> None:
         public = urlsplit((public_url or "").lower())
         names = [_LOOPBACK] + [re.escape(re.sub(r":\d*$", "", public.netloc))] * bool(public_url)
         self._hosts = re.compile(rf"({'|'.join(names)})(:\d+)?", re.IGNORECASE)
         self._origins = {f"{public.scheme}://{public.netloc}", *origins}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        error = self._objection(scope) if scope["type"] == "http" else None
-        await (self._app if error is None else problem_response(error))(scope, receive, send)
-
-    def _objection(self, scope: Scope) -> RequestRefusal | None:
-        headers = Headers(scope=scope)
+    def objection(self, scope: Scope) -> RequestRefusal | None:
+        """The refusal of a request; None where it may pass."""
+        headers = first_values(scope)
         host = headers.get("host")
         if host is not None and not self._hosts.fullmatch(host):
             return HostNotServed(host)
         if self._is_foreign(scope, headers):
             return ForeignPage(headers.get("origin", "null"))
-        if declared_size(scope) != 0 and "content-type" not in headers:
+        if "content-type" not in headers and declared_size(scope) != 0:
             return UnsupportedMediaType(
                 "The body comes without a Content-Type.",
                 remedy="Send Content-Type: application/json, application/x-ndjson for lines, or "
@@ -132,7 +108,7 @@ class OwnPages:
             )
         return None
 
-    def _is_foreign(self, scope: Scope, headers: Headers) -> bool:
+    def _is_foreign(self, scope: Scope, headers: Mapping[str, str]) -> bool:
         origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")
         if origin != "null":
             return not (
@@ -148,7 +124,7 @@ class OwnPages:
 
 
 def _is_open(scope: Scope) -> bool:
-    return scope["type"] == "http" and f"{scope['path']}/".startswith(_OPEN_PATHS)
+    return f"{scope['path']}/".startswith(_OPEN_PATHS)
 
 
 _YEAR = 365 * 86_400
@@ -164,84 +140,110 @@ _FOR_KEYS = (b"cache-control", b"private, no-store")
 _WITH_KEY = frozenset({b"authorization", b"x-api-key"})
 
 
-class SecurityHeaders:
-    """Adds the headers to every answer, as far as it has none of their names."""
+class _Answer:
+    """The answer of one request: how far it is, and the headers that it gets."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        added = HEADERS_OVER_TLS if scope.get("scheme") == "https" else HEADERS
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._send = send
+        self._headers = HEADERS_OVER_TLS if scope.get("scheme") == "https" else HEADERS
         if any(name in _WITH_KEY for name, _ in scope["headers"]):
-            added = (*added, _FOR_KEYS)
+            self._headers = (*self._headers, _FOR_KEYS)
+        self.status: int | None = None  # None: it has not begun
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = list(message.get("headers", ()))
-                present = {name for name, _ in headers}
-                message["headers"] = headers + [header for header in added if header[0] not in present]
-            await send(message)
+    async def send(self, message: Message) -> None:
+        """Send a part on, the first one with the headers that it lacks."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = list(message.get("headers", ()))
+            present = {name for name, _ in headers}
+            message["headers"] = headers + [header for header in self._headers if header[0] not in present]
+        await self._send(message)
 
-        await self._app(scope, receive, guarded)
 
+class Exchange:
+    """The one layer between the server and the routes.
 
-class UnhandledErrors:
-    """Logs unforeseen errors and answers them with a problem that shows nothing of the inside.
-
-    The problem names the request as the log does.
+    It answers HEAD as GET, of which the server leaves the body out. It counts each request and its time,
+    refuses what `_OwnPages` objects to, lets pages of some origins read answers, and completes the headers.
+    An error becomes a problem; one that is not foreseen shows nothing of the inside, and names the request as
+    the log does.
     """
 
-    def __init__(self, app: ASGIApp, page_of: PageOfProblem) -> None:
-        self._app = app
+    def __init__(self, app: FastAPI, settings: Settings, page_of: PageOfProblem) -> None:
+        # FastAPI closes the files of forms with the stack that this one gives it.
+        self._router = AsyncExitStackMiddleware(app.router)
+        self._metrics: Metrics = app.state.metrics
         self._page_of = page_of
+        origins, asks_for_keys = settings.cors_origins, settings.auth != "off"
+        self._own_pages = None if asks_for_keys else _OwnPages(settings.public_url, origins)
+        self._closed: ASGIApp = self._answer
+        if origins:
+            self._closed = CORSMiddleware(
+                self._answer,
+                allow_origins=origins,
+                allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+                allow_headers=["Authorization", "X-API-Key", "Content-Type", "If-Match"],
+                expose_headers=["ETag", "Location", "Retry-After"],
+                max_age=_DAY,
+            )
+        # Pages of any origin may read what is open, or without keys the named ones and those of this machine.
+        self._open = CORSMiddleware(
+            self._answer,
+            allow_origins=["*"] if asks_for_keys else origins,
+            allow_origin_regex=_PAGES_OF_THIS_MACHINE,
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+            max_age=_DAY,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._router(scope, receive, send)
             return
-        begun = False
-
-        async def noting(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        started = perf_counter()
+        scope[_ANSWER] = answer = _Answer(scope, send)
         try:
-            await self._app(scope, receive, noting)
+            if self._own_pages and (refusal := self._own_pages.objection(scope)):
+                await problem_response(refusal)(scope, receive, answer.send)
+            else:
+                await (self._open if _is_open(scope) else self._closed)(scope, receive, answer.send)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            seconds = perf_counter() - started
+            self._metrics.count_request(scope["method"], route, answer.status or CLIENT_GONE, seconds)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: _Answer = scope[_ANSWER]
+        try:
+            try:
+                await self._router(scope, receive, send)
+            except FORESEEN as error:
+                if answer.status is not None:
+                    raise
+                response = await response_to(error, Request(scope, receive), self._page_of)
+                await response(scope, receive, send)
         except ClientDisconnect:
             log.info("client went away", method=scope["method"], path=scope["path"])
         except Exception as error:
-            if begun and isinstance(error.__cause__, RequestRefusal):  # which Starlette can no longer answer
+            if answer.status is not None and isinstance(error, RequestRefusal):
                 # Without the end of the answer the connection is closed.
-                reason = str(error.__cause__)
+                reason = str(error)
                 log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
                 return
             number = uuid4().hex
             log.exception("request failed", method=scope["method"], path=scope["path"], request=number)
-            if begun:
+            if answer.status is not None:
                 raise
             problem = problem_of(error)
             problem.detail += f" In the log it is request {number}."
-            await (await self._response(Request(scope), problem))(scope, receive, send)
+            await (await self._shown(Request(scope), problem))(scope, receive, send)
 
-    async def _response(self, request: Request, problem: Problem) -> Response:
+    async def _shown(self, request: Request, problem: Problem) -> Response:
         try:
             return await self._page_of(request, problem) or document(problem)
         except Exception:
             log.exception("an error has no page", path=request.scope["path"])
             return document(problem)
-
-
-class HeadAsGet:
-    """Answers HEAD as GET; the server leaves the body out."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}
-        await self._app(scope, receive, send)

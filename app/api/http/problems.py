@@ -288,31 +288,28 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
             return _problem(status, "http", title, f"{error.detail}."), headers
 
 
+FORESEEN = (BookprintError, RequestValidationError, HTTPException)
+"""The errors that requests are expected to end in."""
+
 _DENIED = frozenset({401, 403, 429})
 
 PageOfProblem = Callable[[Request, Problem], Awaitable[Response | None]]
 """Shows a problem to people; None: a program asked."""
 
 
-def install_handlers(app: FastAPI, page_of: PageOfProblem) -> None:
-    """Let the application answer every foreseen error, the router's own included, with a problem."""
-
-    async def answer(request: Request, error: Exception) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == 405:
-            error = HTTPException(
-                405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))}
-            )
-        problem, headers = _answer(error)
-        if (response := await page_of(request, problem)) is None:
-            response = document(problem, headers)
-        else:
-            response.headers.update(headers)
-        if isinstance(error, BookprintError) and response.status_code in _DENIED:
-            app.state.metrics.count_denied(error.problem)
-        return response
-
-    for kind in (BookprintError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, answer)
+async def response_to(error: Exception, request: Request, page_of: PageOfProblem) -> Response:
+    """The answer to a request that ended in one of the `FORESEEN` errors, the router's own included."""
+    app: FastAPI = request.app
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))})
+    problem, headers = _answer(error)
+    if (response := await page_of(request, problem)) is None:
+        response = document(problem, headers)
+    else:
+        response.headers.update(headers)
+    if isinstance(error, BookprintError) and response.status_code in _DENIED:
+        app.state.metrics.count_denied(error.problem)
+    return response
 
 
 def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
