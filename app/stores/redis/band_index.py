@@ -27,6 +27,7 @@ from bookprint_core.index.records import (
     in_lists,
     pack_bands,
     pack_postings,
+    posted_hashes,
     sample_posting,
 )
 from bookprint_core.matching.search import IndexRead, Plan
@@ -174,7 +175,7 @@ class BandIndex:
                 bands.data.extend([record.tobytes()] * BANDS)
             if entry.sample is not None:
                 require_same_recipe(entry.sample.recipe, DEFAULT_SAMPLE)
-                posting = sample_posting(entry.sample.hashes)
-                posted.addresses.extend(in_lists(posting.addresses, entry_ids).tolist())
-                posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))
+            posting = sample_posting(posted_hashes(entry))
+            posted.addresses.extend(in_lists(posting.addresses, entry_ids).tolist())
+            posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))
         return bands, posted

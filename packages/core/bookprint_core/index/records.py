@@ -123,11 +123,19 @@ class Posting:
 NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
 
 
+NO_HASHES = np.zeros(0, dtype=np.uint64)
+
+
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
     """The buckets of a FracMinHash in the first list of 2^20; the low bits choose the bucket."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
     tags = hashes >> np.uint64(SAMPLE_BUCKET_BITS) & np.uint64((1 << TAG_BITS) - 1)
     return Posting(buckets, tags.astype(np.uint32))
+
+
+def posted_hashes(entry: Entry) -> NDArray[np.uint64]:
+    """All hashes by which an entry is posted, (n,): those of its sample."""
+    return NO_HASHES if entry.sample is None else entry.sample.hashes
 
 
 def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
