@@ -3,53 +3,32 @@
     python -P either_checkout.py load DATA_DIR BOOKS       a simulated library, by the commit's own COPY
     python -P either_checkout.py sign TEXTS.json OUT.json  milliseconds of all signatures of each text
 
-So it imports nothing but the commit's modules, each under the names that it has had.
+So it imports nothing but the commit's modules.
 """
 
 import json
 import sys
 import time
 from hashlib import sha256
-from importlib import import_module
-from inspect import signature
 from pathlib import Path
-from types import ModuleType
 
-_LOADING = ("bench.data.bulk_load", "bench.loading")
-_KERNEL_CACHE = ("app.kernel_cache", "app.cli.caches")
-_CONTENT = ("bookprint_core.text.content", "bookprint_core.text")
-_SKETCH = ("bookprint_core.signatures.sketch", "bookprint_core.sketch")
-_JSON = ("bookprint_core.signatures.json_codec", "bookprint_core.signatures")
-
-
-def first_of(*names: str) -> ModuleType:
-    """The first module that there is."""
-    for name in names:
-        try:
-            return import_module(name)
-        except ModuleNotFoundError as missing:
-            if missing.name is None or not name.startswith(missing.name):
-                raise
-    raise ModuleNotFoundError(f"None of {', '.join(names)} is there.")
+from app.embedded import EmbeddedServers
+from app.kernel_cache import keep_kernels
+from bench.data import bulk_load
+from bookprint_core.signatures.json_codec import encode
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
 
 
 def load(data_dir: str, books: str) -> None:
     """Load a library into the embedded servers of a data folder."""
-    servers_of = import_module("app.embedded").EmbeddedServers
-    with servers_of(Path(data_dir)) as servers:
-        loading = first_of(*_LOADING).load
-        loading(
-            servers.database_url,
-            int(books),
-            **({"texts": True} if "texts" in str(signature(loading)) else {}),
-        )
+    with EmbeddedServers(Path(data_dir)) as servers:
+        bulk_load.load(servers.database_url, int(books))
 
 
 def sign(texts: str, out: str) -> None:
     """Write the milliseconds of each text and the digest of all signatures."""
-    first_of(*_KERNEL_CACHE).keep_kernels()
-    content_from_text = first_of(*_CONTENT).content_from_text
-    sketch, encode = first_of(*_SKETCH).sketch, first_of(*_JSON).encode
+    keep_kernels()
     given = json.loads(Path(texts).read_text(encoding="utf-8"))
     signed = [encode(sketch(content_from_text(text))) for text in given[:2]]
     milliseconds = []

@@ -84,6 +84,17 @@ def _chains(
     return count, best[:count].tolist(), places[:count].tolist(), traced, steps.tolist()
 
 
+@given(st.integers(0, 1 << 30), st.integers(1, 25), st.integers(1, 25))
+def test_compiled_chains_are_those_that_the_interpreter_finds(seed: int, rows: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    similarities = rng.integers(0, 60, (rows, columns)).astype(np.uint8)
+    for place in range(min(rows, columns)):
+        if rng.random() < 0.7:
+            similarities[place, (place + 3) % columns] = rng.integers(100, 255)
+    interpreted = _chains(similarities, find=smith_waterman.py_func, trace=trace_path.py_func)
+    assert _chains(similarities) == interpreted
+
+
 def test_chain_goes_through_equal_pages_and_over_a_gap() -> None:
     similarities = np.zeros((6, 7), dtype=np.uint8)
     expected = [(0, 0), (1, 1), (2, 2), (4, 5), (5, 6)]
