@@ -1,4 +1,4 @@
-"""All that one worker process does, side by side."""
+"""The tasks of one worker process, side by side."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do witho
 log = structlog.get_logger()
 
 Part = Literal["jobs", "urgent"]
-"""What a worker does: it runs jobs, or keeps the index complete and delivers changes to webhooks."""
+"""Part of a worker: it runs jobs, or it keeps the index complete and delivers changes to webhooks."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -47,7 +47,7 @@ async def run(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    # One group: should one task ever fail, the process ends and is started anew.
+    # One task group: if a task fails, the process ends and is started again.
     async with open_stores(settings) as stores, asyncio.TaskGroup() as group:
         tasks: list[asyncio.Task[None]] = []
         if "jobs" in parts:
@@ -88,7 +88,7 @@ def _start_jobs(
 
 
 async def complete_index(upkeep: IndexUpkeep) -> None:
-    """Read the index's state again and again, and have it completed. Several processes may do so at once."""
+    """Check the state of the index repeatedly and complete it. Several processes may do this at once."""
     told = IndexState.COMPLETE
     while True:
         try:
@@ -112,7 +112,7 @@ async def complete_index(upkeep: IndexUpkeep) -> None:
 
 
 async def follow_index(services: Services, complete: asyncio.Event) -> None:
-    """Read the index's state again and again, and have `complete` follow it."""
+    """Check the state of the index repeatedly and update `complete`."""
     while True:
         try:
             if await services.upkeep.state() is not IndexState.COMPLETE:
@@ -128,7 +128,7 @@ async def follow_index(services: Services, complete: asyncio.Event) -> None:
 async def rescue_and_sweep(
     jobs: Jobs, dead_after: timedelta, sweeps: Sequence[Callable[[], Awaitable[object]]]
 ) -> None:
-    """Rescue and sweep again and again. Several processes may do so at once."""
+    """Rescue jobs and sweep repeatedly. Several processes may do this at once."""
     sweep_due = 0.0
     while True:
         try:
@@ -144,7 +144,7 @@ async def rescue_and_sweep(
 
 
 async def measure(what: str, measure_some: Callable[[], Awaitable[int]]) -> None:
-    """Measure what has changed, again and again. Several processes may do so at once."""
+    """Measure changed clusters repeatedly. Several processes may do this at once."""
     while True:
         measured = 0
         try:
@@ -156,7 +156,7 @@ async def measure(what: str, measure_some: Callable[[], Awaitable[int]]) -> None
 
 
 async def deliver_changes(delivery: "Delivery") -> None:
-    """Deliver and sweep again and again. Several processes may do so at once."""
+    """Deliver changes and sweep repeatedly. Several processes may do this at once."""
     sweep_due = 0.0
     async with asyncio.TaskGroup() as group:
         while True:

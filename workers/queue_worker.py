@@ -33,7 +33,7 @@ _OPTIONS = "-c enable_sort=off -c enable_bitmapscan=off -c enable_seqscan=off"
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The times at which a worker looks for jobs, reports to be alive, and ends."""
+    """Intervals at which a worker looks for jobs and reports to be alive, and its time to end."""
 
     poll: float = 0.5  # seconds between two looks for jobs, when there were none
     heartbeat: float = 4.0  # seconds

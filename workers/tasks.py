@@ -44,7 +44,7 @@ class JobRetry(BaseRetryStrategy):
 
 
 def create_queue(connector: PsycopgConnector, services: Services) -> App:
-    """The queues with their tasks, bound to the services of this process."""
+    """Return the queues with their tasks, bound to the services of this process."""
     queue = App(connector=connector)
     due = 0.0
 

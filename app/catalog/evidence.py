@@ -49,7 +49,7 @@ class NamedBook:
     metadata: Metadata
 
     def resource(self, unit: str, index: int) -> dict[str, Any]:
-        """The page as a resource of a Web Annotation."""
+        """Return the page as a resource of a Web Annotation."""
         if self.has_canvases(unit):
             canvas: dict[str, Any] = {"id": self._canvas(index), "type": "Canvas"}
             if (manifest := self._address("iiif")) is not None:
@@ -61,7 +61,7 @@ class NamedBook:
         return {"type": "SpecificResource", "source": self._source, "selector": selector}
 
     def has_canvases(self, unit: str) -> bool:
-        """Whether it is known how the canvases of the pages are called."""
+        """Return whether it is known how the canvases of the pages are called."""
         return unit == "page" and _PLACE.search(self._address("canvas") or "") is not None
 
     @property
@@ -73,7 +73,7 @@ class NamedBook:
         return _PLACE.sub(lambda found: str(index + 1).zfill(int(found[1] or 0)), template)
 
     def _address(self, scheme: str) -> str | None:
-        """The first identifier of a scheme that is a web address."""
+        """Return the first identifier of a scheme that is a web address."""
         for identifier in self.metadata.identifiers:
             name, _, value = identifier.partition(":")
             if name == scheme and re.fullmatch(r"https?://[^\s\"<>\\^`|#]+", value):
@@ -96,7 +96,7 @@ class PairEvidence:
 
 
 def written(evidence: PairEvidence, form: Form) -> bytes:
-    """The document of this form; raises `EvidenceTooLong` for one of too many pairs of pages."""
+    """Return the document of this form; raises `EvidenceTooLong` for one of too many pairs of pages."""
     if form == "csv":
         return run_table(evidence).encode()
     if (pairs := len(evidence.matches.pairs)) > MOST_PAIRS:
@@ -107,7 +107,7 @@ def written(evidence: PairEvidence, form: Form) -> bytes:
 
 
 def annotations(evidence: PairEvidence) -> dict[str, Any]:
-    """An AnnotationCollection with one page: a linking annotation for each pair of pages that match."""
+    """Return an AnnotationCollection with one page: a linking annotation for each matching pair."""
     this, other, unit = evidence.this, evidence.other, evidence.unit
     with_canvases = this.has_canvases(unit) or other.has_canvases(unit)
     collection = uuid5(_NAMES, f"{this.book_id} {other.book_id}")
@@ -160,7 +160,7 @@ def run_table(evidence: PairEvidence) -> str:
 
 
 def _ends(labels: Sequence[str | None] | None, pages: tuple[int, int]) -> tuple[str, str]:
-    """What is printed on the first and on the last page."""
+    """Return the printed labels of the first and the last page."""
     return ("", "") if not labels else (labels[pages[0]] or "", labels[pages[1] - 1] or "")
 
 

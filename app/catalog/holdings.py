@@ -66,7 +66,7 @@ def _csv(path: Path) -> Iterator[Add]:
 
 
 def _joined(row: _Row) -> list[object]:
-    """The cells of a row, with `; ` between the values of a list."""
+    """Return the cells of a row, with `; ` between the values of a list."""
     return ["; ".join(row[name]) if name in LISTS else row[name] for name in COLUMNS]
 
 

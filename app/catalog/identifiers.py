@@ -32,7 +32,7 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}(?:\.\d+)*/
 
 
 def normalised(identifier: str) -> str:
-    """The identifier in the one form of its scheme; as it was given if its value is not valid.
+    """Return the identifier in the one form of its scheme; as it was given if its value is not valid.
 
     ISBNs have 13 digits, LCCNs the form of the Library of Congress (lccn-permalink), OCLC numbers no prefix.
 
@@ -44,7 +44,7 @@ def normalised(identifier: str) -> str:
 
 
 def is_valid(identifier: str) -> bool:
-    """Whether the value keeps the rules of its scheme, check digit included; true of unknown schemes.
+    """Return whether the value keeps the rules of its scheme, check digit included; true of unknown schemes.
 
     >>> is_valid("isbn:9780141439600"), is_valid("isbn:9780141439601")
     (True, False)
@@ -53,7 +53,7 @@ def is_valid(identifier: str) -> bool:
 
 
 def fault_of(identifier: str) -> str:
-    """The fault of an identifier that is not valid, with its value.
+    """Return the fault of an identifier that is not valid, with its value.
 
     >>> fault_of("isbn:0378-5955"), fault_of("isbn:9.78014E+12")
     ('isbn:0378-5955: it is an ISSN and no ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
@@ -62,7 +62,7 @@ def fault_of(identifier: str) -> str:
 
 
 def can_name_a_book(identifier: str) -> bool:
-    """Whether books that share it may be one: also a misprinted number, but not one that is cut.
+    """Return whether books that share it may be one: also a misprinted number, but not one that is cut.
 
     >>> can_name_a_book("isbn:0-14-143960-X"), can_name_a_book("isbn:9.78014E+12")
     (True, False)
@@ -71,12 +71,12 @@ def can_name_a_book(identifier: str) -> bool:
 
 
 def with_normal_identifiers(metadata: Metadata) -> Metadata:
-    """The metadata with its identifiers in the form of `normalised`."""
+    """Return the metadata with its identifiers in the form of `normalised`."""
     return replace(metadata, identifiers=all_normalised(metadata.identifiers))
 
 
 def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """The identifiers in the form of `normalised`, each once, in their order; of several ISBNs in one, each.
+    """Return the identifiers in the form of `normalised`, in order, without repetition, joined ISBNs apart.
 
     >>> all_normalised(["isbn:0141439602, 0-8044-2957-5"])
     ('isbn:9780141439600', 'isbn:0-8044-2957-5')
@@ -85,7 +85,7 @@ def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
 
 
 def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """The valid ISBNs among the identifiers: 13 digits each, in their order."""
+    """Return the valid ISBNs among the identifiers: 13 digits each, in their order."""
     return tuple(
         identifier.removeprefix("isbn:")
         for identifier in all_normalised(identifiers)
@@ -94,7 +94,7 @@ def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearest_isbns(identifier: str) -> list[str]:
-    """The valid ISBNs, in normal form, that differ from a wrong one in a digit or in the order of two.
+    """Return the valid ISBNs, in normal form, that differ from a wrong one in a digit or in the order of two.
 
     >>> "isbn:9780141439600" in nearest_isbns("isbn:0141439603"), nearest_isbns("oclc:1234")
     (True, [])
@@ -121,7 +121,7 @@ def _parts(identifier: str) -> tuple[str, str]:
 
 
 def _normal_form(scheme: str, value: str) -> str | None:
-    """The value in the one form of its scheme; None if it is not valid."""
+    """Return the value in the one form of its scheme; None if it is not valid."""
     normal_form = _SCHEMES.get(scheme)
     if normal_form is None:
         return value

@@ -14,7 +14,7 @@ _TEXT_UNIT = bytes([0x20, 0x01])
 
 
 def text_code(text: str) -> str:
-    """The Text-Code of a text, as ISCC:EAA…; raises ImportError where the extra `iscc` is not installed.
+    """Return the Text-Code of a text, as ISCC:EAA…; raises ImportError without the extra `iscc`.
 
     A book of 600 KB takes about 40 ms.
     """
@@ -25,7 +25,7 @@ def text_code(text: str) -> str:
 
 
 def normal_code(value: str) -> str | None:
-    """An ISCC without prefix and hyphens in capital letters, a Text-Code cut to 64 bits; None if it is none.
+    """Return an ISCC in capitals without prefix and hyphens, a Text-Code cut to 64 bits; None if not valid.
 
     >>> normal_code("ISCC:EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY")
     'EAASKDNZNYGUUF5A'

@@ -45,7 +45,7 @@ _PAGES: Mapping[str, Callable[[str], str]] = {
 
 
 def document(book: Book, record: MarcRecord, standing: Standing) -> dict[str, Any]:
-    """The JSON-LD document of a book; fields that are not known are left out."""
+    """Return the JSON-LD document of a book; fields that are not known are left out."""
     metadata = book.metadata
     fields: dict[str, Any] = {
         "@context": dict(CONTEXT),
@@ -100,7 +100,7 @@ def _linked(linked: LinkedBook) -> dict[str, Any]:
 
 
 def _work(standing: Standing) -> dict[str, Any]:
-    """What the books of one text have in common, named by the key of their cluster."""
+    """Return the work that copies of one text share, named by the key of their cluster."""
     same = [
         {"@id": _name(linked.book_id)}
         for linked in standing.linked
@@ -127,7 +127,7 @@ def _pages(identifiers: tuple[str, ...]) -> Iterator[str]:
 
 
 def _other_scripts(record: MarcRecord) -> Iterator[str]:
-    """The title in other scripts (880 that is linked to 245)."""
+    """Yield the title in other scripts (880 that is linked to 245)."""
     for field in record.data("880"):
         if (field.first("6") or "").startswith("245"):
             yield ": ".join(filter(None, map(trimmed, field.values("ab"))))
@@ -144,7 +144,7 @@ def _first(record: MarcRecord, code: str, *tags: str) -> str | None:
 
 
 def _date(year: int) -> str:
-    """The year as ISO 8601 writes it.
+    """Return the year as ISO 8601 writes it.
 
     >>> _date(813), _date(-500)
     ('0813', '-0500')

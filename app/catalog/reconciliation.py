@@ -37,7 +37,7 @@ NamedContent = Content | Identifier | UUID
 
 @dataclass(frozen=True, slots=True)
 class BookDescription:
-    """What is known of the book to be found; several values of a field are alternatives."""
+    """Description of the book to find; several values of a field are alternatives."""
 
     titles: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()  # of these each counts
@@ -50,12 +50,12 @@ class BookDescription:
 
 
 def book_id_of(text: str) -> UUID | None:
-    """The id of a book that the text is; None where it is none."""
+    """Return the id of a book that the text is; None where it is none."""
     return UUID(text) if _ID.fullmatch(text) else None
 
 
 def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
-    """The catalogue identifiers that the text can mean, in normal form; empty where it can mean none.
+    """Return the catalogue identifiers that the text can mean, in normal form; empty where it can mean none.
 
     Without a scheme, it must be a valid ISBN; a word in front of a colon is a scheme.
 
@@ -84,7 +84,7 @@ def unmistakable_identifiers(text: str) -> tuple[str, ...]:
 
 
 def years_of(text: str) -> tuple[int, ...]:
-    """The years in a date as catalogues write it: "c1813", "[1813?]", "1813-1815", "1813-01-28T00:00:00Z".
+    """Return the years in a catalogue's date: "c1813", "[1813?]", "1813-1815", "1813-01-28T00:00:00Z".
 
     >>> years_of("[1813?]"), years_of("1813-01-28T00:00:00Z"), years_of("n.d.")
     ((1813,), (1813,), ())
@@ -93,11 +93,11 @@ def years_of(text: str) -> tuple[int, ...]:
 
 
 def key_conditions(description: BookDescription, counts: Mapping[int, float]) -> list[KeyCondition]:
-    """The conditions that find the candidates by name; none where neither title nor author is known.
+    """Return the conditions that find the candidates by name; none where neither title nor author is known.
 
-    The books that are read for a condition are limited. So where a title is frequent, author and year go into
-    a condition of their own, and of the words of a title the two in the fewest books are looked for together.
-    `counts` says in how many books the most frequent keys are.
+    A condition reads a limited number of books. For a frequent title, author and year form a condition of
+    their own, and the two rarest words of the title are looked for together. `counts` has the number of
+    books with each of the most frequent keys.
     """
     surnames = [names.surname_key(author) for author in description.authors if names.surname(author)]
     years = [names.year_key(year) for year in description.years]
@@ -127,7 +127,7 @@ def _title_conditions(
 
 
 def _rarest(words: Sequence[str], counts: Mapping[int, float]) -> list[int]:
-    """The keys of the two words in the fewest books; of words that are not counted, the longest."""
+    """Return the keys of the two words in the fewest books; of words that are not counted, the longest."""
     keys = {names.word_key(word): len(word) for word in words}
     return sorted(_in_few_books(keys, counts), key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]
 
@@ -186,7 +186,7 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def book_name(title: str | None, book_id: UUID) -> str:
-    """The name of a book in a list; never empty."""
+    """Return the name of a book in a list; never empty."""
     return title.strip() if title and title.strip() else f"Book {book_id}"
 
 

@@ -1,7 +1,7 @@
 """Scores of candidates, the features behind them, and the rule that calls one of them a match.
 
 A feature compares one part of the description with the book, from 0 (other) to 1 (same). The score is their
-weighted mean, from 0 to 100. What the book's record does not say counts half, neither for nor against.
+weighted mean, from 0 to 100. A field that the book's record lacks counts half, neither for nor against.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ LEAST_SCORE = 30.0
 """The least score of a candidate that is worth a look."""
 
 MATCH_LEAD = 5.0
-"""How far every other candidate must lie below a match."""
+"""Distance in score that every other candidate must keep below a match."""
 
 _WEIGHTS = {
     "title": 60.0,
@@ -46,7 +46,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class ContentEvidence:
-    """What a lookup by content found of a candidate."""
+    """Evidence that a lookup by content found for a candidate."""
 
     evidence: Evidence
     relation: float | None = None  # confidence of the relation of the two books, 0 to 1
@@ -71,7 +71,7 @@ def scored(
     page_count: int | None,
     content: ContentEvidence | None,
 ) -> Candidate:
-    """The book as a candidate; `content` None: it was not found by its content."""
+    """Return the book as a candidate; `content` None: it was not found by its content."""
     if book_id in description.ids:
         return Candidate(book_id, metadata, page_count, 100.0, {"id": True})
     parts = _parts(description, metadata)
@@ -91,10 +91,10 @@ def scored(
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates of `LEAST_SCORE` or more by falling score, the first a match if it stands out.
+    """Return the candidates of `LEAST_SCORE` or more by falling score, the first a match if it stands out.
 
-    It does with at least `MATCH_SCORE`, if every other one has at least `MATCH_LEAD` less. So several
-    editions of one title are no match, unless year, identifier or text decides between them.
+    It does with at least `MATCH_SCORE`, if every other one has at least `MATCH_LEAD` less. Several editions
+    of one title are therefore not a match, unless year, identifier or text decides between them.
     """
     likely = [candidate for candidate in candidates if candidate.score >= LEAST_SCORE]
     best_first = sorted(likely, key=lambda candidate: (-candidate.score, candidate.id))
@@ -107,7 +107,7 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _parts(description: BookDescription, metadata: Metadata) -> dict[str, float | None]:
-    """Each part of the description that can be compared, 0 to 1; None where the book's record lacks it."""
+    """Return the score of each part of the description, 0 to 1; None if the book's record lacks it."""
     parts: dict[str, float | None] = {}
     if description.titles:
         title = metadata.title
@@ -158,12 +158,12 @@ def _language(wanted: Sequence[str], held: str | None) -> float | None:
 
 
 def _tag(language: str) -> str:
-    """The primary subtag (RFC 5646) in lower case."""
+    """Return the primary subtag (RFC 5646) in lower case."""
     return language.strip().lower().replace("_", "-").partition("-")[0]
 
 
 def _content(evidence: Evidence) -> float:
-    """How much of the text agrees, 0.8 to 1: by the fingerprints or by the shares of common shingles."""
+    """Return the agreement of the texts, 0.8 to 1, by fingerprints or by the shares of common shingles."""
     shares = [evidence.jaccard, evidence.this_in_other]
     share = max((each for each in shares if each is not None), default=0.0)
     near = 0.0 if evidence.distance is None else max(0.0, 1 - evidence.distance / 32)

@@ -1,7 +1,7 @@
-"""How alike two titles, names of people or names of volumes are, and what agrees in two descriptions.
+"""Similarity of titles, of people's names and of volume names, and agreement of two descriptions.
 
-Catalogues write the same thing in many ways. So what merely says less, as a title without its subtitle or a
-name without its first names, neither contradicts nor has to be equal.
+Catalogues write the same thing in many ways. A value that merely says less, such as a title without its
+subtitle or a name without its first names, does not contradict a longer one.
 """
 
 import re
@@ -54,14 +54,14 @@ class FoldedTitle:
 
 @lru_cache(maxsize=8_192)
 def folded_title(title: str) -> FoldedTitle:
-    """The title in the forms in which it is compared, each without a leading article."""
+    """Return the title in the forms in which it is compared, each without a leading article."""
     whole = _without_article(folded(title))
     numbers = tuple(int(number) for number in _NUMBER.findall(whole))
     return FoldedTitle(whole, _without_article(folded(main_title(title))), numbers)
 
 
 def title_similarity(one: str, other: str) -> float:
-    """The similarity of two titles, 0 to 1; 1 if they have the same words in the same order.
+    """Return the similarity of two titles, 0 to 1; 1 if they have the same words in the same order.
 
     A subtitle that only one of them has, and another order of words, take little away. Different numbers take
     much, for they are volumes.
@@ -82,21 +82,21 @@ def title_similarity(one: str, other: str) -> float:
 
 
 def volume_similarity(one: str, other: str) -> float:
-    """The similarity of two names of volumes, 0 to 1; 1 if they have the same numbers: "Vol. 02" and "2"."""
+    """Return the similarity of two volume names, 0 to 1; 1 for the same numbers, as "Vol. 02" and "2"."""
     a, b = folded_title(one), folded_title(other)
     return 1.0 if a.numbers and a.numbers == b.numbers else title_similarity(one, other)
 
 
 @lru_cache(maxsize=8_192)
 def names_of(person: str) -> tuple[str, ...]:
-    """The folded names of a person, each once: no years, no words in brackets unless all are."""
+    """Return the folded names of a person, each once: no years, no words in brackets unless all are."""
     person = person[: 2 * LONGEST_NAME]  # each bracket that stays open is looked for to the end
     words = folded(_IN_BRACKETS.sub(" ", person)) or folded(person)
     return tuple(dict.fromkeys(word for word in words.split() if not _YEAR.fullmatch(word)))[:_MOST_NAMES]
 
 
 def person_similarity(one: str, other: str) -> float:
-    """The similarity of two names of people in any order, with initials and years or without, 0 to 1.
+    """Return the similarity of two names of people in any order, with initials and years or without, 0 to 1.
 
     >>> person_similarity("Austen, Jane, 1775-1817", "J. Austen"), person_similarity("Jane Austen", "Austen")
     (1.0, 0.96)
@@ -151,7 +151,7 @@ class Agreement:
 
 
 def agreement(this: Metadata, other: Metadata) -> Agreement:
-    """The aspects in which two descriptions agree, and those in which they contradict each other."""
+    """Return the aspects in which two descriptions agree, and those in which they contradict each other."""
     compared = {aspect: compare(this, other) for aspect, compare in _COMPARE.items()}
     return Agreement(
         agrees=[aspect for aspect, same in compared.items() if same is True],
@@ -160,7 +160,7 @@ def agreement(this: Metadata, other: Metadata) -> Agreement:
 
 
 def shared_isbns(this: Metadata, other: Metadata) -> list[str]:
-    """The valid ISBNs that both books have: 13 digits each, ascending."""
+    """Return the valid ISBNs that both books have: 13 digits each, ascending."""
     return sorted(set(isbns(this.identifiers)) & set(isbns(other.identifiers)))
 
 
@@ -191,7 +191,7 @@ def _same_year(this: Metadata, other: Metadata) -> bool | None:
 
 
 def _same_volume(this: Metadata, other: Metadata) -> bool | None:
-    """Whether the numbers of two volumes are the same: 2 and v. 2; without numbers, the words."""
+    """Return whether the numbers of two volumes are the same: 2 and v. 2; without numbers, the words."""
     volume, another = this.volume or "", other.volume or ""
     if not folded(volume) or not folded(another):
         return None

@@ -164,7 +164,7 @@ def _bookprint(
 
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, with expected errors printed as one message instead of a traceback."""
+    """Return the command, with expected errors printed as one message instead of a traceback."""
     failed = _FAILED.get(command, 1)
 
     @wraps(command)

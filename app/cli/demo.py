@@ -120,7 +120,7 @@ def _on_running_service(service: Client, demo: "_Demo") -> None:
 
 @contextmanager
 def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
-    """A whole service of its own in `folder`, stopped at the end; its output goes to a file."""
+    """Yield a whole service of its own in `folder`, stopped at the end; its output goes to a file."""
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
     with (folder / _LOG).open("wb") as log:
@@ -242,7 +242,7 @@ class _Demo:
 
 
 def _is_related(book: "SyntheticBook", other: "SyntheticBook") -> bool:
-    """Whether the books are copies, or one has a chapter of the other."""
+    """Return whether the books are copies, or one has a chapter of the other."""
     return book.work in (other.work, other.shares_chapter_with) or other.work == book.shares_chapter_with
 
 

@@ -77,7 +77,7 @@ def _no_key(settings: Settings) -> UserError:
 
 
 def _others_log_in() -> bool:
-    """Whether users other than this one and the administrators can log in to this machine."""
+    """Return whether users other than this one and the administrators can log in to this machine."""
     return any(
         user.pw_uid >= _FIRST_PERSON
         and user.pw_uid != os.getuid()
@@ -87,7 +87,7 @@ def _others_log_in() -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a socket at this host; names are resolved."""
+    """Return whether only this machine can reach a socket at this host; names are resolved."""
     try:
         found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:

@@ -248,7 +248,7 @@ def _require_noeviction(redis_url: str) -> None:
 
 
 def url_of(host: str, port: int, scheme: str = "http") -> str:
-    """The URL at which this machine reaches a service that listens at `host`."""
+    """Return the URL at which this machine reaches a service that listens at `host`."""
     name = _LOOPBACK.get(host, host)
     return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
 
@@ -304,7 +304,7 @@ def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> 
 
 
 def _share_out_connections(most: int, processes: int, workers: int) -> dict[str, str]:
-    """The variable by which no process opens more connections than Postgres allows all of them.
+    """Return the variable by which no process opens more connections than Postgres allows all of them.
 
     Raises UserError where there are too many processes.
 

@@ -30,7 +30,7 @@ Signing a book makes arrays of some MB each, which glibc by itself would map and
 
 
 def shared_memory(size: int) -> IO[bytes]:
-    """Memory of zeros for processes that inherit it; it is taken as it is written to, and never from a disk.
+    """Return zeroed memory for processes that inherit it; pages are allocated when first written.
 
     On macOS, which has none without a name, it is a file.
     """
@@ -44,8 +44,8 @@ def shared_memory(size: int) -> IO[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """A module whose `main` is to be kept running in a fork; it reads a JSON object with DATABASE_URL and
-    REDIS_URL from standard input."""
+    """Module whose `main` runs in a fork and reads a JSON object with DATABASE_URL and REDIS_URL from
+    standard input."""
 
     name: str
     module: str
@@ -72,7 +72,7 @@ class Fork:
         self._ended.set()
 
     async def wait(self) -> int:
-        """Its exit status, once it has ended; negative: the signal that killed it."""
+        """Return its exit status, once it has ended; negative: the signal that killed it."""
         await self._ended.wait()
         assert self.returncode is not None
         return self.returncode
@@ -83,7 +83,7 @@ class Fork:
             self._ready.set()
 
     async def gets_ready(self, seconds: float) -> bool:
-        """Wait until it has reported that it is ready; False where it ends, or the time, before."""
+        """Wait until it reports to be ready; returns False if it ends first, or time runs out."""
         ended, ready = asyncio.create_task(self._ended.wait()), asyncio.create_task(self._ready.wait())
         await asyncio.wait((ended, ready), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in (ended, ready):
@@ -134,7 +134,7 @@ class ForkServer:
         self._asking = asyncio.Lock()
 
     async def live(self) -> None:
-        """Take its answers until it ends or this is cancelled; its forks end with it."""
+        """Read its answers until it ends or this is cancelled; its forks end with it."""
         reader, self._writer = await asyncio.open_connection(sock=self._control)
         try:
             with suppress(ConnectionError):
@@ -157,7 +157,7 @@ class ForkServer:
         return self._ended.is_set()
 
     async def ended(self) -> int:
-        """Its exit status, once it has ended."""
+        """Return its exit status, once it has ended."""
         await self._ended.wait()
         return self._process.wait()
 

@@ -97,7 +97,7 @@ class PostgresServer(Server):
         give(self._sockets, self.user)
 
     def answers(self) -> bool:
-        """Whether the server can be used; creates our database where it is missing."""
+        """Return whether the server can be used; creates our database where it is missing."""
         address = (f"--host={self._sockets}", f"--port={PORT}", f"--username={USER}")
         # That it exists is no error to be found in the log of each start.
         quiet = {"PGOPTIONS": "-c log_min_messages=panic", "PGCONNECT_TIMEOUT": "5"}
@@ -141,7 +141,7 @@ class PostgresServer(Server):
         _sync_folder(self.folder.parent)
 
     def _bin(self) -> Path:
-        """The binaries that fit the data: of its own major version, or the newest for a new folder."""
+        """Return the binaries that fit the data: of its own major version, or the newest for a new folder."""
         if self._binaries is None:
             self._binaries = _find_binaries(self.folder)
         return self._binaries

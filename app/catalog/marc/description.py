@@ -1,4 +1,4 @@
-"""What a MARC 21 record says of its book, as the catalogue's metadata.
+"""Metadata of a book from a MARC 21 record.
 
 docs/reference/marc.md shows all of it as a table.
 """
@@ -20,7 +20,7 @@ _TITLE_PARTS = "abnp"
 
 
 def metadata_of(record: MarcRecord) -> Metadata:
-    """The metadata that a record gives; fields that it has not are not known."""
+    """Return the metadata that a record gives; fields that it has not are not known."""
     return Metadata(
         title=title_of(record),
         authors=authors_of(record),
@@ -33,7 +33,7 @@ def metadata_of(record: MarcRecord) -> Metadata:
 
 
 def title_of(record: MarcRecord) -> str | None:
-    """The title proper with subtitle, numbers and names of parts (245 $a $b $n $p)."""
+    """Return the title proper with subtitle, numbers and names of parts (245 $a $b $n $p)."""
     field = next(record.data("245"), None)
     title, before = "", ""
     for part in field.subfields if field else ():
@@ -45,14 +45,14 @@ def title_of(record: MarcRecord) -> str | None:
 
 
 def authors_of(record: MarcRecord) -> tuple[str, ...]:
-    """The names of the main entry (100, 110, 111), and those of 700 that are authors of the whole."""
+    """Return the names of the main entry (100, 110, 111), and those of 700 that are authors of the whole."""
     names = [name_of(field) for field in record.data("100", "110", "111")]
     names += [name_of(field) for field in record.data("700") if is_author(field)]
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def is_author(field: DataField) -> bool:
-    """Whether an added entry names an author: no title of another work ($t), no other role ($e, $4)."""
+    """Return whether an added entry names an author, not another work ($t) or another role ($e, $4)."""
     roles = [trimmed(part.value) for part in field.subfields if part.code in _ROLE_CODES]
     if field.first("t") is not None:
         return False
@@ -60,13 +60,13 @@ def is_author(field: DataField) -> bool:
 
 
 def name_of(field: DataField) -> str:
-    """The name in an entry, without dates, titles and roles: $a with $b."""
+    """Return the name in an entry, without dates, titles and roles: $a with $b."""
     parts = [part for part in map(trimmed, field.values("ab" if field.tag != "111" else "a")) if part]
     return (". " if field.tag == "110" else " ").join(parts)
 
 
 def language_of(record: MarcRecord) -> str | None:
-    """The language of the text: the first of 041 $a, else 008 (35-37)."""
+    """Return the language of the text: the first of 041 $a, else 008 (35-37)."""
     for field in record.data("041"):
         value = plain(field.first("a") or "")
         if value and field.first("2") is not None:
@@ -77,7 +77,7 @@ def language_of(record: MarcRecord) -> str | None:
 
 
 def year_of(record: MarcRecord) -> int | None:
-    """The year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10).
+    """Return the year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10).
 
     Where a field has several years, or one of another calendar, that in 008 counts.
     """
@@ -87,18 +87,18 @@ def year_of(record: MarcRecord) -> int | None:
 
 
 def volume_of(record: MarcRecord) -> str | None:
-    """The number of the part (245 $n), else that of the volume in its series (490, 830 $v)."""
+    """Return the number of the part (245 $n), else that of the volume in its series (490, 830 $v)."""
     return next((trimmed(field.first(code) or "") for field, code in volumes(record)), None)
 
 
 def publisher_of(record: MarcRecord) -> str | None:
-    """The first publisher: 264 with second indicator 1, 260, then other 264 ($b)."""
+    """Return the first publisher: 264 with second indicator 1, 260, then other 264 ($b)."""
     names = (trimmed(name) for field in publications(record) for name in field.values("b"))
     return next(filter(None, names), None)
 
 
 def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:
-    """The fields that number a volume, each with the code of the subfield, that of the work first."""
+    """Yield the fields that number a volume, each with the code of the subfield, that of the work first."""
     for tag, code in (("245", "n"), ("490", "v"), ("830", "v")):
         for field in record.data(tag):
             if trimmed(field.first(code) or ""):
@@ -106,7 +106,7 @@ def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:
 
 
 def publications(record: MarcRecord) -> Iterator[DataField]:
-    """The fields on publication, those first whose date counts first."""
+    """Yield the fields on publication, those first whose date counts first."""
     produced = list(record.data("264"))
     yield from (field for field in produced if field.indicators[1] == "1")
     yield from record.data("260")
@@ -114,7 +114,7 @@ def publications(record: MarcRecord) -> Iterator[DataField]:
 
 
 def _separator(code: str, before: str, title: str) -> str:
-    """What stands between two parts of a title."""
+    """Return the separator of two parts of a title."""
     if code == "b":
         return {"=": " = ", ";": "; "}.get(before[-1:], ": ")
     if code == "p" and before[:1] == "n":

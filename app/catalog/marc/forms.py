@@ -22,7 +22,7 @@ _PART = 1 << 16
 
 _RECORD_END = b"\x1d"
 _BETWEEN = b"\r\n\0\x1a "
-"""What stands between the binary records of some files, and at their end."""
+"""Bytes between the binary records of some files, and at their end."""
 
 _JSON_MARK = re.compile(rb'["{}]|\\.', re.DOTALL)
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
@@ -40,14 +40,14 @@ class NumberedRecord:
 
 
 def format_of(head: bytes) -> RecordFormat:
-    """The form that the first bytes of a file of records have; binary where it is neither XML nor JSON."""
+    """Return the form of a file of records by its first bytes; binary unless it is XML or JSON."""
     if _XML.match(head):
         return "marcxml"
     return "marc-json" if _JSON.match(head) else "marc"
 
 
 def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
-    """The records of a file in their order, one in memory at a time; one that is damaged spoils no other."""
+    """Yield the records of a file in order, one in memory at a time; a damaged one does not affect others."""
     number = 0
     try:
         for number, data in enumerate(pieces(stream, form), start=1):
@@ -61,7 +61,7 @@ def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
 
 
 def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) -> Iterator[bytes]:
-    """The bytes of each record of a file; raises InvalidRecord where the next one cannot be told.
+    """Return the bytes of each record of a file; raises InvalidRecord where the next one cannot be told.
 
     A record as JSON or XML has at most `longest` bytes.
     """
@@ -77,7 +77,7 @@ def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) 
 
 
 def single(source: CatalogRecord) -> MarcRecord:
-    """The one record in what was sent; raises InvalidRecord, with its number and the reason."""
+    """Return the one record in what was sent; raises InvalidRecord, with its number and the reason."""
     found = list(islice(records(BytesIO(source.data), source.format), 2))
     if len(found) != 1:
         raise InvalidRecord(
@@ -92,7 +92,7 @@ def single(source: CatalogRecord) -> MarcRecord:
 
 
 def read(source: CatalogRecord) -> MarcRecord:
-    """The one record in these bytes, a piece of a file; raises InvalidRecord with the reason."""
+    """Return the one record in these bytes, a piece of a file; raises InvalidRecord with the reason."""
     from app.catalog.marc import serialisation
 
     match source.format:
@@ -105,7 +105,7 @@ def read(source: CatalogRecord) -> MarcRecord:
 
 
 def coded(source: CatalogRecord) -> tuple[str, str | None]:
-    """The leader of a record that was read before, and its first 008 if it has one; all else is not read."""
+    """Return only the leader of a record that was read before, and its first 008 if it has one."""
     data = next(pieces(BytesIO(source.data), source.format))
     match source.format:
         case "marc":
@@ -126,7 +126,7 @@ def coded(source: CatalogRecord) -> tuple[str, str | None]:
 
 
 def write(record: MarcRecord, form: RecordFormat) -> bytes:
-    """The record in a form; raises TooLongForBinary."""
+    """Return the record in a form; raises TooLongForBinary."""
     if form == "marc-json":
         return json.dumps(to_document(record), ensure_ascii=False, separators=(",", ":")).encode()
     from app.catalog.marc import serialisation
@@ -135,24 +135,24 @@ def write(record: MarcRecord, form: RecordFormat) -> bytes:
 
 
 def numbered(number: int, error: InvalidRecord) -> InvalidRecord:
-    """The error with the number of its record."""
+    """Return the error with the number of its record."""
     return InvalidRecord(f"Record {number} is refused: {error}.")
 
 
 def is_marc(document: object) -> bool:
-    """Whether a parsed JSON value has the shape of MARC-in-JSON."""
+    """Return whether a parsed JSON value has the shape of MARC-in-JSON."""
     return isinstance(document, Mapping) and {"leader", "fields"} <= document.keys()
 
 
 def of_document(document: object) -> MarcRecord:
-    """The record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    """Return the record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
     from app.catalog.marc import serialisation
 
     return serialisation.of_document(document)
 
 
 def to_document(record: MarcRecord) -> dict[str, Any]:
-    """The record as a value of MARC-in-JSON."""
+    """Return the record as a value of MARC-in-JSON."""
     return {"leader": record.leader, "fields": [{field.tag: _content(field)} for field in record.fields]}
 
 
@@ -164,10 +164,10 @@ def _content(field: Field) -> object:
 
 
 def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of each record up to and with its terminator, which counts, and not the length in the leader.
+    """Yield the bytes of each record including its terminator. The length in the leader is ignored.
 
-    So a record whose length is wrong spoils no other. Of one that is longer than any may be only the
-    beginning comes.
+    Then a record with a wrong length does not affect others. A record that is longer
+    than ISO 2709 allows may be cut.
     """
     rest = b""
     while part := stream.read(_PART):
@@ -181,7 +181,7 @@ def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """The bytes of each record; raises InvalidRecord where the last one does not end.
+    """Yield the bytes of each record; raises InvalidRecord where the last one does not end.
 
     In a file with a record a line, a damaged line spoils no other. Elsewhere braces tell records apart.
     """
@@ -196,7 +196,7 @@ def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
 
 
 def _objects(data: bytes, stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """The outermost objects in a text; raises InvalidRecord for what else stands between them."""
+    """Yield the outermost objects in a text; raises InvalidRecord for what else stands between them."""
     start = place = depth = 0
     quoted = False
     while True:

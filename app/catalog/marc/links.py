@@ -1,4 +1,4 @@
-"""What this service adds to a record: identifiers in 024, and a linking entry for each relation.
+"""Fields that this service adds to a record: identifiers in 024, and a linking entry for each relation.
 
 Each of these fields names its source, so that they are taken out where an exported record comes back.
 """
@@ -19,7 +19,7 @@ _LINKING = frozenset({"773", "774", "775", "776", "787"})
 _OUR_NUMBER = f"({OURS})"
 
 PhysicalForm = Literal["print", "electronic", "microform", "braille"]
-"""How a book is to be read, as far as its record tells."""
+"""Form in which a book is to be read, as far as its record says."""
 
 _PHRASES: dict[Kind, str] = {
     "SAME_PAGINATION": "Same text on the same pages",
@@ -58,12 +58,12 @@ class Standing:
 
 
 def physical_form(leader: str, fixed: str | None) -> PhysicalForm | None:
-    """The form of the item (008, 23), which books, scores and manuscripts have there."""
+    """Return the form of the item (008, 23), which books, scores and manuscripts have there."""
     return _FORMS.get((fixed or "")[23:24]) if leader[6] in "atcdp" else None
 
 
 def with_links(record: MarcRecord, standing: Standing, longest: int | None = None) -> MarcRecord:
-    """The record with the book's identifiers and linking entries behind its own fields.
+    """Return the record with the book's identifiers and linking entries behind its own fields.
 
     A title or author of an entry that has more than `longest` characters ends with an ellipsis.
     """
@@ -76,12 +76,12 @@ def with_links(record: MarcRecord, standing: Standing, longest: int | None = Non
 
 
 def without_links(record: MarcRecord) -> MarcRecord:
-    """The record without the fields that `with_links` adds."""
+    """Return the record without the fields that `with_links` adds."""
     return replace(record, fields=tuple(field for field in record.fields if not _is_ours(field)))
 
 
 def entry_tag(book: LinkedBook, form: PhysicalForm | None) -> str:
-    """The tag of the linking entry for a book, in the record of one that has this form.
+    """Return the tag of the linking entry for a book, in the record of one that has this form.
 
     775 other edition, 776 the same text in another physical form, 774 a part, 773 the whole, 787 else.
     """

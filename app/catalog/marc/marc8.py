@@ -12,10 +12,10 @@ from functools import cache
 _ASCII, _ANSEL, _EAST_ASIAN = 0x42, 0x45, 0x31
 
 _ESCAPE = re.compile(rb"\x1b(?:([sbgp])|(\$?)([(,)-]?)!?(.))", re.DOTALL)
-"""What takes another set as G0 or G1 (ISO 2022).
+"""Escape sequences that choose another set as G0 or G1 (ISO 2022).
 
-Technique 1 names ASCII, subscripts, Greek symbols and superscripts by one letter each. Of sets of several
-bytes the mark of G0 may be left out. The exclamation mark is the first character of ANSEL's name.
+Technique 1 names ASCII, subscripts, Greek symbols and superscripts by one letter each. The mark
+of G0 may be left out for sets of several bytes. The exclamation mark is the first character of ANSEL's name.
 """
 
 _CONTROLS = {0x88: "\x98", 0x89: "\x9c", 0x8D: "\u200d", 0x8E: "\u200c"}
@@ -27,7 +27,7 @@ class UnknownCharacter(ValueError):
 
 
 def decoded(data: bytes) -> str:
-    """The text of a subfield in MARC-8, in Unicode NFC; raises UnknownCharacter.
+    """Return the text of a subfield in MARC-8, in Unicode NFC; raises UnknownCharacter.
 
     >>> decoded(b"Lib\\xe8afn, Fran\\xf0cois")
     'Lib\u00e4fn, Fran\u00e7ois'
@@ -56,7 +56,7 @@ def decoded(data: bytes) -> str:
 
 @cache
 def _sets() -> Mapping[int, Mapping[int, tuple[int, int]]]:
-    """The characters of each set by their codes: code point, and 1 for a mark. Loaded when first needed."""
+    """Load the characters of each set by their codes, once: code point, and 1 for a mark."""
     from pymarc.marc8_mapping import CODESETS, ODD_MAP
 
     odd = {code: (point, 0) for code, point in ODD_MAP.items()}
@@ -64,7 +64,7 @@ def _sets() -> Mapping[int, Mapping[int, tuple[int, int]]]:
 
 
 def _switched(data: bytes, place: int) -> tuple[int, int, int]:
-    """The side (0 for G0), the set that it gets, and the place behind the escape sequence."""
+    """Return the side (0 for G0), the set that it gets, and the place behind the escape sequence."""
     match = _ESCAPE.match(data, place)
     short, wide, side, final = match.groups() if match else (b"", b"", b"", b"")
     if match and short:
@@ -75,7 +75,7 @@ def _switched(data: bytes, place: int) -> tuple[int, int, int]:
 
 
 def _character(data: bytes, place: int, sets: Sequence[int]) -> tuple[str, bool, int]:
-    """The character at a place, whether it is a mark on the one behind it, and the place behind it."""
+    """Return the character at a place, whether it is a mark on the one behind it, and the place behind it."""
     first = data[place]
     if first in _CONTROLS:
         return _CONTROLS[first], False, place + 1

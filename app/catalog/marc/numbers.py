@@ -35,12 +35,12 @@ class _Place:
 
 
 def identifiers(record: MarcRecord) -> tuple[str, ...]:
-    """The identifiers of a record, as scheme:value, each once and in their order."""
+    """Return the identifiers of a record, as scheme:value, each once and in their order."""
     return tuple(dict.fromkeys(identifier for identifier, _ in _identifiers(record)))
 
 
 def without(record: MarcRecord, unwanted: set[str]) -> MarcRecord:
-    """The record without these identifiers, in their normal form; its control number stays."""
+    """Return the record without these identifiers, in their normal form; its control number stays."""
     gone = [place for identifier, place in _identifiers(record) if normalised(identifier) in unwanted]
     fields: list[Field] = []
     for field in record.fields:
@@ -55,7 +55,7 @@ def without(record: MarcRecord, unwanted: set[str]) -> MarcRecord:
 
 
 def field_of(identifier: str) -> DataField | None:
-    """The field for an identifier; None for a control number, which 001 holds."""
+    """Return the field for an identifier; None for a control number, which 001 holds."""
     scheme, _, value = identifier.partition(":")
     code, scheme = ("z", scheme.removeprefix(CANCELLED)) if scheme.startswith(CANCELLED) else ("a", scheme)
     if scheme == CONTROL_NUMBER:
@@ -72,7 +72,7 @@ def field_of(identifier: str) -> DataField | None:
 
 
 def _identifiers(record: MarcRecord) -> Iterator[tuple[str, _Place]]:
-    """Each identifier with its place, those that other libraries know best first."""
+    """Yield each identifier with its place, those that other libraries know best first."""
     for tag in ("020", "022", "010", "035", "024"):
         for field in record.data(tag):
             for subfield in field.subfields:
@@ -110,7 +110,7 @@ def _identifier(field: DataField, subfield: Subfield) -> str | None:
 
 
 def _scheme(organisation: str) -> str:
-    """The code of an organisation or source as a scheme; empty where there is none.
+    """Return the code of an organisation or source as a scheme; empty where there is none.
 
     >>> _scheme("OCoLC"), _scheme("DE-627")
     ('oclc', 'de-627')

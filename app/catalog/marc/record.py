@@ -57,11 +57,11 @@ class DataField:
     subfields: tuple[Subfield, ...]
 
     def values(self, codes: str) -> Iterator[str]:
-        """The values of the subfields with any of these codes, in their order."""
+        """Return the values of the subfields with any of these codes, in their order."""
         return (subfield.value for subfield in self.subfields if subfield.code in codes)
 
     def first(self, code: str) -> str | None:
-        """The value of the first subfield with this code."""
+        """Return the value of the first subfield with this code."""
         return next(self.values(code), None)
 
 
@@ -76,18 +76,18 @@ class MarcRecord:
     fields: tuple[Field, ...]
 
     def control(self, tag: str) -> str | None:
-        """The data of the first control field with this tag."""
+        """Return the data of the first control field with this tag."""
         return next(
             (each.data for each in self.fields if isinstance(each, ControlField) and each.tag == tag), None
         )
 
     def data(self, *tags: str) -> Iterator[DataField]:
-        """The data fields with any of these tags, in their order."""
+        """Return the data fields with any of these tags, in their order."""
         return (each for each in self.fields if isinstance(each, DataField) and each.tag in tags)
 
 
 def is_control(tag: str) -> bool:
-    """Whether fields with this tag have no indicators and no subfields."""
+    """Return whether fields with this tag have no indicators and no subfields."""
     return _CONTROL_TAG.fullmatch(tag) is not None
 
 
@@ -100,7 +100,7 @@ def require_marc21(tags: Sequence[str]) -> None:
 
 
 def checked(record: MarcRecord) -> MarcRecord:
-    """The record; raises InvalidRecord for UNIMARC and for what not every serialisation can hold."""
+    """Return the record; raises InvalidRecord for UNIMARC and for what not every serialisation can hold."""
     if not _LEADER.fullmatch(record.leader):
         raise InvalidRecord(f"its leader is not 24 printable ASCII characters: {record.leader[:40]!r}")
     require_marc21([field.tag for field in record.fields])
@@ -122,7 +122,7 @@ def checked(record: MarcRecord) -> MarcRecord:
 
 
 def subfield_of(code: str, text: str) -> Subfield:
-    """A subfield for text that did not come as MARC, with blanks for what no record can hold."""
+    """Return a subfield for text that did not come as MARC, with blanks for what no record can hold."""
     return Subfield(code, _NO_TEXT.sub(" ", text))
 
 

@@ -61,15 +61,15 @@ _UNREADABLE = (
     AttributeError,
     RecursionError,
 )
-"""What pymarc raises for records that it cannot read."""
+"""Exceptions of pymarc for records that it cannot read."""
 
-# What is damaged is said where the record is refused, and nowhere else.
+# A refused record is reported with its reason, so pymarc's own log is silenced.
 logging.getLogger("pymarc").disabled = True
 warnings.simplefilter("error", BadSubfieldCodeWarning)
 
 
 def read_binary(data: bytes) -> MarcRecord:
-    """The one record in these bytes (ISO 2709); raises InvalidRecord with the reason."""
+    """Return the one record in these bytes (ISO 2709); raises InvalidRecord with the reason."""
     leader = data[:_LEADER]
     if len(leader) < _LEADER or not leader[:5].isdigit():
         raise InvalidRecord("it does not begin with a leader of 24 characters, the first five of them digits")
@@ -99,7 +99,7 @@ def read_binary(data: bytes) -> MarcRecord:
 
 
 def write_binary(record: MarcRecord) -> bytes:
-    """The record in UTF-8 (ISO 2709); raises TooLongForBinary."""
+    """Return the record in UTF-8 (ISO 2709); raises TooLongForBinary."""
     leader = f"{record.leader[:9]}a22{record.leader[12:20]}45{record.leader[22:]}"
     made = _to_pymarc(record, leader)
     lengths = [len(field.as_marc("utf-8")) for field in made.fields]
@@ -136,7 +136,7 @@ class _Rationed:
 
 
 def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """Each element `record` of a document as one of its own, read without entities or networks (lxml).
+    """Yield each element `record` of a document as one of its own, read without entities or networks (lxml).
 
     Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost, and
     for a record of more than `longest` bytes.
@@ -157,7 +157,7 @@ def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
                 raise InvalidRecord("its document has a document type, which MARCXML has not; leave it out")
             yield etree.tostring(element, encoding="utf-8", with_tail=False)
             element.clear(keep_tail=False)
-            # What is behind would pile up for the whole file.
+            # Otherwise parsed elements would pile up for the whole file.
             for each in (element, *element.iterancestors()):
                 while (parent := each.getparent()) is not None and each.getprevious() is not None:
                     del parent[0]
@@ -167,7 +167,7 @@ def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
 
 
 def read_xml(data: bytes) -> MarcRecord:
-    """The one record in an element `record` of its own; raises InvalidRecord with the reason."""
+    """Return the one record in an element `record` of its own; raises InvalidRecord with the reason."""
     if data.count(b"<") > 2 * _MOST_ELEMENTS:
         raise InvalidRecord(f"it has over {_MOST_ELEMENTS:,} elements")
     try:
@@ -188,13 +188,13 @@ def read_xml(data: bytes) -> MarcRecord:
 
 
 def coded_xml(data: bytes) -> tuple[str, str | None]:
-    """The leader of a record that was read before, and its first 008 if it has one."""
+    """Return the leader of a record that was read before, and its first 008 if it has one."""
     element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     return element.findtext("{*}leader", ""), element.findtext("{*}controlfield[@tag='008']")
 
 
 def write_xml(record: MarcRecord) -> bytes:
-    """The record as a document in MARCXML."""
+    """Return the record as a document in MARCXML."""
     node = pymarc.record_to_xml_node(_to_pymarc(record, record.leader), namespace=True)
     node.set("type", _XML_TYPE)
     # A bare carriage return would be read as a line feed.
@@ -203,7 +203,7 @@ def write_xml(record: MarcRecord) -> bytes:
 
 
 def read_json(data: bytes) -> MarcRecord:
-    """The one record in a JSON text; raises InvalidRecord with the reason."""
+    """Return the one record in a JSON text; raises InvalidRecord with the reason."""
     if exceeds_json_limits(data, _MOST_VALUES):
         raise _too_many_values()
     try:
@@ -216,7 +216,7 @@ def read_json(data: bytes) -> MarcRecord:
 
 
 def of_document(document: object) -> MarcRecord:
-    """The record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    """Return the record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
     if _is_too_large(document):
         raise _too_many_values()
     if not isinstance(document, dict) or document.keys() != {"leader", "fields"}:
@@ -264,7 +264,7 @@ def _json_field(number: int, document: object) -> Field:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The object; of a name that comes twice, JSON parsers keep the last value without a word."""
+    """Return the object; of a name that comes twice, JSON parsers keep the last value without a word."""
     document = dict(pairs)
     if len(document) != len(pairs):
         raise ValueError("a name comes twice in one object")
@@ -302,7 +302,7 @@ def _too_long(what: str, length: int, longest: int) -> TooLongForBinary:
 
 
 def _difference(data: bytes, record: pymarc.Record) -> str:
-    """Where the bytes of a record are not what pymarc writes of it."""
+    """Return the places where the bytes of a record differ from what pymarc writes for it."""
     base = int(data[12:17])
     for number, field in enumerate(record.fields):
         entry = data[_LEADER + _ENTRY * number :][:_ENTRY]
@@ -319,7 +319,7 @@ def _difference(data: bytes, record: pymarc.Record) -> str:
 
 
 def _decoder(data: bytes) -> Callable[[bytes], str]:
-    """What makes text of the bytes, as position 9 of the leader says."""
+    """Return the decoder of the bytes, by position 9 of the leader."""
     coding = data[9:10]
     if coding == b"a":
         return bytes.decode
@@ -339,7 +339,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _decoded(field: pymarc.Field, decode: Callable[[bytes], str]) -> Field:
-    """The field with its bytes as text."""
+    """Return the field with its bytes as text."""
     coding = "UTF-8" if decode is bytes.decode else "MARC-8"
     try:
         if not field.control_field:
@@ -354,7 +354,7 @@ def _decoded(field: pymarc.Field, decode: Callable[[bytes], str]) -> Field:
 
 
 def _parts(record: Any) -> list[tuple[str, ...]]:
-    """The elements of a record in their order, each with its attributes and its text; leaders come first."""
+    """Return the elements of a record in order, leaders first, each with its attributes and text."""
     parts = []
     for element in record.iter():
         name, text = _name(element), element.text or ""

@@ -16,12 +16,12 @@ _KEPT_PERIOD = re.compile(r"(?:\.\.|\b[^\W\d_]{1,2})\.$")
 
 
 def plain(text: str) -> str:
-    """The text on one line, without control characters and marks of sorting."""
+    """Return the text on one line, without control characters and marks of sorting."""
     return " ".join(_CONTROL.sub("", text.translate(_LINE_ENDS)).split())
 
 
 def trimmed(text: str) -> str:
-    """The plain text without ISBD punctuation at its end.
+    """Return the plain text without ISBD punctuation at its end.
 
     >>> trimmed("Summerland /"), trimmed("Austen, Jane,"), trimmed("Smith, J."), trimmed("Random House.")
     ('Summerland', 'Austen, Jane', 'Smith, J.', 'Random House')
@@ -33,7 +33,7 @@ def trimmed(text: str) -> str:
 
 
 def unbracketed(text: str) -> str:
-    """The text without brackets around all of it, which say that it was not on the title page."""
+    """Return the text without brackets around all of it, which say that it was not on the title page."""
     inner = text[1:-1]
     return inner.strip() if text[:1] == "[" and text[-1:] == "]" and not set("[]") & set(inner) else text
 
@@ -76,7 +76,7 @@ _CODES = {tag: code for code, tag in _pairs(_SHORT).items()}
 
 
 def tag_of(code: str) -> str | None:
-    """The tag (BCP 47) of a MARC code; None for what names no one language.
+    """Return the tag (BCP 47) of a MARC code; None for what names no one language.
 
     >>> tag_of("ger"), tag_of("scc"), tag_of("grc"), tag_of("mul")
     ('de', 'sr', 'grc', None)
@@ -88,7 +88,7 @@ def tag_of(code: str) -> str | None:
 
 
 def code_of(tag: str) -> str | None:
-    """The MARC code of a tag (BCP 47), whose script and region it cannot tell; None where it has none.
+    """Return the MARC code of a tag (BCP 47), whose script and region it cannot tell; None where it has none.
 
     >>> code_of("de-AT"), code_of("grc"), code_of("German")
     ('ger', 'grc', None)

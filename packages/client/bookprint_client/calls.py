@@ -109,47 +109,47 @@ class Nearness(TypedDict, total=False):
 def near_duplicates(
     book_id: Id, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.NearDuplicates, answers.NearDuplicate]:
-    """The books near a book."""
+    """Return the books near a book."""
     return PagedCall("GET", _path("books", book_id, "near-duplicates"), _query(**nearness))
 
 
 def look_up(
     question: Mapping[str, Any], **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
-    """As `near_duplicates`, of a book that is not stored: a body of `post_book` or an identifier."""
+    """Find near-duplicates of a book that is not stored: a body of `post_book`, or an identifier."""
     return PagedCall("POST", "/v1/lookups", _query(**nearness), content=_json(question))
 
 
 def look_up_file(
     file: Path | bytes, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
-    """As `look_up`, of the one book of a file."""
+    """Find near-duplicates of the one book of a file."""
     return PagedCall("POST", "/v1/lookups", _query(**nearness), upload=_upload(file))
 
 
 def similar_books(
     book_id: Id, *, k: int | None = None, copies: bool = False
 ) -> Call[answers.SimilarBooksAnswer]:
-    """The `k` books whose vectors are most like that of a book; with its copies, or without."""
+    """Return the `k` books whose vectors are most like that of a book; with its copies, or without."""
     return Call("GET", _path("books", book_id, "similar"), _query(k=k, copies="true" if copies else None))
 
 
 def list_relations(
     book_id: Id, *, wait: float | None = None, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.RelationsAnswer, answers.RelationAnswer]:
-    """How a book is related to others; held up to `wait` seconds until nothing is pending."""
+    """List the relations of a book; waits up to `wait` seconds until nothing is pending."""
     query = _query(wait=wait, collection=collection, limit=limit)
     return PagedCall("GET", _path("books", book_id, "relations"), query)
 
 
 def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[answers.PageRelation]:
-    """How two books are related, page by page; `exact` has their texts compared once more."""
+    """Read the relation of two books, page by page; `exact` compares their texts again."""
     path = _path("books", book_id, "relations", other_id)
     return Call("GET", path, _query(exact="true" if exact else None))
 
 
 def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "csv"]) -> Call[str]:
-    """The matching pages of two books as Web Annotations or as a table of runs."""
+    """Return the matching pages of two books as Web Annotations or as a table of runs."""
     types = {"annotations": "application/ld+json", "csv": "text/csv"}
     return Call("GET", _path("books", book_id, "relations", other_id), accept=types[form])
 
@@ -191,7 +191,7 @@ def decide_many(
 def list_decisions(
     *, by: str | None = None, book: Id | None = None, after: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.History, answers.PastDecisionAnswer]:
-    """The history of decisions, the newest first, of one key or of all, on one book or on all."""
+    """Return the history of decisions, the newest first, of one key or of all, on one book or on all."""
     return PagedCall("GET", "/v1/decisions", _query(by=by, book=book, after=after, limit=limit))
 
 
@@ -202,7 +202,7 @@ def cluster_of_book(
     collection: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
-    """The cluster that a book is in."""
+    """Return the cluster that a book is in."""
     query = _query(by=by, collection=collection, limit=limit)
     return PagedCall("GET", _path("books", book_id, "cluster"), query)
 
@@ -225,24 +225,24 @@ def list_clusters(
 def read_cluster(
     cluster_id: str, *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
-    """A cluster, also by an id that it had before a merge."""
+    """Return a cluster, also by an id that it had before a merge."""
     return PagedCall("GET", _path("clusters", cluster_id), _query(collection=collection, limit=limit))
 
 
 def read_master_copy(
     cluster_id: str, *, first: int | None = None, limit: int | None = None
 ) -> PagedCall[answers.MasterCopyAnswer, answers.MasterPageAnswer]:
-    """The pages of a cluster's text from the page `first` on, each in the reading that most copies share."""
+    """Read a cluster's text from the page `first` on, in the reading that most copies share."""
     return PagedCall("GET", _path("clusters", cluster_id, "text"), _query(first=first, limit=limit))
 
 
 def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
-    """The pages that a scan lacks, by other scans of its printing."""
+    """Return the pages that a scan lacks, by other scans of its printing."""
     return Call("GET", _path("books", book_id, "completeness"))
 
 
 def read_library() -> Call[answers.LibraryAnswer]:
-    """How many books there are by year, language and collection."""
+    """Read the numbers of books by year, language and collection."""
     return Call("GET", _path("library"))
 
 
@@ -261,7 +261,7 @@ def list_changes(
     wait: float | None = None,
     limit: int | None = None,
 ) -> Call[answers.ChangesAnswer]:
-    """The changes behind a cursor; held up to `wait` seconds until there is something.
+    """Return the changes behind a cursor; held up to `wait` seconds until there is something.
 
     Go on behind `next_cursor`, which is never null.
     """
@@ -281,7 +281,7 @@ def list_webhooks(*, limit: int | None = None) -> PagedCall[answers.WebhookList,
 
 
 def read_webhook(webhook_id: Id) -> Call[answers.WebhookAnswer]:
-    """How far a webhook has come, and why it fails."""
+    """Read the progress of a webhook, and why it fails."""
     return Call("GET", _path("webhooks", webhook_id))
 
 
@@ -310,7 +310,7 @@ def list_audit(
 
 
 def read_job(job_id: int) -> Call[answers.JobAnswer]:
-    """A job of the workers."""
+    """Return a job of the workers."""
     return Call("GET", _path("jobs", job_id))
 
 
@@ -344,7 +344,7 @@ def _path(*parts: Id | int) -> str:
 
 
 def _query(**values: object) -> dict[str, str | list[str]]:
-    """The parameters that have a value: texts and numbers as texts, several values as a list of texts."""
+    """Return the parameters that have a value, as texts or lists of texts."""
     return {
         name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
         for name, value in values.items()

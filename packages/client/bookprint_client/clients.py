@@ -54,7 +54,7 @@ class Client(_Base):
         self._http.close()
 
     def send(self, call: Call[AnswerT]) -> AnswerT:
-        """The answer to a call; raises Refused, NoService and Interrupted."""
+        """Return the answer to a call; raises Refused, NoService and Interrupted."""
         retries = Retries(self.url, call, self._patience)
         while True:
             try:
@@ -87,7 +87,7 @@ class Client(_Base):
             raise missing(self.url, exc) from exc
 
     def is_ready(self) -> bool:
-        """Whether the service answers and can do its work."""
+        """Return whether the service answers and can do its work."""
         try:
             return self._http.get("/health/ready", timeout=5.0).is_success
         except httpx.TransportError:
@@ -110,7 +110,7 @@ class AsyncClient(_Base):
         await self._http.aclose()
 
     async def send(self, call: Call[AnswerT]) -> AnswerT:
-        """The answer to a call; raises Refused and NoService."""
+        """Return the answer to a call; raises Refused and NoService."""
         retries = Retries(self.url, call, self._patience)
         while True:
             try:

@@ -52,7 +52,7 @@ class Interrupted(Exception):
 
 
 def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | None) -> dict[str, Any]:
-    """The options of an httpx client for the service at `url`.
+    """Return the options of an httpx client for the service at `url`.
 
     Raises InvalidUrl, and ClientError for a key that cannot be sent.
     """
@@ -84,7 +84,7 @@ def _default_tls() -> ssl.SSLContext:
 
 @contextmanager
 def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
-    """The options of `httpx.request`, of which a file is closed at the end."""
+    """Yield the options of `httpx.request`, of which a file is closed at the end."""
     headers = {} if call.if_version is None else {"If-Match": f'"{call.if_version}"'}
     if call.accept is not None:
         headers["Accept"] = call.accept
@@ -107,7 +107,7 @@ def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
 
 
 def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
-    """The document that the service answered; raises Refused, or ClientError where it is no Bookprint."""
+    """Return the answer of the service; raises Refused, or ClientError if it is not Bookprint."""
     if not response.is_success:
         problem_type = str(_problem(response).get("type") or "http").rpartition(":")[2]
         raise Refused(response.status_code, _problem_text(response), problem_type)
@@ -118,7 +118,7 @@ def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
             return cast(AnswerT, response.content.decode())
         return cast(AnswerT, json.loads(response.content) if response.content else None)
     except ValueError as exc:
-        raise ClientError(f"What answers at {response.url} is not Bookprint. Check the URL.") from exc
+        raise ClientError(f"The server at {response.url} is not Bookprint. Check the URL.") from exc
 
 
 class Retries:
@@ -131,7 +131,7 @@ class Retries:
         self._pause = _FIRST_PAUSE
 
     def after_response(self, response: httpx.Response) -> float | None:
-        """Seconds to wait; None: the response is final. Raises NoService at the end of the patience."""
+        """Return the seconds to wait, None if the response is final; raises NoService when patience ends."""
         if response.status_code not in _PASSING:
             return None
         wait = max(self._pause, _retry_after(response))
@@ -144,7 +144,7 @@ class Retries:
         return self._waited(wait)
 
     def after_error(self, error: httpx.TransportError) -> float:
-        """Seconds to wait after a connection failed; raises NoService at the end of the patience.
+        """Return seconds to wait after a connection failed; raises NoService at the end of the patience.
 
         Raises ClientError at once where the service's certificate is not trusted.
         """
@@ -165,7 +165,7 @@ class Retries:
 
 
 def missing(url: str, error: httpx.TransportError) -> ClientError:
-    """The error where nothing answers that can be trusted."""
+    """Return the error where nothing answers that can be trusted."""
     if (reason := _distrust(error)) is not None:
         return ClientError(
             f"The certificate of {url} is not trusted: {reason}. Name a file with the certificate of its "
@@ -173,13 +173,13 @@ def missing(url: str, error: httpx.TransportError) -> ClientError:
         )
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and url.startswith("http://"):
         return NoService(
-            f"What answers at {url} does not speak plain HTTP. If it has TLS, write https:// for http://."
+            f"The server at {url} does not speak plain HTTP. If it has TLS, write https:// for http://."
         )
     return NoService(f"No service answers at {url}. Start one with: bookprint serve")
 
 
 def _distrust(error: BaseException | None) -> str | None:
-    """The reason why a certificate was refused, None where something else went wrong."""
+    """Return the reason why a certificate was refused, None where something else went wrong."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message
@@ -188,14 +188,14 @@ def _distrust(error: BaseException | None) -> str | None:
 
 
 def _problem_text(response: httpx.Response) -> str:
-    """The message of a problem document, in one line."""
+    """Return the message of a problem document, in one line."""
     problem = _problem(response)
     parts = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
     return f"HTTP {response.status_code}: {'. '.join(parts)}." if parts else f"HTTP {response.status_code}"
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:
-    """The problem document of a response, empty where it has none."""
+    """Return the problem document of a response, empty where it has none."""
     try:
         document = json.loads(response.content)
     except ValueError:

@@ -152,7 +152,7 @@ def _help(command: Callable[..., None], example: str) -> str:
 
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, with expected errors printed as one message instead of a traceback."""
+    """Return the command, with expected errors printed as one message instead of a traceback."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:

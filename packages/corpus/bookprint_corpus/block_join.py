@@ -49,7 +49,7 @@ class BlockIndex:
 
     @classmethod
     def of(cls, block: SignatureBlock, cap: int = POSTING_CAP) -> "BlockIndex":
-        """The index of a block; of the books that share a hash the first `cap` are listed."""
+        """Return the index of a block; of the books that share a hash the first `cap` are listed."""
         sample, capped = _capped(_posted(block.sample), cap)
         return cls(block.columns, sample, tuple(capped))
 
@@ -66,7 +66,7 @@ def _posted(entered: HashLists) -> PostingLists:
 
 
 def _capped(lists: PostingLists, cap: int) -> tuple[PostingLists, list[CappedHash]]:
-    """The list with at most `cap` books for a hash, and the hashes that had more."""
+    """Return the list with at most `cap` books for a hash, and the hashes that had more."""
     starts, records, _ = lists
     dropped, capped = [], []
     for bucket in np.flatnonzero(np.diff(starts) > cap).tolist():
@@ -97,7 +97,7 @@ class JoinedCandidates:
 
 
 def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -> Iterator[JoinedCandidates]:
-    """The candidates in one block of each book of another, the `most` nearest, some thousand pairs at a time.
+    """Yield the `most` nearest candidates in one block for each book of another, in batches of pairs.
 
     The blocks may be one and the same; no book is a candidate of itself.
     """

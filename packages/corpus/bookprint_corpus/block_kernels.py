@@ -64,7 +64,7 @@ def _count_sharing(
     met: NDArray[np.uint32],
     bounds: NDArray[np.uint32],
 ) -> int:
-    """The number of books that share a hash with a query; `counts` by row was 0, `met` gets their rows."""
+    """Count the books that share a hash with a query; fills `counts`, zero before, and puts rows in `met`."""
     starts, records, shift = lists
     first = Index(asked.ends[query - 1]) if query else Index(0)
     size = Index(Index(asked.ends[query]) - first)
@@ -104,7 +104,7 @@ def _near(
     distances: NDArray[np.uint8],
     counts: NDArray[np.int64],
 ) -> None:
-    """The rows within d bits of each query from `first` on, their distances and number: a line for each."""
+    """Return the rows within d bits of each query from `first` on, with distances and number."""
     query = np.empty(2, dtype=np.uint64)
     counts[:] = 0
     for start in range(0, others.high.size, BLOCK):

@@ -26,7 +26,7 @@ class Fingerprints(NamedTuple):
 
     @classmethod
     def of(cls, columns: EntryColumns) -> "Fingerprints":
-        """Those in the columns of a flat index."""
+        """Order of the hashes in the columns of a flat index."""
         return cls(*words(columns.bits), columns.signed)
 
 
@@ -84,7 +84,7 @@ class FoundPairs(NamedTuple):
         )
 
     def at(self, places: slice | NDArray[np.bool_]) -> "FoundPairs":
-        """The pairs in some places."""
+        """Return the pairs in some places."""
         return FoundPairs(
             self.queries[places], self.others[places], self.distances[places], self.shared[places]
         )

@@ -29,7 +29,7 @@ _DESCRIPTION = ("book", "place", *METADATA, "content_key")
 
 @dataclass(frozen=True, slots=True)
 class CorpusBookRow:
-    """What is said of a book of a corpus, and the key of its content."""
+    """Metadata of a book of a corpus, and the key of its content."""
 
     number: int
     place: str  # where it was read
@@ -73,12 +73,12 @@ class CorpusBooks:
         self._passed_over = dict(zip(numbers[cut].tolist(), passed_over[cut].tolist(), strict=True))
 
     def descriptions(self) -> Iterator[CorpusBookRow]:
-        """The books without their signatures, which are most of what is read otherwise."""
+        """Yield the books without their signatures, which are most of what is read otherwise."""
         for row in self._rows(_DESCRIPTION, 10_000):
             yield CorpusBookRow(row["book"], row["place"], metadata_of(row), row["content_key"])
 
     def read(self, after: int = -1) -> Iterator[CorpusBook]:
-        """The books behind a number; raises BrokenFile where signatures are not those of a recipe."""
+        """Yield the books behind a number; raises BrokenFile where signatures are not those of a recipe."""
         for row in self._rows(_COLUMNS, _ROWS_AT_ONCE, after):
             labels = tuple(row["page_labels"] or ())
             submission = Submission(metadata_of(row), sketch=_sketch(row), page_labels=labels)
@@ -94,7 +94,7 @@ class CorpusBooks:
 
 
 def rows_of(batch: "pa.RecordBatch") -> Iterator[dict[str, Any]]:
-    """The rows of a batch by column, each list as a list and bytes as bytes."""
+    """Yield the rows of a batch by column, each list as a list and bytes as bytes."""
     names = batch.schema.names
     for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield dict(zip(names, values, strict=True))

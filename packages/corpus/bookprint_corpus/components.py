@@ -16,7 +16,7 @@ class Components:
     founders: NDArray[np.int64]  # (books,) the oldest book of each one's component
 
     def founders_of(self, books: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The oldest book of the component of each of these books; a book without an edge is its own."""
+        """Return the oldest book in the component of each of these books, itself without an edge."""
         if not self.books.size:
             return books
         places = np.minimum(np.searchsorted(self.books, books), self.books.size - 1)
@@ -24,7 +24,7 @@ class Components:
 
 
 def connected_components(left: NDArray[np.int64], right: NDArray[np.int64]) -> Components:
-    """The components of edges, each of which has a `left` and a `right` end; (edges,) each.
+    """Return the components of edges, each of which has a `left` and a `right` end; (edges,) each.
 
     10 million edges take some seconds, and six times their memory.
     """

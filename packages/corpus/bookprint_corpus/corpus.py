@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.dataframe import DataFrame
 
 Work = Callable[[str, dict[str, Any]], Iterator[pa.RecordBatch]]
-"""What a task does: from the corpus' folder and the cells of the task's row to batches. It can be pickled."""
+"""Function of a task, from the corpus' folder and the cells of its row to batches. It can be pickled."""
 
 _SECONDS_OF_SILENCE = 86_400.0
 """A task that sends nothing is killed once it has computed for so long, or slept."""
@@ -29,7 +29,7 @@ _MEMORY_BYTES = 1 << 40
 """Bytes that a task may map, or send: what it needs is known, so this is no limit."""
 
 _BATCH = b"\xff\xff\xff\xff"
-"""How a batch of rows begins in Arrow's format, and no text in UTF-8."""
+"""First bytes of a batch of rows in Arrow's format, which no UTF-8 text begins with."""
 
 
 class TaskFailed(Exception):
@@ -45,7 +45,7 @@ _TASKS = "work/tasks"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What decides the result, beside the input and the recipes."""
+    """Options that decide the result, besides the input and the recipes."""
 
     limits: SelectionLimits = field(default_factory=SelectionLimits)
     block_books: int = 250_000  # the most books of a block that candidates are searched in
@@ -65,7 +65,7 @@ class Corpus:
     def spread(
         self, stage: str, tasks: pa.Table, work: Work, schema: pa.Schema, *, starts_processes: bool = False
     ) -> "DataFrame":
-        """The rows of this schema that a work yields for all tasks.
+        """Return the rows of this schema that a work yields for all tasks.
 
         Works run in processes of their own where the engine would have them share one, unless they start
         such processes themselves.
@@ -105,7 +105,7 @@ def _part(
     apart: bool,
     numbers: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Every task whose number, divided by the number of parts, leaves one of these numbers."""
+    """Yield every task whose number, divided by the number of parts, leaves one of these numbers."""
     for part in [number for batch in numbers for number in batch.column(0).to_pylist()]:
         mine = storage.read(out, tasks).to_pylist()[part::parts]
         if apart and mine:
@@ -118,7 +118,7 @@ def _part(
 def _in_own_process(
     work: Work, out: str, tasks: list[dict[str, Any]], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """What a work yields for the tasks, one after the other, done in one child process.
+    """Yield the results of a work for the tasks, one after the other, from one child process.
 
     Where an engine runs all tasks as threads of one process, one interpreter's lock would have them take
     turns.
@@ -151,7 +151,7 @@ def _live(parent: Parent, work: Work, out: str) -> None:
 
 
 def _declared(schema: pa.Schema) -> str:
-    """The columns as Spark's language for data definitions has them."""
+    """Return the columns as Spark's language for data definitions has them."""
     return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
 
 

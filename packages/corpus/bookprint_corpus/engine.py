@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 _PORT = 15002
-"""Of Spark Connect, where the address has none."""
+"""Port of Spark Connect if the address has none."""
 
 _SECONDS_TO_CONNECT = 10.0
 
@@ -66,7 +66,7 @@ class Engine:
 
 @contextmanager
 def started(address: str) -> Iterator[Engine]:
-    """The engine at `local`, with a task for each core, or at `sc://host:port`; raises InvalidInput."""
+    """Yield the engine at `local`, with a task for each core, or at `sc://host:port`; raises InvalidInput."""
     if address != LOCAL and not address.startswith("sc://"):
         raise InvalidInput(f"--engine takes {LOCAL} or sc://host:port, not {address!r}.", "engine")
     os.environ.update({name: value for name, value in _SAIL.items() if name not in os.environ})

@@ -39,12 +39,12 @@ class CorpusFolder:
                 _check_columns(table, path)
 
     def files(self, table: str) -> list[Path]:
-        """The files of a table, by name."""
+        """Return the files of a table, by name."""
         found = (self._folder / table).rglob("*.parquet")
         return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "_")))
 
     def numbers(self, table: str, column: str) -> NDArray[np.int64]:
-        """A column of whole numbers, in the order of files and rows."""
+        """Return a column of whole numbers, in the order of files and rows."""
         parts = []
         for path in self.files(table):
             with _opened(path) as file:
@@ -55,7 +55,8 @@ class CorpusFolder:
 class NumberedRows:
     """The rows of a table by a number in each, whichever files and row groups they lie in.
 
-    An engine deals rows to files as it likes. So it is noted which row group has each number: 12 bytes a row.
+    An engine distributes rows over files in any way, so 12 bytes a row record which row group has each
+    number.
     """
 
     def __init__(self, folder: CorpusFolder, table: str, column: str) -> None:
@@ -77,7 +78,7 @@ class NumberedRows:
     def between(
         self, first: int, last: int, columns: Sequence[str], at_once: int
     ) -> "Iterator[pa.RecordBatch]":
-        """The rows with the numbers `first` to `last`, in any order, at most so many at once.
+        """Yield the rows with the numbers `first` to `last`, in any order, at most so many at once.
 
         The columns must have the one with the numbers.
         """
@@ -95,7 +96,7 @@ class NumberedRows:
 
 @contextmanager
 def _opened(path: Path) -> "Iterator[pq.ParquetFile]":
-    """A Parquet file; raises BrokenFile where it is damaged."""
+    """Yield a Parquet file; raises BrokenFile where it is damaged."""
     with damage_named(str(path)), require_pyarrow().ParquetFile(path, pre_buffer=False) as file:
         yield file
 

@@ -1,7 +1,7 @@
 """Buckets of pairs of books: the pairs that one task compares.
 
-A book goes into every bucket that has one of its pairs. So related books share a bucket, and only those that
-are related to very many are in several.
+A book goes into every bucket that has one of its pairs. Related books therefore share a bucket, and
+only books with very many relatives are in several.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Pairs:
         return Pairs(self.left[places], self.right[places], self.left_text[places], self.right_text[places])
 
     def starts(self) -> NDArray[np.bool_]:
-        """Whether each pair has other texts than the one before it, (pairs,)."""
+        """Return whether each pair has other texts than the one before it, (pairs,)."""
         differ = (np.diff(self.left_text) != 0) | (np.diff(self.right_text) != 0)
         return np.concatenate([np.ones(min(1, self.left.size), dtype=np.bool_), differ])
 
@@ -53,7 +53,7 @@ class PairBuckets:
 
 
 def pair_buckets(pairs: Pairs, most: int = _MOST_BUCKETS) -> PairBuckets:
-    """The pairs in buckets; components that fill less than one stay together."""
+    """Return the pairs in buckets; components that fill less than one stay together."""
     founders = connected_components(pairs.left_text, pairs.right_text).founders_of(pairs.left_text)
     order = np.lexsort((pairs.right, pairs.left, pairs.right_text, pairs.left_text, founders))
     pairs, founders = pairs.take(order), founders[order]
@@ -79,7 +79,7 @@ class Placement:
 
 
 def placement(bucketed: PairBuckets) -> Placement:
-    """The books of the pairs in each bucket, and the oldest ones with their texts."""
+    """Return the books of the pairs in each bucket, and the oldest ones with their texts."""
     pairs, ends = bucketed.pairs, bucketed.ends
     numbers = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
     books = np.concatenate([pairs.left, pairs.right, pairs.left_text, pairs.right_text])

@@ -59,7 +59,7 @@ class CorpusPairs:
         self._read = int(np.searchsorted(self._rights, book, side="right"))
 
     def up_to(self, book: int) -> list[CorpusPair]:
-        """The pairs not taken yet whose younger book is this or an older one, in order."""
+        """Return the pairs not taken yet whose younger book is this or an older one, in order."""
         taken = []
         while True:
             while self._ahead and self._ahead[-1].right <= book:
@@ -103,7 +103,7 @@ def _page_maps(batch: "pa.RecordBatch") -> Iterator[tuple[int, int, str, bytes]]
 
 
 def _rows_in(column: Any) -> list[NDArray[np.int32]]:
-    """Each list of structs of int32 as an array with a row for each of them, little-endian."""
+    """Return each list of structs of int32 as an array with a row for each of them, little-endian."""
     structs = column.flatten()
     fields = [structs.field(place).to_numpy(zero_copy_only=False) for place in range(structs.type.num_fields)]
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)

@@ -38,7 +38,7 @@ class FinishedStage:
 
 @dataclass(slots=True)
 class CorpusProgress:
-    """What a corpus' folder says of itself."""
+    """Progress of a corpus, stored in its folder."""
 
     input: str = ""  # key of the input
     recipes: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class CorpusProgress:
 
     @classmethod
     def read(cls, out: str) -> "CorpusProgress":
-        """The progress that a folder tells of, an empty one where there is none; raises InvalidInput."""
+        """Read the progress of a folder, an empty one if there is none; raises InvalidInput."""
         with _usable(out):
             text = storage.read_text(out, PROGRESS)
         if text is None:
@@ -106,7 +106,7 @@ class Stage:
 
 
 def stages_of(source: CorpusInput) -> list[Stage]:
-    """All stages, in order."""
+    """Return all stages, in order."""
     return [
         Stage("sketch", partial(sketch.run, source=source), ["sketches", "refused"]),
         Stage("postings", postings.run, [postings.FOLDER], is_optioned=True),

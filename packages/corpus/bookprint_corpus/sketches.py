@@ -47,7 +47,7 @@ class SignatureWriter:
 
 @contextmanager
 def written(path: Path) -> Iterator[SignatureWriter]:
-    """A table of signatures that stands at the path once it is whole."""
+    """Yield a table of signatures that stands at the path once it is whole."""
     require_pyarrow()
     partial = path.with_name(f".{path.name}.partial")
     try:

@@ -15,7 +15,7 @@ from bookprint_readers.unread import Unread
 
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 64
-"""Of a split, unless one file or row group is larger."""
+"""Most bytes of a split, unless one file or row group is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CorpusInput:
     columns: Mapping[str, str] = field(default_factory=dict)  # of tables by what they hold
 
     def tasks(self) -> pa.Table:
-        """A row for each split."""
+        """Return a row for each split."""
         return pa.Table.from_pylist([asdict(split) for split in self.splits], schema=_TASK)
 
 
@@ -63,7 +63,7 @@ _TASK = pa.schema(
 
 
 def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInput:
-    """The input at these paths; raises InvalidInput where there is none, or one cannot be read."""
+    """Return the input at these paths; raises InvalidInput where there is none, or one cannot be read."""
     try:
         files = find([Path(path).absolute() for path in paths])
         if not files.sizes:
@@ -100,7 +100,7 @@ def _of_files(paths: list[str], files: BookFiles, named: Sequence[str]) -> Split
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file begins as a Parquet table does."""
+    """Return whether a file begins as a Parquet table does."""
     with open(path, "rb") as stream:
         return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
 

@@ -14,18 +14,18 @@ _ROWS_AT_ONCE = 256
 
 
 def absolute(out: str) -> str:
-    """The folder or URL as every process finds it, whatever folder it works in."""
+    """Return the folder or URL as every process finds it, whatever folder it works in."""
     return out if "://" in out else str(Path(out).absolute())
 
 
 def url(out: str, name: str = "") -> str:
-    """The address of a part of the corpus, as the engine takes it."""
+    """Return the address of a part of the corpus, as the engine takes it."""
     root = out if "://" in out else Path(out).as_uri()
     return f"{root.rstrip('/')}/{name}" if name else root
 
 
 def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of a table, by ascending name of its files; raises FileNotFoundError."""
+    """Return all rows of a table, by ascending name of its files; raises FileNotFoundError."""
     parts = []
     for file in files(out, name):
         with _opened(out, file) as table:
@@ -36,13 +36,13 @@ def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def batches(out: str, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of a table, some hundred at a time; nothing where there is none."""
+    """Yield the rows of a table, some hundred at a time; nothing where there is none."""
     for file in files(out, name):
         yield from file_batches(out, file, columns)
 
 
 def file_batches(out: str, file: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of one file of a table, some hundred at a time."""
+    """Yield the rows of one file of a table, some hundred at a time."""
     with _opened(out, file) as table:
         yield from table.iter_batches(_ROWS_AT_ONCE, columns=_listed(columns), use_threads=False)
 
@@ -53,7 +53,7 @@ def row_count(out: str, name: str) -> int:
 
 
 def files(out: str, name: str) -> list[str]:
-    """The Parquet files of a table, by name, each as a path from the corpus."""
+    """Return the Parquet files of a table, by name, each as a path from the corpus."""
     system, root = _located(out)
     found = system.get_file_info(fs.FileSelector(f"{root}/{name}", allow_not_found=True, recursive=True))
     paths = (info.path for info in found if info.type == fs.FileType.File and info.size)
@@ -72,7 +72,7 @@ def write(out: str, name: str, table: pa.Table, part: str = "part-0") -> None:
 def parquet_writer(
     out: str, file: str, schema: pa.Schema, compression: Mapping[str, Any]
 ) -> Iterator[pq.ParquetWriter]:
-    """A file that is written bit by bit, and is there once it is whole; a codec for each column."""
+    """Yield a file that is written bit by bit, and is there once it is whole; a codec for each column."""
     system, root = _located(out)
     path = f"{root}/{file}"
     system.create_dir(path.rpartition("/")[0])
@@ -94,7 +94,7 @@ def delete(out: str, name: str) -> None:
 
 
 def read_text(out: str, name: str) -> str | None:
-    """The content of a text file; None: there is none."""
+    """Return the content of a text file; None: there is none."""
     system, root = _located(out)
     if system.get_file_info(f"{root}/{name}").type == fs.FileType.NotFound:
         return None
@@ -123,7 +123,7 @@ def _opened(out: str, file: str) -> pq.ParquetFile:
 
 
 def _located(out: str) -> tuple[fs.FileSystem, str]:
-    """The file system, and the path in it. Spark says s3a for what pyarrow calls s3."""
+    """Return the file system, and the path in it. Spark says s3a for what pyarrow calls s3."""
     if "://" not in out:
         return fs.LocalFileSystem(), out
     system, path = fs.FileSystem.from_uri(out.replace("s3a://", "s3://", 1))

@@ -47,11 +47,11 @@ _PAIR = (
 _ARROW_TYPES = {str: "string", int: "int64", tuple: "list<string>"}
 _METADATA = (
     *((each.name, _ARROW_TYPES[each.kind], each.description) for each in TABLE_FIELDS),
-    ("page_labels", "list<string>", "What is printed on each page; null where nothing is."),
+    ("page_labels", "list<string>", "Printed label of each page; null without one."),
 )
 _COUNTS = (
     ("word_count", "int64", ""),
-    ("character_count", "int64", "Of the normalised text."),
+    ("character_count", "int64", "Length of the normalised text."),
     ("page_count", "int64", "Null where the page breaks are not known."),
     ("single_words", "int64", "Words that occur once; null where they were not counted."),
 )
@@ -63,7 +63,7 @@ _SIGNATURES = (
     ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
     ("shingle_count", "int64", "Distinct shingles."),
     ("sample_recipe", "string", ""),
-    ("sample_level", "int64", "Of the sample: all hashes below the limit of this level are in it."),
+    ("sample_level", "int64", "The sample has all hashes below the limit of this level."),
     ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
     ("pages_recipe", "string", ""),
     ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
@@ -91,7 +91,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         ),
         "refused": _columns(
             ("place", "string", "Where it lies."),
-            ("reason", "string", "What is wrong, and what to do."),
+            ("reason", "string", "Reason, and how to correct it."),
             ("problem", "string", "The kind of problem, as the API names it."),
         ),
         "candidates": _columns(
@@ -107,7 +107,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         ),
         "relations": _columns(
             *_PAIR,
-            ("kind", "string", "Of the left book to the right one, as the API names it."),
+            ("kind", "string", "Relation of the left book to the right one, as the API names it."),
             ("direction", "string", "Which book contains the other, where one does."),
             ("confidence", "double", "0 to 1."),
             ("classifier", "string", ""),
@@ -156,19 +156,19 @@ SIGNATURES = _columns(
 
 @cache
 def schema(table: str) -> "pa.Schema":
-    """The Arrow schema of a table of a corpus."""
+    """Return the Arrow schema of a table of a corpus."""
     return arrow_schema(TABLES[table])
 
 
 def arrow_schema(columns: Iterable[Column]) -> "pa.Schema":
-    """The Arrow schema of a table with these columns."""
+    """Return the Arrow schema of a table with these columns."""
     import pyarrow as pa
 
     return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
 
 
 def arrow_type(name: str) -> "pa.DataType":
-    """The Arrow type of this name.
+    """Return the Arrow type of this name.
 
     >>> arrow_type("list<struct<left:int32,similarity:double>>")
     ListType(list<item: struct<left: int32, similarity: double>>)

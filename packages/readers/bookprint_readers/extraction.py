@@ -1,4 +1,4 @@
-"""What a reader makes of a file: the text of one book and what the file says of it, as they can be kept."""
+"""Result of a reader: the text of one book and the metadata of its file, in a form that can be stored."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ class Extraction:
 
 
 def without_page_furniture(extraction: Extraction) -> Extraction:
-    """The same book without running heads, page numbers and catchwords, its hyphens plain.
+    """Return the same book without running heads, page numbers and catchwords, its hyphens plain.
 
     It needs no kernel, so a process that reads one file can do it.
     """
@@ -74,7 +74,7 @@ def without_page_furniture(extraction: Extraction) -> Extraction:
 
 
 def content_of(extraction: Extraction) -> Content:
-    """The content of a book without page furniture.
+    """Return the content of a book without page furniture.
 
     Raises NoText where there is no letter and no digit, and BrokenFile for what no text has.
     """
@@ -89,12 +89,12 @@ def content_of(extraction: Extraction) -> Content:
 
 
 def to_content(extraction: Extraction) -> Content:
-    """The content of the book in a file, as a reader found it; raises as `content_of` does."""
+    """Return the content of the book in a file, as a reader found it; raises as `content_of` does."""
     return content_of(without_page_furniture(extraction))
 
 
 def submission_of(extraction: Extraction, known: Metadata, record: CatalogRecord | None = None) -> Submission:
-    """The book in a file, from an extraction without page furniture; raises as `content_of` does.
+    """Return the book in a file, from an extraction without page furniture; raises as `content_of` does.
 
     `known` are all metadata of the book, and `record` is where they were taken from, if they came in one.
     """
@@ -109,7 +109,7 @@ def submission_of(extraction: Extraction, known: Metadata, record: CatalogRecord
 
 
 def with_plain_labels(extraction: Extraction) -> Extraction:
-    """The same book with labels that can be stored.
+    """Return the same book with labels that can be stored.
 
     A label without a letter or a digit stands for a page without one, as " - " in a METS. One of more than 32
     characters is left out with a warning. A text without pages has no labels.
@@ -128,7 +128,7 @@ def with_plain_labels(extraction: Extraction) -> Extraction:
 
 
 def with_characters_only(extraction: Extraction) -> Extraction:
-    """The same book without control characters, with U+FFFD for half a surrogate pair, and warnings of it."""
+    """Return the book without control characters and half surrogate pairs, and warnings about them."""
     pages, controls, halves = [], 0, 0
     for page in extraction.pages:
         try:
@@ -149,7 +149,7 @@ def with_characters_only(extraction: Extraction) -> Extraction:
 
 
 def with_doubts(extraction: Extraction) -> Extraction:
-    """The same book, with a warning where much of its text was not read, or is no words of any language."""
+    """Return the book with a warning if much of its text was not read or is not in any language."""
     text = "\n".join(extraction.pages)
     if text.isascii():
         counts = []
@@ -174,17 +174,17 @@ def with_doubts(extraction: Extraction) -> Extraction:
 
 
 def plain_kind(kind: str) -> str:
-    """The kind of a part of a page as formats name it, in small letters alone: "pagenumber"."""
+    """Return the kind of a part of a page as formats name it, in small letters alone: "pagenumber"."""
     return "".join(filter(str.isalpha, kind.casefold()))
 
 
 def is_furniture(kind: str | None) -> bool:
-    """Whether a part of a page of this kind is page furniture, by the words of PAGE and SegmOnto."""
+    """Return whether a part of a page of this kind is page furniture, by the words of PAGE and SegmOnto."""
     return plain_kind(kind or "") in _FURNITURE
 
 
 def printed_label(text: str) -> str | None:
-    """The page label that one line of page furniture is, without ornaments; None where none or several are.
+    """Return the page label among lines of page furniture, without ornaments; None unless there is just one.
 
     >>> printed_label("EMMA\\n— 17 —"), printed_label("[xii]"), printed_label("EMMA 3")
     ('17', '[xii]', None)
@@ -207,10 +207,10 @@ def description(
     identifiers: Iterable[str | None] = (),
     **texts: str | None,
 ) -> Metadata:
-    """The metadata that a file gives, without blanks, control characters and repetitions.
+    """Return the metadata that a file gives, without blanks, control characters and repetitions.
 
-    `language` is a tag (BCP 47), a code or a name in English; `date` is a date of any form, of which a year
-    of the common calendar counts; `identifiers` are written scheme:value; `texts` are the other fields.
+    `language` is a tag (BCP 47), a code or an English name. `date` has any form; its year of the common
+    calendar counts. `identifiers` are written scheme:value. `texts` are the other fields.
     """
     return Metadata(
         authors=_all(authors),
@@ -222,7 +222,7 @@ def description(
 
 
 def identifier(scheme: str, value: str | None) -> str | None:
-    """An identifier with its scheme; None without a value. An ISBN or ISSN that is not valid stays as it is.
+    """Return an identifier with its scheme, None without a value; an invalid ISBN or ISSN stays as it is.
 
     >>> identifier("ISBN", " 978-0-14-143958-7 (pbk.)"), identifier("isbn", "978-0-14-143958-X")
     ('isbn:9780141439587', 'isbn:978-0-14-143958-X')
@@ -235,12 +235,12 @@ def identifier(scheme: str, value: str | None) -> str | None:
 
 
 def clean(text: str | None) -> str | None:
-    """The text on one line, cut to what the catalogue keeps; None where nothing is left."""
+    """Return the text on one line, cut to what the catalogue keeps; None where nothing is left."""
     return " ".join(_NO_CHARACTER.sub(" ", text or "").split())[:_LONGEST_NAME].rstrip() or None
 
 
 def _language(text: str | None) -> str | None:
-    """The tag of the first language that is named; None where it is none that is known."""
+    """Return the tag of the first language that is named; None where it is none that is known."""
     first = re.split(r"[,;(]", clean(text) or "")[0].strip()
     return first[:35] if _LANGUAGE_TAG.fullmatch(first) else _LANGUAGE_CODES.get(first.casefold())
 

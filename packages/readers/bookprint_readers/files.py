@@ -1,7 +1,7 @@
 """Finding the books in files and folders, archives, JSON Lines, Parquet tables and manifests.
 
-What a file holds is found from its content. A folder is one book where a METS file in it names its pages, or
-where all its files are pages by their names; otherwise each of its files is a book.
+Files are recognised by their content. A folder is one book if a METS file in it names its pages, or if all
+its files are pages by their names. Otherwise each of its files is a book.
 """
 
 import glob
@@ -94,10 +94,10 @@ class _Finding:
 
 
 def find(paths: Sequence[Path]) -> BookFiles:
-    """Files as they are named; of folders all files, at any depth, that are not hidden.
+    """Find the named files, and in folders all files at any depth that are not hidden.
 
-    A path that does not exist and has `*`, `?` or `[` in it stands for all that match. What a manifest among
-    them names is read as the manifest says. Raises OSError where a path cannot be read.
+    A path with `*`, `?` or `[` that does not exist stands for all matches. A manifest among the files decides
+    how its files are read. Raises OSError if a path cannot be read.
     """
     finding = _Finding()
     for path in paths:
@@ -114,12 +114,12 @@ def find(paths: Sequence[Path]) -> BookFiles:
 
 
 def texts_in(folder: Path) -> list[Path]:
-    """What lies in a folder of texts: even if their names are numbers, they are not pages of one book."""
+    """Find the files of a folder of texts, which are not pages of one book even if named by numbers."""
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def is_one_book(folder: str, names: Sequence[str]) -> bool:
-    """Whether the files of these names in a folder are one book.
+    """Return whether the files of these names in a folder are one book.
 
     They are where one of them is a METS file. They are, too, where all but pictures and the like have one
     suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
@@ -141,9 +141,9 @@ def is_one_book(folder: str, names: Sequence[str]) -> bool:
 
 
 def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unread]:
-    """Every book of the files, in order. `columns` name columns of Parquet tables by what they hold.
+    """Yield every book of the files, in order. `columns` name columns of Parquet tables by what they hold.
 
-    Of manifests that name the same file the first gives it.
+    If several manifests name a file, the first one counts.
     """
     before = 0
     named: set[str] = set()
@@ -157,12 +157,12 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
 
 
 def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterator[Unread]:
-    """The books in some row groups of a Parquet table; `columns` as for `unread_books`."""
+    """Yield the books in some row groups of a Parquet table; `columns` as for `unread_books`."""
     yield from _or_reason(_rows(path, 0, columns, groups), path, 0)
 
 
 def _or_reason(books: Iterator[Unread], path: str, end: int) -> Iterator[Unread]:
-    """The books of a file, and behind them the reason where no more can be read."""
+    """Yield the books of a file, and behind them the reason where no more can be read."""
     try:
         yield from books
     except InvalidInput as exc:
@@ -172,7 +172,7 @@ def _or_reason(books: Iterator[Unread], path: str, end: int) -> Iterator[Unread]
 
 
 def has_several_books(unread: Unread) -> bool:
-    """Whether what was taken for one book is an archive or a folder of which each file may be one."""
+    """Return whether what was taken for one book is an archive or a folder of which each file may be one."""
     # A record describes one book.
     if not isinstance(unread, UnreadFile) or unread.record is not None:
         return False
@@ -180,7 +180,7 @@ def has_several_books(unread: Unread) -> bool:
 
 
 def books_within(unread: Unread) -> Iterator[Unread]:
-    """The files of an archive or of a folder, each as a book."""
+    """Yield the files of an archive or of a folder, each as a book."""
     if isinstance(unread, UnreadFile) and unread.is_folder:
         for source in open_folder(Path(unread.path)).members.values():
             yield UnreadFile(os.path.join(unread.path, source.name), "", unread.position)
@@ -208,7 +208,7 @@ def _members(unread: Unread) -> Iterator[Unread]:
 def _books_in(
     path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
 ) -> Iterator[Unread]:
-    """The books in a file; `named` are the real paths that manifests have named, and gets those of this."""
+    """Yield the books in a file; adds the paths that its manifest names to `named`."""
     head = head_of(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, columns)
@@ -244,7 +244,7 @@ def _rows(path: str, before: int, named: Mapping[str, str], groups: range | None
 
 
 def is_json_lines(path: str, head: bytes) -> bool:
-    """Whether a file with this head holds a book a line, as JSON."""
+    """Return whether a file with this head holds a book a line, as JSON."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
     # A first line that is damaged spoils no other.
@@ -252,13 +252,13 @@ def is_json_lines(path: str, head: bytes) -> bool:
 
 
 def head_of(path: str) -> bytes:
-    """The first bytes of a file, of one compressed with gzip those that it expands to."""
+    """Return the first bytes of a file, of one compressed with gzip those that it expands to."""
     with open(path, "rb") as stream:
         return head_in(stream)
 
 
 def head_in(stream: BinaryIO) -> bytes:
-    """The first bytes of an open file, as `head_of` has them."""
+    """Return the first bytes of an open file, as `head_of` has them."""
     try:
         return gunzipped(stream).read(_HEAD_BYTES)
     except (gzip.BadGzipFile, zlib.error, EOFError):
@@ -270,7 +270,7 @@ def head_in(stream: BinaryIO) -> bytes:
 class _Manifest:
     """A CSV or TSV file of books, each of which its column `path` or `identifier` names.
 
-    A path is that of the book's file from the manifest's folder. Of a text elsewhere the identifier is known.
+    A path leads from the manifest's folder to the file. An identifier stands for a text that is elsewhere.
     """
 
     path: str
@@ -278,7 +278,7 @@ class _Manifest:
 
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
-        """The manifest in a file; None where it is none.
+        """Return the manifest in a file; None where it is none.
 
         Raises InvalidInput for a table that says of books what no text does, but not where their files are.
         """
@@ -299,7 +299,7 @@ class _Manifest:
                 yield target
 
     def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
-        """The books that it names but for those `named` before, each with what it says of it."""
+        """Yield the books that it names but for those `named` before, each with what it says of it."""
         columns = find_columns((name for name in self.table.header if name != self.table.path_column), {})
         for number, position, cells in self.table.rows():
             target, where = self._target(cells), f"row {number}"

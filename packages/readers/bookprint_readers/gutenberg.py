@@ -59,7 +59,7 @@ class GutenbergText:
 
 
 def without_licence(text: str) -> GutenbergText:
-    """The book in a text of Project Gutenberg; any other text as it is, without metadata.
+    """Return the book in a text of Project Gutenberg; any other text as it is, without metadata.
 
     Page breaks within the header and the licence go with them.
     """
@@ -77,7 +77,7 @@ def without_licence(text: str) -> GutenbergText:
 
 
 def title_in(caption: str | None) -> str | None:
-    """The title of the book in a caption such as "The Project Gutenberg eBook of Emma, by Jane Austen".
+    """Return the title in a caption such as "The Project Gutenberg eBook of Emma, by Jane Austen".
 
     >>> title_in("The Project Gutenberg eBook of Emma, by Jane Austen")
     'Emma'
@@ -89,7 +89,7 @@ def title_in(caption: str | None) -> str | None:
 
 
 def _credits_end(book: str) -> int:
-    """Where the paragraphs end that name who has made the file."""
+    """Return the end of the paragraphs that name who made the file."""
     end = position = 0
     for _ in range(_MOST_CREDITS):
         limit = position + _LONGEST_CREDIT

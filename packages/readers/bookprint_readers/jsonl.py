@@ -1,9 +1,9 @@
 """JSON Lines, plain or compressed with gzip: one book a line.
 
-Fields: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`, `volume`,
-`identifiers`, `collection` (where it is a string), `page_labels`, and one of `pages` (list of page texts),
-`text`, `signatures` and `identifier` (bp1:… or bp2:…), the first that is not null. A line with signatures
-alone, as `bookprint sign` prints it, is a book without its text. Other fields are ignored.
+Fields with metadata: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`,
+`volume`, `identifiers`, `collection` (a string) and `page_labels`. The content is the first of `pages` (list
+of page texts), `text`, `signatures` and `identifier` (bp1:… or bp2:…) that is not null. A line with
+signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields are ignored.
 """
 
 import gzip
@@ -42,7 +42,7 @@ class BookLine:
 
 
 def submission(line: bytes) -> Submission:
-    """The book that one line describes; raises InvalidInput that names the field."""
+    """Return the book that one line describes; raises InvalidInput that names the field."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as exc:
@@ -59,13 +59,13 @@ def submission(line: bytes) -> Submission:
 
 
 def lines(path: Path) -> Iterator[BookLine]:
-    """The lines of a file of any size, one at a time, but for blank ones."""
+    """Yield the lines of a file of any size, one at a time, but for blank ones."""
     with path.open("rb") as raw:
         yield from lines_in(raw)
 
 
 def lines_in(raw: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[BookLine]:
-    """The lines of an open file, as `lines` has them; `longest` are the bytes that a line may have."""
+    """Yield the lines of an open file, as `lines` has them; `longest` are the bytes that a line may have."""
     stream = gunzipped(raw)
     number = 0
     try:
@@ -82,7 +82,7 @@ def lines_in(raw: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[BookLine]:
 
 
 def _lines(stream: BinaryIO, longest: int) -> Iterator[bytes | None]:
-    """The lines; None for one that is too long, which is passed over without being held."""
+    """Yield the lines; None for one that is too long, which is passed over without being held."""
     while line := stream.readline(longest + 1):
         if len(line) <= longest:
             yield line

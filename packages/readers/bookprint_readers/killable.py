@@ -84,7 +84,7 @@ class NotStarted(Died):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a child may take, and send."""
+    """Limits of time, memory and messages of a child."""
 
     processor_seconds: float  # until the end of its next message; math.inf: not limited
     sleeping_seconds: float  # the same, for the time that it sleeps
@@ -108,7 +108,7 @@ class Parent:
         self._start_time()
 
     def receive(self) -> Any:
-        """The next message; the time runs anew from here on. Raises EOFError where the parent hangs up."""
+        """Return the next message and restart the clock; raises EOFError when the parent hangs up."""
         message = pickle.load(self._requests)
         self._start_time()
         return message
@@ -133,7 +133,7 @@ class _Account:
         self._next_look = time.monotonic()
 
     def seconds_to_wait(self) -> float:
-        """The seconds until the next look at the time taken; raises OutOfTime where that is too much."""
+        """Return the seconds until the next check of the time used; raises OutOfTime at the limit."""
         now = time.monotonic()
         if now >= self._next_look:
             used, is_awake = self._look()
@@ -148,7 +148,7 @@ class _Account:
         return self._next_look - now
 
     def _look(self) -> tuple[float, bool]:
-        """The processor time of the child so far, and whether it is awake, as far as the system says."""
+        """Return the processor time of the child so far, and whether it is awake, if the system says."""
         try:
             child = psutil.Process(self._pid)
             with child.oneshot():
@@ -187,7 +187,7 @@ class Child:
             raise self._lost(exc) from exc
 
     def receive(self, *kinds: type) -> Any:
-        """The child's next message, as one of these types; raises OutOfTime and Died."""
+        """Return the child's next message, as one of these types; raises OutOfTime and Died."""
         try:
             return from_json(self.receive_bytes(), kinds)
         except ValueError as exc:
@@ -195,7 +195,7 @@ class Child:
             raise Died("a wrong answer") from exc
 
     def receive_bytes(self) -> bytes:
-        """The bytes of the child's next message; raises OutOfTime and Died."""
+        """Return the bytes of the child's next message; raises OutOfTime and Died."""
         self._wait_until_ready()
         return self._next(self._bounds.processor_seconds, self._bounds.sleeping_seconds)
 
@@ -318,7 +318,7 @@ class Children:
         self._lock = threading.Lock()
 
     def start(self, life: Callable[[Parent, *Ts], None], *args: *Ts) -> Child:
-        """A child that calls `life`, which can be pickled, as can its arguments."""
+        """Return a child that calls `life`, which can be pickled, as can its arguments."""
         with self._lock:
             child = Child(self._bounds, life, *args)
             self._started.add(child)

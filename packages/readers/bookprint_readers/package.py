@@ -61,13 +61,13 @@ class Package:
     members: Mapping[str, Source]
 
     def matching(self, pattern: str) -> list[Source]:
-        """The members whose whole path matches a regular expression, case aside, in order."""
+        """Return the members whose whole path matches a regular expression, case aside, in order."""
         matches = re.compile(pattern, re.IGNORECASE).fullmatch
         return [source for path, source in self.members.items() if matches(path)]
 
 
 def expanded(source: Source) -> Source:
-    """The content of a file compressed with gzip, bzip2 or xz; any other file as it is.
+    """Return the content of a file compressed with gzip, bzip2 or xz; any other file as it is.
 
     Raises BrokenFile and FileTooLarge.
     """
@@ -86,20 +86,20 @@ def expanded(source: Source) -> Source:
 
 
 def open_inner(source: Source) -> Package | None:
-    """The archive in a file of a package; as `open_package`."""
+    """Return the archive in a file of a package; as `open_package`."""
     with source.opened() as stream, _damage_named(source.name):
         # An archive is read from any place, which a member of an archive cannot be.
         return open_package(source if stream.seekable() else Source.of_bytes(stream.read(), source.name))
 
 
 def is_archive(source: Source) -> bool:
-    """Whether the bytes begin as a zip or tar does, or are compressed."""
+    """Return whether the bytes begin as a zip or tar does, or are compressed."""
     head = source.head(512)
     return head.startswith((*_ZIP, *_OPENERS)) or head[257:262] == b"ustar"
 
 
 def open_package(source: Source) -> Package | None:
-    """The archive in these bytes; None where they are none.
+    """Return the archive in these bytes; None where they are none.
 
     Raises BrokenFile, EncryptedFile and FileTooLarge.
     """
@@ -115,7 +115,7 @@ def open_package(source: Source) -> Package | None:
 
 
 def members_of(source: Source) -> Iterator[Source]:
-    """The files of an archive of books, as they come; each may expand to as much as the file of one book.
+    """Yield the files of an archive of books in order; each may expand to as much as the file of one book.
 
     Raises BrokenFile and EncryptedFile.
     """
@@ -127,7 +127,7 @@ def members_of(source: Source) -> Iterator[Source]:
 
 
 def open_folder(folder: Path) -> Package:
-    """The files of a folder at any depth."""
+    """Yield the files of a folder at any depth."""
 
     def members() -> Iterator[tuple[str, Source]]:
         for parent, _, names in os.walk(folder):
@@ -141,7 +141,7 @@ def open_folder(folder: Path) -> Package:
 
 
 def natural_order(path: str) -> list[tuple[int, str]]:
-    """A key that sorts the numbers in paths by their value."""
+    """Return a key that sorts the numbers in paths by their value."""
     return [
         (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
         for part in re.split(r"(\d+)", path.casefold())
@@ -161,7 +161,7 @@ def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
 
 
 def _is_hidden(path: str) -> bool:
-    """Whether systems leave the file beside others: .DS_Store, and what a Mac adds to archives."""
+    """Return whether systems leave the file beside others: .DS_Store, and what a Mac adds to archives."""
     return any(part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."})
 
 

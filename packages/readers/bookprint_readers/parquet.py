@@ -26,7 +26,7 @@ _BUFFER = 1 << 20  # bytes read from a file at once
 
 
 def require_pyarrow() -> Any:
-    """The module `pyarrow.parquet`; raises UnusableFile that names the extra where it is not installed."""
+    """Return the module `pyarrow.parquet`; raises UnusableFile, which names the extra, without it."""
     try:
         import pyarrow.parquet
     except ImportError as exc:
@@ -67,7 +67,7 @@ class Table:
         self.names: list[str] = list(file.schema_arrow.names)
         """Its columns."""
         self.properties: Mapping[bytes, bytes] = file.schema_arrow.metadata or {}
-        """What the writer of the file has noted about it."""
+        """Metadata by the writer of the file."""
 
     @property
     def group_sizes(self) -> list[tuple[int, int]]:
@@ -76,7 +76,7 @@ class Table:
         return [(group.num_rows, group.total_byte_size) for group in groups]
 
     def rows(self, columns: list[str], groups: range | None = None) -> Iterator[TableRow]:
-        """The rows, in order, with these columns alone; raises BrokenFile that names the row.
+        """Yield the rows, in order, with these columns alone; raises BrokenFile that names the row.
 
         `groups` are the row groups to read; None: all.
         """
@@ -95,7 +95,7 @@ class Table:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Table]:
-    """The table in a file; raises BrokenFile, and UnusableFile where pyarrow is missing."""
+    """Yield the table in a file; raises BrokenFile, and UnusableFile where pyarrow is missing."""
     pq = require_pyarrow()
     with damage_named("its end"):
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
@@ -104,7 +104,7 @@ def opened(path: Path) -> Iterator[Table]:
 
 
 def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
-    """The columns of a table that books are read from.
+    """Return the columns of a table that books are read from.
 
     Raises InvalidInput where none of text, pages and identifier is among them, with the names that are
     looked for.
@@ -121,7 +121,7 @@ def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
 
 
 def submission(row: Mapping[str, object], columns: Columns) -> Submission:
-    """The book in a row, which is its identifier where there is no text; raises InvalidInput."""
+    """Return the book in a row, which is its identifier where there is no text; raises InvalidInput."""
     metadata = metadata_of(row, columns)
     texts = (columns.pages, columns.second_pages, columns.text)
     identifier = None if columns.identifier is None else row.get(columns.identifier)

@@ -25,7 +25,7 @@ _SCALARS = (str, int, bool, NoneType)
 
 
 def to_json(value: object) -> bytes:
-    """A value with the name of its type; halves of surrogate pairs in texts become question marks."""
+    """Return a value with the name of its type; halves of surrogate pairs in texts become question marks."""
     named = {type(value).__name__: value}
     try:
         return orjson.dumps(named, default=_plain, option=orjson.OPT_PASSTHROUGH_DATACLASS)
@@ -34,7 +34,7 @@ def to_json(value: object) -> bytes:
 
 
 def from_json(data: bytes, kinds: Sequence[type]) -> Any:
-    """The value of one of these types; raises ValueError for whatever else."""
+    """Return the value of one of these types; raises ValueError for whatever else."""
     if exceeds_json_limits(data):
         raise ValueError("too many values")
     try:
@@ -60,7 +60,7 @@ def _plain(value: Any) -> object:
 
 
 def _built(kind: Any, value: Any) -> Any:
-    """The value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
+    """Return the value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
     if kind in _SCALARS and type(value) is kind:
         return value
     if kind is bytes:

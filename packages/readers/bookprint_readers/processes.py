@@ -1,8 +1,8 @@
-"""Reading in child processes: of strangers each file in one of its own, of bulk one book after the other.
+"""Reading in child processes: each uploaded file in a process of its own, bulk files one after the other.
 
-A file of a stranger meets no other file, and goes over as a descriptor. Of many books one that kills or hangs
-a process is refused. Results come in the order of the books, and the books under way are limited, so that
-memory stays flat. The process that asks needs no reader, and loads none.
+An uploaded file shares its process with no other file and is passed as a descriptor. A book that kills or
+hangs a process is refused. Results come in the order of the books, and few books are read at a time, which
+bounds memory. The parent process loads no reader.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bookprint_readers.unread import Unread
 
 BYTES_BESIDE_TEXT = 1 << 25
-"""Of an answer, at most: page labels, metadata and warnings."""
+"""Most bytes of an answer besides the text: page labels, metadata and warnings."""
 
 SECONDS_PER_BOOK = 120.0
 """Seconds of processor time; a process that takes more over one book is killed."""
@@ -62,7 +62,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """What the reading of one file may take."""
+    """Limits for reading one file."""
 
     seconds: float = 8.0  # of processor time
     memory_bytes: int = 1 << 30  # beyond what the child has at its start
@@ -97,7 +97,7 @@ class IsolatedReader:
         self._children.kill()
 
     async def read(self, descriptor: int, name: str) -> Extraction:
-        """The book in an open file, which is shown as `name`, without page furniture.
+        """Return the book in an open file, which is shown as `name`, without page furniture.
 
         The position of the descriptor neither counts nor changes. Raises InvalidInput, most often one of the
         kinds of UnusableFile; Unavailable where no process could be started.
@@ -106,7 +106,7 @@ class IsolatedReader:
         return await loop.run_in_executor(self._threads, self.read_waiting, descriptor, name)
 
     def read_waiting(self, descriptor: int, name: str) -> Extraction:
-        """As `read`, for threads."""
+        """Read as `read` does, from any thread."""
         try:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
                 outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
@@ -178,14 +178,14 @@ def _read(source: Source, limits: ReadingLimits) -> Extraction:
 
 
 class ParentQuestion:
-    """What a process may ask its parent, once for each book."""
+    """Question of a process to its parent, once for each book."""
 
 
 Ask = Callable[[Any], Any]
 """Asks the parent a question while a book is read."""
 
 BookWork = Callable[["Unread", Ask], T]
-"""What a process does with a book; it can be pickled, and raises nothing."""
+"""Function of a process for one book; it can be pickled, and raises nothing."""
 
 
 class ReadingProcesses(Generic[T]):
@@ -231,7 +231,7 @@ class ReadingProcesses(Generic[T]):
         self._threads.shutdown()
 
     def map(self, books: Iterable["Unread"]) -> Iterator[tuple["Unread", T | BrokenFile]]:
-        """Each book with what came of it, in order; an error for one over which a process was lost."""
+        """Yield each book with what came of it, in order; an error for one over which a process was lost."""
         under_way: deque[tuple[Unread, Future[T | BrokenFile]]] = deque()
         for book in books:
             under_way.append((book, self._threads.submit(self._result, book)))
@@ -253,7 +253,7 @@ class ReadingProcesses(Generic[T]):
                 return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
 
     def _read(self, book: "Unread") -> T | BrokenFile:
-        """What comes of one book; raises Died."""
+        """Return the result for one book; raises Died."""
         child, kept = self._idle.get(), None
         try:
             if self._closed:
@@ -276,7 +276,7 @@ class ReadingProcesses(Generic[T]):
             self._idle.put(kept)
 
     def _exchange(self, child: Child, book: "Unread") -> Any:
-        """What the child makes of the book, which it may ask about."""
+        """Return the child's result for the book, answering its question."""
         child.send(book)
         message = child.receive(*self._kinds)
         if isinstance(message, ParentQuestion) and self._answer is not None:
@@ -286,7 +286,7 @@ class ReadingProcesses(Generic[T]):
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

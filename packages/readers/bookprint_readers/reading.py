@@ -1,4 +1,4 @@
-"""What processes make of the books they read: the book, its signatures, or the reason why it is refused."""
+"""Results of reading processes: the book, its signatures, or the reason why it was refused."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
-    """What came of each book; of an archive or a folder with several, what came of each file."""
+    """Yield the result for each book; for each file of an archive or a folder with several."""
     for book, result in each_of(reading, books):
         if isinstance(result, Refusal) and result.problem == SeveralBooks.problem and has_several_books(book):
             yield from each_of(reading, books_within(book))
@@ -27,13 +27,13 @@ def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterato
 
 
 def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
-    """What came of each book, as it stands; one over which a process was lost is refused."""
+    """Yield the result for each book; a book over which a process was lost is refused."""
     for book, result in reading.map(books):
         yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
 
 
 def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submission | Refusal:
-    """The book as it would be posted, in a collection if one is named."""
+    """Return the book as it would be posted, in a collection if one is named."""
     try:
         return submission_in(collection, book)
     except Exception as exc:
@@ -41,7 +41,7 @@ def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submissi
 
 
 def submission_in(collection: str | None, book: Unread) -> Submission:
-    """The book in this collection, whatever it says itself; None: in the one that it says."""
+    """Return the book in this collection, whatever it says itself; None: in the one that it says."""
     submission = checked(book.read())
     if collection is None:
         return submission
@@ -49,7 +49,7 @@ def submission_in(collection: str | None, book: Unread) -> Submission:
 
 
 def key_of(submission: Submission) -> bytes:
-    """The key of the content of a book; raises InvalidInput where it has none."""
+    """Return the key of the content of a book; raises InvalidInput where it has none."""
     if submission.content is not None:
         return content_key(submission.content)
     if submission.sketch is None:
@@ -64,7 +64,7 @@ class Sign:
     recipe: str
 
     def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal:
-        """The signatures; those that came instead of a text stay as they are."""
+        """Return the signatures; those that came instead of a text stay as they are."""
         try:
             submission = checked(book.read())
             content = submission.content
@@ -83,7 +83,7 @@ class Sign:
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal for whatever reading or signing a book raised."""
+    """Return the refusal for whatever reading or signing a book raised."""
     if isinstance(error, InvalidInput):
         return Refusal.of(error)
     if isinstance(error, MemoryError):

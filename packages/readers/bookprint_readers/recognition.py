@@ -1,6 +1,6 @@
 """Which format a file has, found from its content and never from its name, and the one book it holds.
 
-Of files that are no text of one book it is said what they are, and what to do with them instead.
+Other files are refused with the name of their format and advice.
 """
 
 import re
@@ -81,7 +81,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def read_book(source: Source) -> Extraction:
-    """The one book of a file. Raises the kinds of UnusableFile."""
+    """Return the one book of a file. Raises the kinds of UnusableFile."""
     source = expanded(source)
     package = open_package(source)
     if package is not None:
@@ -90,12 +90,12 @@ def read_book(source: Source) -> Extraction:
 
 
 def read_package(package: Package) -> Extraction:
-    """The one book in an archive or a folder. Raises the kinds of UnusableFile."""
+    """Return the one book in an archive or a folder. Raises the kinds of UnusableFile."""
     return _as_a_book(_read_package(hathi.unpacked(package)), package.name)
 
 
 def _as_a_book(extraction: Extraction, name: str) -> Extraction:
-    """What a reader found, as it can be stored; raises FileTooLarge and NoText."""
+    """Return the result of a reader in a form that can be stored; raises FileTooLarge and NoText."""
     if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
     if not pages.has_text(extraction.pages):
@@ -118,7 +118,7 @@ def _read_package(package: Package) -> Extraction:
 
 
 def read_page_file(source: Source) -> Extraction:
-    """The book or the page in a file that is no package; it may be blank. Raises as `read_book` does."""
+    """Return the book or page, perhaps blank, of a file that is not a package; raises as `read_book` does."""
     head = source.head()
     if pdf.recognises(head):
         return pdf.read(source)
@@ -144,7 +144,7 @@ def read_page_file(source: Source) -> Extraction:
 
 
 def _read_member(source: Source) -> Extraction:
-    """A file of a package; of archives only those that are books themselves, as an EPUB is one."""
+    """Return a file of a package; of archives only those that are books themselves, as an EPUB is one."""
     if source.size <= HEAD_BYTES:  # opening it in the archive takes longer than reading it
         source = Source.of_bytes(source.read(), source.name)
     if not is_archive(source):

@@ -22,7 +22,7 @@ MOST_TEXT_BYTES = 1 << 26
 
 
 class Allowance:
-    """How many bytes may still be expanded from one file, all its members together."""
+    """Count the bytes that may still be expanded from one file, all its members together."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = self._left = min(most, MOST_BYTES)
@@ -41,12 +41,12 @@ class Allowance:
 
 
 def too_many_pages(name: str) -> FileTooLarge:
-    """The error for a file of more than MAX_PAGES."""
+    """Return the error for a file of more than MAX_PAGES."""
     return FileTooLarge(f"{name} has more than {MAX_PAGES:,} pages. Split it into its books.")
 
 
 def too_large() -> FileTooLarge:
-    """The error for a file of more than MOST_BYTES."""
+    """Return the error for a file of more than MOST_BYTES."""
     return FileTooLarge(f"The file holds more than {MOST_BYTES:,} bytes. Split it into its books.")
 
 
@@ -60,7 +60,7 @@ class Source:
 
     @classmethod
     def of_file(cls, path: Path, name: str | None = None) -> "Source":
-        """A file, shown under another name where one is given; raises FileTooLarge."""
+        """Return a file, shown under another name where one is given; raises FileTooLarge."""
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise too_large()
@@ -68,7 +68,7 @@ class Source:
 
     @classmethod
     def of_open_file(cls, file: int | IO[bytes], name: str) -> "Source":
-        """An open file, which need not have a path, or its descriptor; raises FileTooLarge."""
+        """Return an open file, which need not have a path, or its descriptor; raises FileTooLarge."""
         size = os.fstat(file if isinstance(file, int) else file.fileno()).st_size
         if size > MOST_BYTES:
             raise too_large()
@@ -87,7 +87,7 @@ class Source:
             return stream.read()
 
     def read_text(self) -> bytes:
-        """All bytes of what should be text; raises FileTooLarge where no book is so long."""
+        """Return all bytes of what should be text; raises FileTooLarge where no book is so long."""
         if self.size > MOST_TEXT_BYTES:
             raise FileTooLarge(
                 f"{self.name} holds more than {MOST_TEXT_BYTES:,} bytes of text. Split it into its books."
@@ -125,7 +125,7 @@ class _Reopened(io.RawIOBase):
 
 
 def gunzipped(file: BinaryIO) -> BinaryIO:
-    """The content of an open file, of one compressed with gzip what it expands to."""
+    """Return the content of an open file, of one compressed with gzip what it expands to."""
     compressed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file

@@ -16,7 +16,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     **{each.headings[0]: each.headings for each in TABLE_FIELDS},
     "identifier": ("identifier", "bp2", "bp1", "composite", "long_identifier"),
 }
-"""What a column can hold, and the names by which it is found, the first that there is before the others.
+"""Fields of columns and the names of each; the first name in a table counts.
 
 Names are compared as `heading` has them.
 
@@ -52,7 +52,7 @@ class Columns:
 
 
 def named_columns(options: Iterable[str]) -> dict[str, str]:
-    """The columns that options of the form FIELD=NAME name, by what they hold; raises InvalidInput."""
+    """Return the columns that options of the form FIELD=NAME name, by what they hold; raises InvalidInput."""
     named = {}
     for option in options:
         held, sign, name = option.partition("=")
@@ -65,7 +65,7 @@ def named_columns(options: Iterable[str]) -> dict[str, str]:
 
 
 def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
-    """What the columns hold; `named` are columns by what they hold and outrank names.
+    """Find the columns of the fields; `named`, columns by field, override names.
 
     Raises InvalidInput where a column is named that there is not, or for something that no column holds.
     """
@@ -97,7 +97,7 @@ def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
 
 
 def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
-    """The metadata in a row. Authors and identifiers are lists, or one text with `;` or `|` between them."""
+    """Return the metadata of a row; authors and identifiers are lists, or texts separated by `;` or `|`."""
 
     cells = {name: row.get(column) for name, column in columns.metadata.items()}
     authors, numbers = _several(cells.pop("authors", None)), _identifiers(cells.pop("identifiers", None))
@@ -116,7 +116,7 @@ def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
 
 
 def heading(name: str) -> str:
-    """The name of a column as names are compared.
+    """Return the name of a column as names are compared.
 
     >>> heading("Publication Year"), heading("ISBN-13"), heading(" Author(s)")
     ('publication_year', 'isbn_13', 'author_s')
@@ -131,7 +131,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _one(value: object) -> str | None:
-    """A cell that holds one thing, as text; of a list the first."""
+    """Return a cell that holds one thing, as text; of a list the first."""
     if isinstance(value, list | tuple):
         value = next((each for each in value if each not in (None, "")), None)
     if isinstance(value, float) and value.is_integer():
@@ -146,7 +146,7 @@ def _one(value: object) -> str | None:
 
 
 def _several(value: object) -> list[str]:
-    """A cell that holds several things, as texts."""
+    """Return a cell that holds several things, as texts."""
     if isinstance(value, list | tuple):
         return [text for text in map(_one, value) if text]
     text = _one(value)
@@ -169,7 +169,7 @@ def _identifiers(value: object) -> list[str | None]:
 
 
 def _numbers(scheme: str, text: str) -> list[str | None]:
-    """The identifiers of a scheme in a text. One that cannot be read stays, so that it can be told of."""
+    """Return the identifiers of a scheme in a text; unreadable ones stay, so that they can be reported."""
     numbers = numbers_in(scheme, text) if scheme in ("isbn", "issn") else ()
     if len(numbers) > 1:
         return [f"{scheme}:{number}" for number in numbers]

@@ -44,7 +44,7 @@ class TextTable:
 
     @classmethod
     def of(cls, source: Source, longest: int = LONGEST_LINE) -> "TextTable":
-        """The table in a file. The separator is the one by which most columns are known.
+        """Return the table in a file. The separator is the one by which most columns are known.
 
         Raises BrokenFile where the first row has more than `longest` characters.
         """
@@ -72,7 +72,7 @@ class TextTable:
 
     @property
     def told(self) -> str | None:
-        """How it was read, where that is not UTF-8 with commas or tabs."""
+        """Encoding and separator, unless UTF-8 with commas or tabs."""
         encoding = self.encoding.removesuffix("-sig")
         if self.other_encoding is not None:
             encoding = f"{self.other_encoding}, which was guessed from the lines that are not UTF-8"
@@ -82,7 +82,7 @@ class TextTable:
         return f"{self.source.name} was read as a table with {name} between cells, in {encoding}."
 
     def rows(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
-        """The rows that are not empty, each with its number, from 1, and the bytes up to its end.
+        """Yield the rows that are not empty, each with its number, from 1, and the bytes up to its end.
 
         Raises BrokenFile where no more can be read.
         """
@@ -125,7 +125,7 @@ def _encoding(head: bytes) -> str:
 
 
 def _guess(source: Source) -> str | None:
-    """The encoding of the lines that are not UTF-8; None where all are."""
+    """Return the encoding of the lines that are not UTF-8; None where all are."""
     window = b""
     with source.opened() as raw:
         for line in raw:
@@ -147,7 +147,7 @@ def _guess(source: Source) -> str | None:
 
 
 def _lines(source: Source, encoding: str, other: str | None) -> Iterator[tuple[str, int]]:
-    """The lines, each with the bytes that have been read up to it."""
+    """Yield the lines, each with the bytes that have been read up to it."""
     errors = "replace" if other is None else "surrogateescape"
     with source.opened() as raw, TextIOWrapper(raw, encoding, errors, newline="") as text:
         for line in text:
@@ -164,7 +164,7 @@ def _header(line: str, separator: str) -> tuple[str, ...]:
 
 
 def _rank(line: str, second: str, separator: str) -> tuple[int, bool, int]:
-    """How many columns are known by name, whether the second row has as many, and how many there are."""
+    """Return the number of known columns, whether the second row has as many columns, and their number."""
     header = _header(line, separator)
     known = len(find_columns(header, {}).names) + (PATH in map(heading, header))
     return known, len(header) == len(_header(second, separator)), len(header)

@@ -25,11 +25,11 @@ class Unread:
 
     @property
     def place(self) -> str:
-        """Where the book lies, to be shown."""
+        """Place of the book, for people."""
         return f"{self.path}, {self.part}" if self.part else self.path
 
     def read(self) -> Submission:
-        """The book; raises InvalidInput, and OSError."""
+        """Return the book; raises InvalidInput, and OSError."""
         raise NotImplementedError
 
 
@@ -38,7 +38,7 @@ class UnreadFile(Unread):
     """A file that holds one book, or a folder whose files are its pages."""
 
     known: Metadata = field(default_factory=Metadata)
-    """What a manifest or a record says of the book; it outranks the file."""
+    """Metadata from a manifest or a record; it overrides the file."""
 
     record: CatalogRecord | None = None
 
@@ -108,7 +108,7 @@ class UnreadSignatures(Unread):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Unread):
-    """What cannot even be sent to be read."""
+    """Refuse a book that cannot even be sent to a reading process."""
 
     reason: InvalidInput
 
@@ -117,7 +117,7 @@ class Unreadable(Unread):
 
 
 def title_of(name: str) -> str | None:
-    """The file's name without folder and suffix, underscores as spaces; None where nothing is left.
+    """Return the file's name without folder and suffix, underscores as spaces; None where nothing is left.
 
     The name of a folder ends in a slash, and has no suffix.
     """

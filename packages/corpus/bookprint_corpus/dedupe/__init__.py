@@ -1,1 +1,1 @@
-"""What to keep of a corpus: a table of its clusters, and the input without the books that are left out."""
+"""Deduplication: a table of the clusters of a corpus, and the input without the books that are left out."""

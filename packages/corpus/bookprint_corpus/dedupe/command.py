@@ -1,6 +1,6 @@
-"""The deduplication of an input: its corpus is computed, and what to keep is decided and written.
+"""The deduplication of an input: computes its corpus, decides which books to keep, and writes them.
 
-Books that are not rows of Parquet tables are listed instead. What could not be read is kept.
+Kept books that are not rows of Parquet tables are listed. Unreadable books are kept.
 """
 
 import os
@@ -44,7 +44,7 @@ _TASK = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the curator asks for."""
+    """Choice of the curator."""
 
     same: Same
     keep: Keep
@@ -53,7 +53,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class DedupeResult:
-    """What came of it."""
+    """Result of a deduplication."""
 
     books: int  # all that were compared
     left_out: int
@@ -88,7 +88,7 @@ def dedupe(corpus: Corpus, source: CorpusInput, choice: Choice, tell: Callable[[
 
 
 def input_tables(source: CorpusInput) -> list[InputTable]:
-    """The Parquet tables of the input that can be read."""
+    """Return the Parquet tables of the input that can be read."""
     schemas: dict[str, list[str]] = {}
     for path in dict.fromkeys(path for split in source.splits for path in split.paths):
         if os.path.isdir(path) or not is_parquet(path):

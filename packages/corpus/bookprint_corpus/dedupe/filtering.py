@@ -30,7 +30,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "problem": pa.string(),
 }
 COPIED = pa.schema(_COLUMNS)
-"""What became of each table; `problem` says why there is no copy of it."""
+"""Columns of the result for each table; `problem` says why there is no copy of it."""
 
 _BUFFER = 1 << 20
 _BYTES_AT_ONCE = 4 << 20
@@ -94,7 +94,7 @@ class _Clusters:
                     self._ids[cluster].append(external_id)
 
     def others(self, row: int) -> list[str] | None:
-        """The ids of the other books in a row's cluster; None where it is alone."""
+        """Return the ids of the other books in a row's cluster; None where it is alone."""
         if row not in self._rows:
             return None
         cluster, own = self._rows[row]
@@ -105,7 +105,7 @@ class _Clusters:
 
 
 def marked_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns of a table with the one that lists duplicates, where it stands or behind all others."""
+    """Return the columns of a table with the one that lists duplicates, in its place or last."""
     if DUPLICATES in schema.names:
         return schema
     properties = dict(schema.metadata or {})
@@ -126,7 +126,7 @@ def _rows_at_once(source: pq.ParquetFile, group: int) -> int:
 
 
 def _compression(source: pq.ParquetFile) -> dict[str, str]:
-    """The codec of each column of the first row group."""
+    """Return the codec of each column of the first row group."""
     if not source.num_row_groups:
         return {}
     group = source.metadata.row_group(0)

@@ -1,8 +1,8 @@
-"""Which books of a corpus to keep, from its relations.
+"""The choice of the books to keep, by the relations of a corpus.
 
-A relation counts where the verification rule calls the two books near-duplicates as well. In short texts, the
-pages of two filled forms or of two translations can be alike enough to pass for one text, though the
-signatures of the whole are far apart. What is left out is lost to the reader, so both have to agree.
+A relation counts only if the verification rule also calls the two books near-duplicates. In short texts,
+pages of two filled forms or of two translations may pass for one text, although the signatures of the whole
+are far apart. A wrong choice loses a book, so relation and rule have to agree.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ _BOOK = ("book", "place", *KNOWN)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptBooks:
-    """What is kept of the books of a corpus, each known by its place in the order of the input."""
+    """Kept books of a corpus, by place in the order of the input."""
 
     rows: pa.Table  # of `books`: number, place, and what is known of a copy
     copies: BookPlaces  # (n,) the copy that is kept of each one's text
@@ -60,13 +60,13 @@ class KeptBooks:
         return np.asarray(self.kept == np.arange(self.kept.size))
 
     def names(self) -> list[str]:
-        """What each book is called: its external id, or its place where it has none."""
+        """Return the name of each book: its external id, or its place without one."""
         columns = (self.rows.column(name).to_pylist() for name in ("external_id", "place"))
         return [external_id or str(place) for external_id, place in zip(*columns, strict=True)]
 
 
 def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
-    """What to keep of the corpus in a folder."""
+    """Decide which books of the corpus in a folder to keep."""
     rows = storage.read(out, "books", _BOOK).sort_by("book")
     numbers = rows.column("book").to_numpy()
     words = rows.column("word_count").to_numpy()
@@ -92,7 +92,7 @@ def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
 
 
 def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
-    """A row for each book: where it lies, its cluster, and whether it is kept and why."""
+    """Return a row for each book: where it lies, its cluster, and whether it is kept and why."""
     names = books.names()
     columns = {
         "place": books.rows.column("place"),
@@ -106,7 +106,7 @@ def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
 
 
 def refused_rows(refused: pa.Table) -> pa.Table:
-    """What could not be read, as rows of the same table: what it is a copy of is not known, so it is kept."""
+    """Return unreadable books as rows of the same table; they are kept, as their copies are not known."""
     reasons = [f"It could not be compared. {reason}" for reason in refused.column("reason").to_pylist()]
     columns = {"place": refused.column("place"), "because": reasons, "keep": [True] * refused.num_rows}
     nothing = [None] * refused.num_rows
@@ -152,7 +152,7 @@ def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[s
 
 
 def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[np.float64]:
-    """The mean similarity of each book's pages and those of the others in its cluster; 0: none is known."""
+    """Return the mean similarity of each book's pages to those of its cluster, 0 if unknown."""
     totals, counts = np.zeros(numbers.size), np.zeros(numbers.size)
     for batch in storage.batches(out, "relations", ["left", "right", "signals"]):
         known = batch.filter(pc.is_valid(batch.column("signals")))
@@ -167,7 +167,7 @@ def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[n
 
 
 def _verified(out: str, numbers: BookPlaces) -> pa.Table:
-    """The relations of books that the verification rule calls near-duplicates."""
+    """Return the relations of books that the verification rule calls near-duplicates."""
     candidates = storage.read(out, "candidates", ["left", "right", "near_duplicate"])
     near = candidates.filter(candidates.column("near_duplicate"))
     relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
@@ -182,12 +182,12 @@ def _keys(pairs: pa.Table, numbers: BookPlaces) -> NDArray[np.int64]:
 
 
 def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[BookPlaces, BookPlaces]:
-    """The numbers of the older and of the younger book of each relation."""
+    """Return the numbers of the older and of the younger book of each relation."""
     return relations.column("left").to_numpy(), relations.column("right").to_numpy()
 
 
 def _parts_and_wholes(relations: pa.Table, numbers: BookPlaces) -> tuple[BookPlaces, BookPlaces]:
-    """The places of the two books of each relation in which one has the other as a part."""
+    """Return the places of the two books of each relation in which one has the other as a part."""
     directed = relations.filter(pc.is_valid(relations.column("direction")))
     left, right = (np.searchsorted(numbers, books) for books in _ends(directed))
     has_left_whole = np.array(directed.column("direction").to_pylist()) == "contains"

@@ -14,7 +14,7 @@ from bookprint_core.clusters.clustering import KINDS
 from bookprint_core.relations.classification import Kind
 
 Same = Literal["same-pagination", "same-text", "contained"]
-"""What makes two books one to keep: a printing, a text, or a text that the other has as a part."""
+"""Condition for keeping one of two books: the same printing, the same text, or a text within the other."""
 
 Keep = Literal["best", "first", "longest"]
 """Which copy of several is kept."""
@@ -42,7 +42,7 @@ def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> Book
 def with_parts(
     kept: BookPlaces, word_counts: NDArray[np.int64], parts: BookPlaces, wholes: BookPlaces
 ) -> BookPlaces:
-    """The outcome where kept books that are part of longer kept ones are left out too; (n,).
+    """Return the outcome where kept books that are part of longer kept ones are left out too; (n,).
 
     `parts` and `wholes` are the books of each relation between a part and its whole, (relations,). They stand
     for all their copies. A part of several books goes with the longest.

@@ -23,7 +23,7 @@ def run(corpus: Corpus) -> None:
 
 
 def books_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The rows of `books` from one file of `sketches`."""
+    """Yield the rows of `books` from one file of `sketches`."""
     cut = storage.read(out, "work/passed_over")
     passed_over = dict(
         zip(cut.column("book").to_pylist(), cut.column("passed_over").to_pylist(), strict=True)

@@ -38,7 +38,7 @@ _FOUND_SCHEMA = pa.schema(
 _PASSED_OVER = pa.schema([("book", pa.int64()), ("passed_over", pa.int64())])
 
 _BLOCKS_ASKED_FOR = 8
-"""Of one task, which makes the index of its own block once."""
+"""Most blocks of one task, which indexes its own block once."""
 
 
 def run(corpus: Corpus) -> None:
@@ -59,7 +59,7 @@ def run(corpus: Corpus) -> None:
 
 
 def _write_nearest(corpus: Corpus) -> None:
-    """Of what was found the nearest of each book, each pair once; and how many that leaves out."""
+    """Return the nearest candidates of each book, each pair once, and the number left out."""
     from pyspark.sql import Window, functions as f
 
     nearest = corpus.options.limits.nearest
@@ -80,7 +80,7 @@ def _write_nearest(corpus: Corpus) -> None:
 
 
 def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterator[pa.RecordBatch]:
-    """The candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
+    """Yield the candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
     block: int = task["block"]
     index = BlockIndex.of(read_block(out, block))
     if index.capped and 0 in task["asked"]:
@@ -91,7 +91,7 @@ def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterat
 
 
 def read_block(out: str, block: int) -> SignatureBlock:
-    """The signatures of a block, by ascending number of the book."""
+    """Return the signatures of a block, by ascending number of the book."""
     table = storage.read(out, f"{FOLDER}/block={block}").sort_by("book").combine_chunks()
     columns: dict[str, Any] = {name: table.column(name).combine_chunks() for name in table.column_names}
     signed = columns["fingerprint"].is_valid().to_numpy(zero_copy_only=False)
@@ -111,7 +111,7 @@ def read_block(out: str, block: int) -> SignatureBlock:
 
 
 def _bytes(cells: Any) -> bytes:
-    """All bytes of a column of bytes, one cell after the other."""
+    """Return all bytes of a column of bytes, one cell after the other."""
     return b"".join(value for value in cells.to_pylist() if value is not None)
 
 

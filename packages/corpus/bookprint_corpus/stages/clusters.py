@@ -55,7 +55,7 @@ def run(corpus: Corpus) -> None:
 
 
 def _members(relations: pa.Table) -> pa.Table:
-    """All members of clusters, in buckets of whole clusters."""
+    """Return all members of clusters, in buckets of whole clusters."""
     components = {by: _components(relations, by) for by in KINDS}
     tables = []
     for by, joined in components.items():
@@ -99,7 +99,7 @@ def _write_weighed(corpus: Corpus) -> None:
 
 
 def clusters_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The rows of `clusters` of one bucket."""
+    """Yield the rows of `clusters` of one bucket."""
     table = storage.read(out, f"{_WEIGHED}/bucket={task['bucket']}", _WEIGHED_SCHEMA.names[1:])
     members = table.sort_by([(name, "ascending") for name in ("by", "founder", "book")])
     cells = zip(*(members.column(name).to_pylist() for name in members.schema.names), strict=True)

@@ -49,13 +49,13 @@ def run(corpus: Corpus) -> None:
 
 
 def block_count(out: str) -> int:
-    """The number of blocks that are written."""
+    """Return the number of blocks that are written."""
     blocks = {file.partition("/block=")[2].partition("/")[0] for file in storage.files(out, FOLDER)}
     return len(blocks)
 
 
 def block_starts(books: "pa.ChunkedArray[pa.Int64Scalar]", most: int) -> list[int]:
-    """The first book of each block; blocks have equal sizes of at most `most` books."""
+    """Return the first book of each block; blocks have equal sizes of at most `most` books."""
     count = len(books)
     wanted = max(-(-count // most), min(_LEAST_BLOCKS, count // _LEAST_BOOKS), 1)
     ordered = books.take(pc.sort_indices(books))
@@ -63,7 +63,7 @@ def block_starts(books: "pa.ChunkedArray[pa.Int64Scalar]", most: int) -> list[in
 
 
 def postings_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The rows of the blocks from one file of `sketches`."""
+    """Yield the rows of the blocks from one file of `sketches`."""
     starts = pa.array(task["starts"], pa.int64()).to_numpy()
     for batch in storage.file_batches(out, task["file"], [*COLUMNS, *_RECIPES]):
         _require_recipes(batch)

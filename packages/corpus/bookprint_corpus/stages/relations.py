@@ -1,10 +1,10 @@
 """The stage of relations: every pair of candidates is compared page by page.
 
-Page signatures are heavy and relatives lie anywhere in the corpus. So pairs are put into buckets that hardly
-share a book, the signatures are copied into a folder for each bucket, and a task compares those of one.
+Page signatures are heavy, and relatives lie anywhere in the corpus. Pairs are therefore put into buckets that
+hardly share a book. The signatures of each bucket are copied into a folder, and a task compares one bucket.
 
-Most of the work depends on the texts alone, so books with one text are compared once. What is the same for
-many pairs is made once and copied by Arrow: five thousand equal books have a million pairs.
+Most of the work depends on the texts alone, so books with one text are compared once. Parts that are
+equal for many pairs are made once and copied by Arrow: five thousand equal books have a million pairs.
 """
 
 import json
@@ -47,7 +47,7 @@ _TEXTS_AT_HAND = 512
 
 
 def related_pairs(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """The relations of the pairs in one bucket, with their page maps."""
+    """Yield the relations of the pairs in one bucket, with their page maps."""
     pairs = _pairs(storage.read(out, f"{PAIRS}/bucket={task['bucket']}"))
     books = _Books(storage.read(out, f"{BOOKS}/bucket={task['bucket']}", ["book", *DESCRIBED, *SIGNED]))
     starts = pairs.starts().tolist()
@@ -113,7 +113,7 @@ class _Rows:
         self._places.append((len(self._comparisons) - 1, known))
 
     def batch(self, pairs: Pairs, end: int) -> pa.RecordBatch:
-        """All rows, which are those of the last pairs before `end`; begins anew."""
+        """Return all rows, which are those of the last pairs before `end`; begins anew."""
         rows = slice(end - self.count, end)
         columns: dict[str, _Column] = {
             "left": pa.array(pairs.left[rows], pa.int64()),
@@ -129,7 +129,7 @@ class _Rows:
 
 
 def _classified(relations: Sequence[Relation]) -> _Columns:
-    """The columns that depend on the books' metadata too."""
+    """Return the columns that depend on the books' metadata too."""
     classes = [relation.classification for relation in relations]
     return {
         "kind": pa.array([each.kind for each in classes], pa.string()),
@@ -144,7 +144,7 @@ def _classified(relations: Sequence[Relation]) -> _Columns:
 
 
 def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
-    """The columns that depend on the texts alone."""
+    """Return the columns that depend on the texts alone."""
     found = [each.alignment for each in comparisons]
     signals = [None if each.signals is None else json.dumps(asdict(each.signals)) for each in comparisons]
     units = [None if each is None else each.unit for each in found]
@@ -159,7 +159,7 @@ def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
 
 
 def _lists(rows: Sequence[NDArray[np.int32] | None], name: str) -> _Column:
-    """A column of lists of structures, from arrays whose columns are the fields of one."""
+    """Return a column of lists of structures, from arrays whose columns are the fields of one."""
     of = RELATED.field(name).type
     assert isinstance(of, pa.ListType)
     fields = list(of.value_type)
@@ -205,7 +205,7 @@ def run(corpus: Corpus) -> None:
 
 
 def _candidate_pairs(corpus: Corpus) -> Pairs:
-    """All pairs of candidates, with the oldest book that has each one's text."""
+    """Return all pairs of candidates, with the oldest book that has each one's text."""
     candidates = storage.read(corpus.out, "candidates", ["left", "right"])
     left, right = (candidates.column(name).to_numpy() for name in ("left", "right"))
     # Equal signatures without a text have equal content keys too.
@@ -222,7 +222,7 @@ def _candidate_pairs(corpus: Corpus) -> Pairs:
 
 
 def _texts(books: Numbers, copies: Numbers, oldest: Numbers) -> Numbers:
-    """The oldest book with the text of each of the books; `copies` (n,) ascend and have an older one."""
+    """Return the oldest book with each book's text; `copies` (n,) ascend and have an older one."""
     if not copies.size:
         return books
     places = np.minimum(np.searchsorted(copies, books), copies.size - 1)

@@ -1,7 +1,7 @@
 """The first stage: every book of the input is read and signed.
 
-A damaged file may kill or hang what reads it. So each task reads in a process of its own, which is killed and
-started again where need be, and refuses that one book. Refusals are few: the task that meets one writes it.
+A damaged file may kill or hang its reader. Each task therefore reads in a process of its own, which is killed
+and started again if needed, and refuses that one book. Refusals are few: the task that meets one writes it.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
 
 
 def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
-    """The rows of `sketches` of one split, read in several processes; writes its rows of `refused`."""
+    """Yield the rows of `sketches` of one split, read in several processes; writes its rows of `refused`."""
     split = Split(**task)
     rows: list[_Row] = []
     refused: list[_Row] = []
@@ -69,7 +69,7 @@ def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.Record
 
 
 def signed(book: Unread, ask: Ask) -> NewBook | Refusal:
-    """What a reading process makes of a book."""
+    """Result of a reading process for a book."""
     try:
         return _signed(book.read())
     except Exception as exc:

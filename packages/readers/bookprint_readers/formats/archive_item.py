@@ -29,20 +29,20 @@ _METADATA = r".*_meta\.xml"
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """What `_scandata.xml` says of one leaf."""
+    """Entry of `_scandata.xml` for one leaf."""
 
     is_shown: bool  # whether it is a page of the book
     label: str | None
 
 
 def recognises(package: Package) -> bool:
-    """Whether a text with pages and the item's own files are in the package."""
+    """Return whether a text with pages and the item's own files are in the package."""
     beside = package.matching(_LEAVES) or package.matching(_METADATA)
     return bool(beside) and any(package.matching(pattern) for pattern in _TEXTS)
 
 
 def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extraction:
-    """The book of the item; raises SeveralBooks, and what `read_file` raises for its text."""
+    """Return the book of the item; raises SeveralBooks, and what `read_file` raises for its text."""
     texts = next(filter(None, map(package.matching, _TEXTS)))
     if len(texts) > 1:
         raise SeveralBooks(f"{package.name} holds {len(texts)} books. Send them one by one, or in bulk.")
@@ -64,7 +64,7 @@ def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extract
 
 
 def _leaves(source: Source) -> list[_Leaf]:
-    """The leaves in the order of the scan."""
+    """Return the leaves in the order of the scan."""
     try:
         return [
             _Leaf(

@@ -45,7 +45,7 @@ _MOST_NAMED = 5  # files that a warning names
 
 
 def recognises(package: Package) -> bool:
-    """Whether the package is an EPUB: it says where its package document is, or has one with a spine."""
+    """Return whether the package is an EPUB, with a container file or a package document with a spine."""
     return bool(package.matching(f"(.*/)?{_CONTAINER}")) or any(
         b"itemref" in source.read().replace(b"\0", b"")
         for source in package.matching(_OPF)
@@ -54,7 +54,7 @@ def recognises(package: Package) -> bool:
 
 
 def described(package: Package, book: Extraction) -> Extraction:
-    """A book with the metadata of the one OPF that stands beside it, as calibre puts it beside each book."""
+    """Return the book with the metadata of the one OPF beside it, where calibre puts one."""
     found = package.matching(_OPF)
     if len(found) != 1:
         return book
@@ -67,7 +67,7 @@ def described(package: Package, book: Extraction) -> Extraction:
 
 
 def read(package: Package) -> Extraction:
-    """The book of an EPUB. Raises BrokenFile and EncryptedFile."""
+    """Return the book of an EPUB. Raises BrokenFile and EncryptedFile."""
     package = _without_folder(package)
     files = _Files(package)
     warnings: list[str] = []
@@ -107,7 +107,7 @@ def read(package: Package) -> Extraction:
 
 
 def _without_folder(package: Package) -> Package:
-    """The package from the folder that META-INF lies in, where the EPUB was packed with its folder."""
+    """Return the package from the folder that META-INF lies in, where the EPUB was packed with its folder."""
     matches = filter(None, map(_META_INF.fullmatch, package.members))
     folders = {match[1] for match in matches}
     if len(folders) > 1:
@@ -122,7 +122,7 @@ def _without_folder(package: Package) -> Package:
 
 
 def _name(item: Item | None, files: "_Files", base: str) -> str | None:
-    """The member of an item that is a document, or holds markup whatever its type is."""
+    """Return the member of an item that is a document, or holds markup whatever its type is."""
     if item is None or not may_be_document(item):
         return None
     name = files.name(item.href, base)
@@ -142,7 +142,7 @@ class _Files:
                 self._by_key.setdefault(key, name)
 
     def name(self, href: str, base: str) -> str | None:
-        """The member that `href` names within the document `base`; None where there is none."""
+        """Return the member that `href` names within the document `base`; None where there is none."""
         path = href.partition("#")[0]
         path = re.sub(r"^file:/*|\\", "/", path)
         for candidate in (path, unquote(path)):
@@ -154,13 +154,13 @@ class _Files:
         return None
 
     def source(self, name: str) -> Source | None:
-        """The file of this name, as it stands or in another case."""
+        """Return the file of this name, as it stands or in another case."""
         found = self.name(name, "")
         return None if found is None else self.package.members[found]
 
 
 def _keys(name: str) -> Iterator[str]:
-    """What a name of the archive may mean: tools write UTF-8 or Latin-1 and call it code page 437."""
+    """Yield the possible meanings of a name: tools write UTF-8 or Latin-1 and call it code page 437."""
     yield _folded(name.replace("\\", "/"))
     for encoding in ("utf-8", "latin-1"):
         try:
@@ -174,7 +174,7 @@ def _folded(name: str) -> str:
 
 
 def _package_document_name(files: _Files, warnings: list[str]) -> str:
-    """The name of the first package document. Raises BrokenFile."""
+    """Return the name of the first package document. Raises BrokenFile."""
     container = files.source(_CONTAINER)
     if container is not None:
         for rootfile in document(container, warnings).iter("{*}rootfile"):
@@ -189,7 +189,7 @@ def _package_document_name(files: _Files, warnings: list[str]) -> str:
 
 
 def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]:
-    """The documents of the book, each once, without the table of contents and Standard Ebooks' own pages.
+    """Yield the documents of the book once each, without table of contents and Standard Ebooks' own pages.
 
     Documents outside the linear order, as notes are, stand where the spine has them.
     """
@@ -203,7 +203,7 @@ def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]
 
 
 def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str) -> list[str]:
-    """A warning where the spine names documents that are not there. Raises BrokenFile where none is."""
+    """Return a warning if documents of the spine are missing; raises BrokenFile if all are."""
     missing = [
         item.href if item else f"item {position}"
         for position, (item, name) in enumerate(zip(opf.spine, names, strict=True), start=1)
@@ -218,7 +218,7 @@ def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, b
 
 
 def _encrypted(files: _Files, warnings: list[str]) -> set[str]:
-    """The files that are encrypted, or are fonts and obfuscated."""
+    """Return the files that are encrypted, or are fonts and obfuscated."""
     listing = files.source("META-INF/encryption.xml")
     if listing is None:
         return set()
@@ -229,7 +229,7 @@ def _encrypted(files: _Files, warnings: list[str]) -> set[str]:
 def _targets(
     opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str
 ) -> Mapping[str, Mapping[str | Cfi, str | None]]:
-    """The places where pages begin by the first page list that names any, with labels, by document."""
+    """Return the places where pages begin by the first page list that names any, with labels, by document."""
     targets: dict[str, dict[str | Cfi, str | None]] = defaultdict(dict)
     for item in opf.page_lists:
         name = files.name(item.href, base)

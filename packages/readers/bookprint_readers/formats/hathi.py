@@ -32,13 +32,13 @@ _ZIP = re.compile(r".*\.zip", re.IGNORECASE)
 
 
 def recognises(package: Package) -> bool:
-    """Whether the files have the names of a HathiTrust volume."""
+    """Return whether the files have the names of a HathiTrust volume."""
     texts = [path for path in package.members if _TEXT.fullmatch(path)]
     return any(map(_MARK.fullmatch, package.members)) or (bool(texts) and all(map(_PAGE.fullmatch, texts)))
 
 
 def unpacked(package: Package) -> Package:
-    """A volume in the two files that HathiTrust keeps it in, as one package; any other package as it is.
+    """Return a volume in HathiTrust's two files as one package, any other package as it is.
 
     They are a zip with the pages and, beside it and of one name, the METS. Raises SeveralBooks, and what
     `open_package` raises.
@@ -60,7 +60,7 @@ def unpacked(package: Package) -> Package:
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:
-    """The pages by their METS, else by number.
+    """Return the pages by their METS, else by number.
 
     Raises NoText, SeveralBooks, BrokenFile, and what `read_file` raises for a page.
     """
@@ -112,7 +112,7 @@ def _metadata(package: Package, names: Iterable[str | None]) -> Metadata:
 
 
 def _fields(package: Package) -> Mapping[str, str]:
-    """The plain scalars at the top level of `meta.yml`; of a damaged one those that can be read."""
+    """Return the plain scalars at the top level of `meta.yml`; of a damaged one those that can be read."""
     source = next((file for path, file in package.members.items() if _MARK.fullmatch(path)), None)
     if source is None:
         return {}

@@ -47,12 +47,12 @@ _READABLE = re.compile(
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the HTML has elements of hOCR's classes, or says that it may (hOCR 1.2, section 12)."""
+    """Return whether the HTML has elements of hOCR's classes, or says that it may (hOCR 1.2, section 12)."""
     return _SIGN.search(head.replace(b"\0", b"")) is not None
 
 
 def read(source: Source) -> Extraction:
-    """The lines of every page, blank ones too."""
+    """Return the lines of every page, blank ones too."""
     encoding = _encoding(source.head())
     chunks = _chunks(source, encoding)
     beginning = next(chunks)
@@ -71,14 +71,14 @@ def read(source: Source) -> Extraction:
 
 
 def _chunks(source: Source, encoding: str) -> Iterator[str]:
-    """What stands before the first page, then each page up to the next one's tag."""
+    """Yield the text before the first page, then each page up to the next one's tag."""
     held, position = "", 0
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     with source.opened() as stream:
         while part := stream.read(_PART):
             held += decoder.decode(part)
             start = 0
-            # What follows the class decides whether it is that of a page, so it must be there.
+            # The byte after the class decides whether it names a page, so it must be there.
             while (found := _PAGE_CLASS.search(held, position)) and found.end() < len(held):
                 position = found.end()
                 if not _CLASS_BEFORE.search(held, max(found.start() - _LONGEST_CLASS, 0), found.start()):
@@ -144,7 +144,7 @@ def _identifier(value: str | None) -> str | None:
 
 
 def _encoding(head: bytes) -> str:
-    """The encoding that the file declares; else UTF-8, or cp1252 where the bytes are not UTF-8."""
+    """Return the encoding that the file declares; else UTF-8, or cp1252 where the bytes are not UTF-8."""
     for mark, name in MARKS:
         if head.startswith(mark):
             return name

@@ -33,14 +33,14 @@ _METADATA_WITHIN = 1 << 18  # characters from the start in which the file may de
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file starts as HTML does, in an encoding that keeps ASCII, in UTF-16 or in UTF-32."""
+    """Return whether a file starts as HTML does, in an encoding that keeps ASCII, in UTF-16 or in UTF-32."""
     for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\0\0\xfe\xff", b"\xfe\xff"):
         head = head.removeprefix(mark)
     return _START.match(head.replace(b"\0", b"")) is not None
 
 
 def read(source: Source) -> Extraction:
-    """The book of the file. Raises UnsupportedFormat where the bytes are no text."""
+    """Return the book of the file. Raises UnsupportedFormat where the bytes are no text."""
     markup = decoded_markup(source)
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
@@ -57,7 +57,7 @@ def read(source: Source) -> Extraction:
 
 
 def _metadata(head: str) -> Metadata:
-    """What the elements `meta`, `title` and `html` say."""
+    """Read the metadata in the elements `meta`, `title` and `html`."""
     fields = defaultdict[str, list[str]](list)
     title = language = None
     for tag in tags(head):
@@ -90,6 +90,6 @@ def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
 
 
 def _merged(said: Metadata, header: Metadata) -> Metadata:
-    """What Project Gutenberg's header says, completed by the markup: its title has the author in it."""
+    """Read Project Gutenberg's header, completed by the markup, whose title includes the author."""
     named = header.completed_by(said)
     return replace(said.completed_by(header), title=named.title, authors=named.authors)

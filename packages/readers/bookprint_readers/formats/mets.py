@@ -30,7 +30,7 @@ _HEAD_BYTES = 1 << 12  # bytes in which the document's element of a METS is look
 _MOST_PARTS = 8  # parts of a path, from its end, that are compared
 
 _NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
-"""What programs write for a page on which no number is printed."""
+"""Labels that programs write for a page without a printed number."""
 
 _AUTHORS = frozenset(("aut", "author", "cre", "creator"))
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -47,7 +47,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetsDocument:
-    """What one METS says about the files of a package."""
+    """Statements of one METS about the files of a package."""
 
     name: str
     object_id: str | None
@@ -64,7 +64,7 @@ def read(source: Source) -> Extraction:
 
 
 def documents(package: Package) -> list[MetsDocument]:
-    """What every METS of the package says, as far as it names files of the package; raises BrokenFile."""
+    """Read every METS of the package that names files of it; raises BrokenFile."""
     candidates = {
         path: file for path, file in package.members.items() if path.lower().endswith((".xml", ".mets"))
     }
@@ -79,7 +79,7 @@ def documents(package: Package) -> list[MetsDocument]:
 
 
 def read_package(package: Package, found: Sequence[MetsDocument], read_file: FileReader) -> Extraction:
-    """The pages in the order that a METS gives, else as the files come.
+    """Return the pages in the order that a METS gives, else as the files come.
 
     Raises SeveralBooks, NoText, and what `read_file` raises for a page.
     """
@@ -100,7 +100,7 @@ def read_package(package: Package, found: Sequence[MetsDocument], read_file: Fil
 
 def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     counts = Counter(group for page in found.pages for group, file in page.files.items() if file)
-    # Of as many files the last: groups follow the steps of the work, and the first ones may be without text.
+    # The last of equally large groups counts: groups follow the steps of work, and early ones may lack text.
     preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
     texts: list[str] = []
     labels: list[str | None] = []
@@ -137,7 +137,7 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
 def _first(
     files: Sequence[Source | None], read_file: FileReader, broken: list[UnusableFile]
 ) -> PageFile | None:
-    """The first of a page's files that is text; a blank page, told in `broken`, where one was damaged."""
+    """Return the first file of a page with text; a damaged one is noted in `broken` and its page blank."""
     damage: BrokenFile | None = None
     for file in files:
         try:
@@ -164,14 +164,14 @@ class _Locations:
                 self._by_end[end] = None if end in self._by_end else source
 
     def find(self, href: str, mets_path: str) -> Source | None:
-        """The file that a METS at `mets_path` points to."""
+        """Return the file that a METS at `mets_path` points to."""
         path = unquote(re.sub(r"^[a-z]+:/+|[?#].*", "", href, flags=re.IGNORECASE))
         folder = mets_path.rpartition("/")[0]
         return next((self._by_end[end] for end in _ends(f"{folder}/{path}") if end in self._by_end), None)
 
 
 def _ends(path: str) -> list[str]:
-    """The path's last parts, the longest first."""
+    """Return the path's last parts, the longest first."""
     parts = [
         part for part in re.split(r"[/\\]", unicodedata.normalize("NFC", path).casefold()) if part.strip(".")
     ]
@@ -197,7 +197,7 @@ def _document(source: Source, path: str, locations: _Locations) -> MetsDocument:
 
 
 def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -> Iterator[Page]:
-    """The pages of a structMap; where it types no `div` as a page, each `div` that points to a new text."""
+    """Yield the pages of a structMap, or each `div` that points to a new text if no `div` is a page."""
     typed = any(map(_is_page, structure.iter("{*}div")))
     seen: set[Source] = set()
     for div in _divisions(structure):
@@ -219,7 +219,7 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
 
 
 def _divisions(parent: Element) -> Iterator[Element]:
-    """All `div` below, siblings by ORDER where each has one."""
+    """Yield all `div` below, siblings by ORDER where each has one."""
     children = list(parent.iterchildren("{*}div"))
     orders = [child.get("ORDER", "") for child in children]
     if all(order.isdecimal() and len(order) < 10 for order in orders):
@@ -238,7 +238,7 @@ def _files(found: MetsDocument) -> set[Source]:
 
 
 def _metadata(mets: Element) -> Metadata:
-    """What a METS says about its book: the first section with a title, from the structure's top down."""
+    """Read the metadata of a METS: the first section with a title, from the top of the structure down."""
     records = list(_records(mets))
     for record in records:
         found = _of_mods(record) if local_name(record) == "mods" else _of_dublin_core(record)
@@ -278,7 +278,7 @@ def _of_mods(mods: Element) -> Metadata:
 
 
 def _title(title: Element) -> str:
-    """The title without the marks of the line ends on an old title page."""
+    """Return the title without the marks of the line ends on an old title page."""
     text = " ".join(_texts(title, "nonSort") + _texts(title, "title"))
     return re.sub(r"\s*\|\|\s*", " ", re.sub(r"=\s*\|\|\s*", "", text))
 
@@ -312,7 +312,7 @@ def _name(name: Element) -> str | None:
 
 
 def _origins(mods: Element) -> Iterator[Element]:
-    """Where and when the book was published, not digitised."""
+    """Return place and date of publication, not of digitisation."""
     for origin in mods.iterchildren("{*}originInfo"):
         if "digit" not in origin.get("eventType", "") and not any(
             "lectronic" in text for text in _texts(origin, "edition")

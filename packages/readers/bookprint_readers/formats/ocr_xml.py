@@ -38,12 +38,12 @@ _READING_ORDER = frozenset((
 
 
 def is_abbyy(head: bytes) -> bool:
-    """Whether a document with one of ABBYY_ROOTS is FineReader's."""
+    """Return whether a document with one of ABBYY_ROOTS is FineReader's."""
     return _ABBYY_SIGN.search(head.replace(b"\0", b"")) is not None
 
 
 def read_abbyy(source: Source) -> Extraction:
-    """The pages of FineReader XML, versions 6 to 10, blank ones too; raises BrokenFile.
+    """Return the pages of FineReader XML, versions 6 to 10, blank ones too; raises BrokenFile.
 
     A document of one page may have `page` as its root. White space within `charParams` is a space of the
     text, white space between them is none (FineReader_xml schema, CharParamsType).
@@ -65,17 +65,17 @@ def _abbyy_line(line: Element) -> str:
 
 
 def _abbyy_character(element: Element) -> str:
-    """The character; an empty element is a space from which a program has taken the white space."""
+    """Return the character; an empty element is a space from which a program has taken the white space."""
     text = element.text or ""
     # Variants of the recognition stand before the character or behind it.
     return text.strip() or "".join(child.tail or "" for child in element).strip() or " "
 
 
 def read_alto(source: Source) -> Extraction:
-    """The pages of ALTO, versions 1 to 4, with any namespace or none; raises BrokenFile.
+    """Return the pages of ALTO, versions 1 to 4, with any namespace or none; raises BrokenFile.
 
-    Blocks come as ReadingOrder (4.3) or IDNEXT says, else as they stand. What stands in the margins at the
-    head and the foot, or in blocks and lines that tags name so, is page furniture.
+    Blocks follow ReadingOrder (4.3) or IDNEXT, else the order of the file. The top and bottom margins are
+    page furniture, as are blocks and lines that tags mark as such.
     """
     pages, labels = [], []
     repairs: list[str] = []
@@ -98,7 +98,7 @@ def read_alto(source: Source) -> Extraction:
 
 
 def _chained(page: Element) -> list[str]:
-    """The ids of the blocks of a page, each followed by the one that its IDNEXT names; none without any."""
+    """Return the ids of the blocks of a page in the order that their IDNEXT gives, none without any."""
     following = {block.get("ID", ""): block.get("IDNEXT", "") for block in page.iter(*_ALTO_BLOCKS)}
     targets = set(following.values())
     order: dict[str, None] = {}
@@ -112,7 +112,7 @@ def _chained(page: Element) -> list[str]:
 def _alto_lines(
     page: Element, order: Iterable[str], tags: Container[str]
 ) -> tuple[list[Element], list[Element]]:
-    """The lines of a page in order, and those of its furniture; what the order does not name comes last."""
+    """Return the lines of a page in order, unnamed ones last, and the lines of its furniture."""
     named: dict[str, list[Element]] = {name: [] for name in order}
     rest: list[Element] = []
     furniture: list[Element] = []
@@ -133,7 +133,7 @@ def _alto_lines(
 
 
 def _alto_text(lines: Iterable[Element]) -> str:
-    """The text of lines; a word that is divided stands whole where its first half does.
+    """Return the text of lines; a word that is divided stands whole where its first half does.
 
     It stands in SUBS_CONTENT of both halves (ALTO schema, String). A half without the other one stays as it
     is printed; but of a first half whose page goes on all is read. The normal form joins what keeps its
@@ -191,7 +191,7 @@ def _alto_wholes(strings: Sequence[tuple[Element, int]], foot: int) -> list[str 
 
 
 def read_djvu(source: Source) -> Extraction:
-    """The pages of DjVuXML, as the Internet Archive gives it in `_djvu.xml`; raises BrokenFile.
+    """Return the pages of DjVuXML, as the Internet Archive gives it in `_djvu.xml`; raises BrokenFile.
 
     An OBJECT has the hidden text of a page, blank ones too. The text may be divided into words, into lines,
     or not at all (DjVuXML 1.1 DTD, HIDDENTEXT).
@@ -212,7 +212,7 @@ def _djvu_page(page: Element) -> str:
 
 
 def read_page(source: Source) -> Extraction:
-    """The pages of PAGE-XML of any version (2009 to 2024), as a rule one; raises BrokenFile.
+    """Return the pages of PAGE-XML of any version (2009 to 2024), as a rule one; raises BrokenFile.
 
     Regions come in the reading order where there is one, else as they stand (PAGE schema, ReadingOrder).
     """
@@ -229,7 +229,7 @@ def read_page(source: Source) -> Extraction:
 
 
 def _page_of_regions(page: Element) -> tuple[str, str | None]:
-    """The text of a page without its furniture, and the number that a region of its own has."""
+    """Return the text of a page without its furniture, and the number that a region of its own has."""
     regions = [part for part in page.iter() if _is_region(part)]
     by_id = {region.get("id"): region for region in reversed(regions)}
     names = [name for order in page.iterchildren("{*}ReadingOrder") for name in _names(order)]
@@ -246,13 +246,13 @@ def _page_of_regions(page: Element) -> tuple[str, str | None]:
 
 
 def _furniture_of(region: Element) -> str | None:
-    """The kind of page furniture that a region is, by its type or as Transkribus writes it."""
+    """Return the kind of page furniture that a region is, by its type or as Transkribus writes it."""
     kind = region.get("type") or "".join(_STRUCTURE.findall(region.get("custom", ""))[:1])
     return plain_kind(kind) if is_furniture(kind) else None
 
 
 def _in_order(parts: Iterable[Element]) -> list[Element]:
-    """The parts by the index that each has, in `index` or as Transkribus writes it; else as they stand."""
+    """Return the parts by their index, in `index` or as Transkribus writes it; else in file order."""
     found = list(parts)
     stated = [part.get("index") or "".join(_ORDER.findall(part.get("custom", ""))[:1]) for part in found]
     if not all(stated):
@@ -262,7 +262,7 @@ def _in_order(parts: Iterable[Element]) -> list[Element]:
 
 
 def _names(group: Element) -> Iterator[str]:
-    """The ids of the regions in a group of the reading order."""
+    """Yield the ids of the regions in a group of the reading order."""
     yield group.get("regionRef", "")
     parts = [part for part in group if local_name(part) in _READING_ORDER]
     for part in sorted(parts, key=lambda part: _number(part.get("index"))):
@@ -270,7 +270,7 @@ def _names(group: Element) -> Iterator[str]:
 
 
 def _region(region: Element, apart: Container[Element]) -> str:
-    """The text of a region, without those in it that stand apart in the reading order.
+    """Return the text of a region, without those in it that stand apart in the reading order.
 
     Its own text counts where neither lines nor regions in it have one.
     """
@@ -296,7 +296,7 @@ def _word(word: Element) -> str:
 
 
 def _main_text(part: Element) -> str:
-    """The reading with a text that has the lowest index, else the highest confidence."""
+    """Return the reading with a text that has the lowest index, else the highest confidence."""
     readings = [(_reading(reading), reading) for reading in part.iterchildren("{*}TextEquiv")]
     return min(
         (found for found in readings if found[0]),

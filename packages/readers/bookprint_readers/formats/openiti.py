@@ -29,12 +29,12 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file starts with the mark of mARkdown."""
+    """Return whether a file starts with the mark of mARkdown."""
     return _START.match(head) is not None
 
 
 def read(source: Source) -> Extraction:
-    """The pages without tags; text behind the last tag is a page, too. Raises UnsupportedFormat."""
+    """Return the pages without tags; text behind the last tag is a page, too. Raises UnsupportedFormat."""
     found = decoded(source.read_text())
     if found is None:
         raise UnsupportedFormat(f"{source.name} starts as OpenITI mARkdown does, but its bytes are no text.")

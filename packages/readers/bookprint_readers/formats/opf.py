@@ -17,7 +17,7 @@ _DOCUMENTS = (
     "application/xml",
 )
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript")
-"""How types begin of what holds no text of a book; of any other file the content tells."""
+"""Prefixes of media types without text of a book; other files are recognised by content."""
 
 _NCX = "application/x-dtbncx+xml"
 _MOST_FALLBACKS = 10
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class PackageDocument:
-    """What is read of a package document."""
+    """Contents of a package document."""
 
     metadata: Metadata
     spine: Sequence[Item | None]  # in reading order; None where the itemref has no document
@@ -54,7 +54,7 @@ class PackageDocument:
 
 
 def package_document(package: Element) -> PackageDocument:
-    """What the element `package` says."""
+    """Read the element `package`."""
     manifest = {item.get("id", ""): _item(item) for item in _descendants(package, "item")}
     spine = next(_descendants(package, "spine"), None)
     references = [] if spine is None else list(_descendants(spine, "itemref"))
@@ -80,7 +80,7 @@ def _item(item: Element) -> Item:
 
 
 def _document(manifest: Mapping[str, Item], name: str) -> Item | None:
-    """The item of this id, or the first of its fallbacks that is a document; the item where none is."""
+    """Return the item of this id, or the first of its fallbacks that is a document, if there is one."""
     first = item = manifest.get(name)
     for _ in range(_MOST_FALLBACKS):
         if item is None or item.media_type in _DOCUMENTS:
@@ -90,12 +90,12 @@ def _document(manifest: Mapping[str, Item], name: str) -> Item | None:
 
 
 def is_document(item: Item) -> bool:
-    """Whether the item is said to be markup that holds text."""
+    """Return whether the item is said to be markup that holds text."""
     return item.media_type in _DOCUMENTS
 
 
 def may_be_document(item: Item) -> bool:
-    """Whether the item may be markup whatever it is said to be, as it is no picture."""
+    """Return whether the item may be markup whatever it is said to be, as it is no picture."""
     return not item.media_type.startswith(_NO_TEXT)
 
 
@@ -115,7 +115,7 @@ def _metadata(package: Element) -> Metadata:
 
 
 def _refinements(package: Element) -> dict[tuple[str, str], str]:
-    """What EPUB 3 says of an element, by the element's id and the property."""
+    """Refinements of EPUB 3, by the id of the element and the property."""
     return {
         (meta.get("refines", "").removeprefix("#"), meta.get("property", "")): _text(meta)
         for meta in _descendants(package, "meta")
@@ -149,7 +149,7 @@ def _date(package: Element, is_transcription: bool) -> str | None:
 
 
 def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) -> str | None:
-    """An identifier that a catalogue knows; None for one of the file alone, as a UUID is."""
+    """Return an identifier that a catalogue knows; None for one of the file alone, as a UUID is."""
     value, scheme = _text(element), (_attribute(element, "scheme") or "").casefold()
     scheme = _ONIX_ISBN.get(refinements.get((element.get("id", ""), "identifier-type"), ""), scheme)
     if number := _GUTENBERG.match(value):
@@ -174,7 +174,7 @@ class PageTarget:
 
 
 def page_targets(root: Element) -> list[PageTarget]:
-    """The pages in a navigation document, an NCX or a page map."""
+    """Return the pages in a navigation document, an NCX or a page map."""
     if local_name(root) == "ncx":
         lists = _descendants(root, "pageList")
         return [_ncx_target(content) for found in lists for content in _descendants(found, "content")]
@@ -187,7 +187,7 @@ def page_targets(root: Element) -> list[PageTarget]:
 
 
 def _ncx_target(content: Element) -> PageTarget:
-    """The page whose element has this content (NCX 2005, pageTarget)."""
+    """Return the page whose element has this content (NCX 2005, pageTarget)."""
     target = content.getparent()
     if target is None:
         return PageTarget(content.get("src", ""), "")
@@ -207,7 +207,7 @@ def _descendants(element: Element, *names: str) -> Iterator[Element]:
 
 
 def _attribute(element: Element, name: str) -> str | None:
-    """The value of an attribute of any namespace."""
+    """Return the value of an attribute of any namespace."""
     return next((str(value) for key, value in element.items() if str(key).rpartition("}")[2] == name), None)
 
 

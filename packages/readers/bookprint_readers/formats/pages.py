@@ -41,7 +41,7 @@ _LONGEST_PAGE = 100_000  # characters; pages of newspapers have up to 60,000
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """What one file of the package holds."""
+    """Contents of one file of the package."""
 
     pages: Sequence[str]
     extraction: Extraction | None  # None: an empty file, which is a blank page
@@ -63,7 +63,7 @@ class PageFile:
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:
-    """The pages of the package, or the one book in it.
+    """Return the pages of the package, or the one book in it.
 
     A damaged page is blank, with a warning. Raises NoText, UnsupportedFormat, SeveralBooks, BrokenFile where
     most are damaged, and what else `read_file` raises for a page.
@@ -117,15 +117,19 @@ def read_page_or_blank(
 
 
 def warnings_of(broken: Sequence[UnusableFile], count: int) -> list[str]:
-    """Warnings of the damaged files among so many; raises what the first of them did where most are."""
+    """Return warnings of damaged files among `count` files; raises the first error if most are damaged."""
     if 2 * len(broken) > count:
         raise broken[0]
-    more = [f"So are {len(broken) - _MOST_TOLD:,} more pages."] if len(broken) > _MOST_TOLD else []
+    more = (
+        [f"{len(broken) - _MOST_TOLD:,} more pages are left blank for such reasons."]
+        if len(broken) > _MOST_TOLD
+        else []
+    )
     return [f"{exc} This page is left blank." for exc in broken[:_MOST_TOLD]] + more
 
 
 def has_text(pages: Iterable[str]) -> bool:
-    """Whether there is a letter or a digit."""
+    """Return whether there is a letter or a digit."""
     return any(map(_LETTER_OR_DIGIT.search, pages))
 
 
@@ -145,7 +149,7 @@ def _book(package: Package, files: list[PageFile], warnings: list[str]) -> Extra
     warnings += [warning for found in extractions for warning in found.warnings]
     if len(read) < len(files):
         warnings.append(
-            f"Of {len(files)} files {len(files) - len(read)} are in another format and were left out."
+            f"{len(files) - len(read)} of {len(files)} files are in another format and were left out."
         )
     return Extraction(
         NAME,

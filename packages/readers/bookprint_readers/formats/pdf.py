@@ -45,10 +45,10 @@ _FILLING = re.compile(
     |""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What programs write for a title that they do not know, without the punctuation around it."""
+"""Titles that programs write for an unknown one, without the punctuation around them."""
 
 _NOBODY = {"admin", "administrator", "anonymous", "author", "owner", "unknown", "user"}
-"""What programs write for an author whom they do not know."""
+"""Names that programs write for an unknown author."""
 
 _FILE_NAME = re.compile(
     r"""(?:[a-z]:\\|file:|/).*
@@ -62,18 +62,18 @@ _PROGRAM = re.compile(r"^(?:Microsoft (?:Office )?\w+|OpenOffice|LibreOffice) +-
 _PACKET_BEGIN, _PACKET_END = b"<?xpacket begin", b"<?xpacket end"
 
 _PACKET_OF_A_PDF = (b"ns.adobe.com/pdf/", b"application/pdf")
-"""What tells the packet of a PDF from those of the pictures in it."""
+"""Mark that distinguishes the packet of a PDF from the packets of its pictures."""
 
 _LONGEST_PACKET = 1 << 20  # bytes of a packet
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the file is a PDF; other bytes may stand in front of its mark."""
+    """Return whether the file is a PDF; other bytes may stand in front of its mark."""
     return _MARK.search(head[:_MARK_WITHIN]) is not None
 
 
 def read(source: Source) -> Extraction:
-    """The text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
+    """Return the text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
     with _PDFIUM, _document(source) as document:
         if len(document) > MAX_PAGES:
             raise too_many_pages(source.name)
@@ -103,7 +103,7 @@ def read(source: Source) -> Extraction:
 
 
 def _with_blanks(text: str, book: str) -> list[str]:
-    """The pages of the book that is a part of this text; pages before and after it are blank."""
+    """Return the pages of the book that is a part of this text; pages before and after it are blank."""
     start = text.index(book)
     before, after = text.count(_BETWEEN_PAGES, 0, start), text.count(_BETWEEN_PAGES, start + len(book))
     return [""] * before + book.split(_BETWEEN_PAGES) + [""] * after
@@ -131,7 +131,7 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
 
 
 def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
-    """What the document says is printed on a page as its number (ISO 32000-1, section 12.4.2)."""
+    """Return the printed number of a page by the document's page labels (ISO 32000-1, section 12.4.2)."""
     try:
         return document.get_page_label(index) or None
     except UnicodeError:
@@ -139,7 +139,7 @@ def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
 
 
 def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
-    """An entry of the document information; empty where it is missing or no text."""
+    """Return an entry of the document information; empty where it is missing or no text."""
     try:
         return str(document.get_metadata_value(key))
     except UnicodeError:
@@ -147,7 +147,7 @@ def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
 
 
 def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
-    """What the XMP packet says, else the document information, whose dates are not those of the book."""
+    """Read the XMP packet, else the document information, whose dates are not the book's."""
     properties = _properties(source)
     titles = (*properties.get("title", ()), information["Title"])
     authors = properties.get("creator") or information["Author"].split(";")
@@ -170,14 +170,14 @@ def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
 
 
 def _title(text: str) -> str | None:
-    """The title in a field that programs fill with the file's name or a word of their own."""
+    """Return the title in a field that programs fill with the file's name or a word of their own."""
     text = _PROGRAM.sub("", clean(text) or "")
     filled = _FILLING.fullmatch(text.strip(punctuation)) or _FILE_NAME.fullmatch(text)
     return None if filled else text
 
 
 def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
-    """The values of each property of a PDF by its local name, as "title"; empty without a packet.
+    """Return the values of each property of a PDF by its local name, as "title"; empty without a packet.
 
     A packet can be found without knowing the file's format (XMP specification, part 1, section 7.3).
     """

@@ -1,8 +1,8 @@
 """TEI P5 and P4: the text of one book, in pages where `pb` marks them, and what its header says.
 
-Notes are read where they stand, as plain texts of the same files have them: at the ends of pages they move
-fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. What an editor chose (`reg`,
-`corr`, `expan`) stands for what is printed. Page furniture (`fw`) is left out. A file without a `text` is
+Notes are read in place, as plain texts of the same files have them. At the ends of pages they would move the
+fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. An editor's choice (`reg`, `corr`,
+`expan`) replaces the printed form. Page furniture (`fw`) is left out. A file without a `text` is
 read from `sourceDoc`, whose surfaces are pages.
 """
 
@@ -72,14 +72,14 @@ _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _ABOUT_THE_FILE = re.compile(r"\s*:\s*[^:]*\bELTeC\b[^:]*$|^DUMMYHEADER$")
-"""What a title says of the corpus and not of the book."""
+"""Part of a title that names the corpus, not the book."""
 
 _STC = re.compile(r"(E?STC|Wing|Evans|Thomason)\s+(?=\S)")
 _NAME_PARTS = ("forename", "nameLink", "surname")
 
 
 def read(source: Source) -> Extraction:
-    """The text of the file, with pages if `pb` stands in it.
+    """Return the text of the file, with pages if `pb` stands in it.
 
     Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
     """
@@ -111,9 +111,9 @@ def read(source: Source) -> Extraction:
 
 
 def _tree(source: Source, repairs: list[str]) -> Element:
-    """The document's element; references to what a DTD beside the file declares are left out.
+    """Return the document's element; references to what a DTD beside the file declares are left out.
 
-    What is not well-formed is mended, and `repairs` gets a warning of it. Raises BrokenFile.
+    Ill-formed markup is repaired, and `repairs` gets a warning. Raises BrokenFile.
     """
     try:
         return _parsed(source.read_text(), source.name)
@@ -145,7 +145,7 @@ def _parsed(data: bytes, name: str) -> Element:
 
 
 def _outermost(element: Element) -> Iterator[Element]:
-    """The elements in the order of the document, but those within headers and texts."""
+    """Yield the elements in the order of the document, but those within headers and texts."""
     yield element
     if _name(element) not in {"teiheader", "text", "sourcedoc"}:
         for child in element:
@@ -153,7 +153,7 @@ def _outermost(element: Element) -> Iterator[Element]:
 
 
 def _character(entity: re.Match[bytes]) -> bytes:
-    """A named character that TEI P4 takes from DTDs, which are not loaded."""
+    """Return a named character that TEI P4 takes from DTDs, which are not loaded."""
     if entity[1] in _PREDEFINED:
         return entity[0]
     characters = html5.get(entity[1].decode("ascii"), "")
@@ -225,7 +225,7 @@ class _Text:
             self._word_end = len(self._pieces)
 
     def extraction(self, metadata: Metadata) -> Extraction:
-        """The book with the text of each page, or with one text."""
+        """Return the book with the text of each page, or with one text."""
         text = "".join(self._pieces)
         if any(hyphen in text for hyphen in _OTHER_HYPHENS):
             text = _DIVISION.sub("-", text)
@@ -283,7 +283,7 @@ class _Text:
             page_breaks += pieces.pop().count(_PAGE)
         if pieces:
             text = pieces[-1].rstrip()
-            # Of hyphens of two kinds, one behind the other, the first is the word's own.
+            # If hyphens of two kinds follow each other, the first one belongs to the word.
             pieces[-1] = text.rstrip(text[-1]) if text.endswith(_HYPHENS) else text
         pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
 
@@ -316,7 +316,7 @@ def _name(element: Element) -> str:
 
 
 def _metadata(header: Element, language: str | None) -> Metadata:
-    """What a `teiHeader` says about the book; `language` is what the text itself names."""
+    """Read the metadata of a `teiHeader`; `language` is the one that the text itself names."""
     titles = _all(header, "fileDesc/titleStmt/title")
     numbers = _all(header, "fileDesc/publicationStmt//idno")
     return description(
@@ -337,7 +337,7 @@ def _title(titles: list[Element]) -> str | None:
 
 
 def _identifier(number: Element) -> str | None:
-    """The identifier; of the short-title catalogues those that the value names."""
+    """Return the identifier; of the short-title catalogues those that the value names."""
     text = _text(number) or ""
     catalogue = _STC.match(text)
     return identifier(
@@ -346,14 +346,14 @@ def _identifier(number: Element) -> str | None:
 
 
 def _author(author: Element) -> str | None:
-    """The name of an author, without the identifiers that stand beside it."""
+    """Return the name of an author, without the identifiers that stand beside it."""
     name = next(iter(_all(author, ".//persName")), author)
     parts = [_text(part) for kind in _NAME_PARTS for part in _all(name, f".//{kind}")]
     return " ".join(filter(None, parts)) or _text(name)
 
 
 def _language(header: Element) -> str | None:
-    """The language that most of the text is in; the first named where no shares are given."""
+    """Return the language that most of the text is in; the first named where no shares are given."""
     languages = _all(header, "profileDesc/langUsage/language")
     most = max(languages, key=lambda language: _share(language.get("usage")), default=None)
     return None if most is None else most.get("ident") or most.get("id") or _text(most)
@@ -369,7 +369,7 @@ def _date(header: Element) -> str | None:
 
 
 def _printed(header: Element, name: str) -> list[Element]:
-    """The elements of this name that tell of the printed source."""
+    """Return the elements of this name that tell of the printed source."""
     return [
         element
         for element in _all(header, f"fileDesc/sourceDesc//{name}")
@@ -393,5 +393,5 @@ def _text(element: Element) -> str | None:
 
 
 def _all(element: Element, path: str) -> list[Element]:
-    """The elements of a path of local names, in any namespace."""
+    """Return the elements of a path of local names, in any namespace."""
     return list(element.iterfind(re.sub(r"\w+", r"{*}\g<0>", path)))

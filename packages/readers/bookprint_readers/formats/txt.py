@@ -18,7 +18,7 @@ _FEW_CONTROLS = 4  # so many a short text may have: of a blank page OCR may read
 
 
 def read(source: Source) -> Extraction:
-    """The book in a text file. Raises UnsupportedFormat where the bytes are no text."""
+    """Return the book in a text file. Raises UnsupportedFormat where the bytes are no text."""
     found = decoded(source.read_text())
     if found is None:
         raise _no_text_file(source)

@@ -23,7 +23,7 @@ MARKS = (
 _GUESSED_FROM = 1 << 16  # bytes that a guess sees
 
 _ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
-"""How ISO-2022 and HZ leave ASCII, by their first byte; all their bytes are UTF-8 as well."""
+"""Sequences by which ISO-2022 and HZ leave ASCII, by first byte; all their bytes are valid UTF-8."""
 
 _NAME = re.compile(
     r"(x-)?(utf|iso|windows|cp|ibm|koi8|kz|ptcp|hp|mac|euc|gb|big5|shift|sjis|hz|tis|ks_?c|johab|latin|us-|ascii)"
@@ -63,7 +63,7 @@ class Decoded:
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
-    """The text in these bytes, with U+FFFD for what is damaged; None where they are no text.
+    """Return the text in these bytes, with U+FFFD for what is damaged; None where they are no text.
 
     `declared` is the encoding that the text itself names. It gives way to a byte order mark, and to UTF-8
     where the bytes are well-formed in it and not all ASCII.
@@ -112,7 +112,7 @@ def _guessed(data: bytes, encoding: str) -> Decoded:
 
 
 def _utf16_without_mark(start: bytes) -> str | None:
-    """The encoding where every second byte is that of a script's block, and zero of blanks."""
+    """Return the encoding where every second byte is that of a script's block, and zero of blanks."""
     shares = []
     for name, half in (("utf-16-be", start[0::2]), ("utf-16-le", start[1::2])):
         (byte, count), *_ = Counter(half).most_common(1) or [(0, 0)]
@@ -122,7 +122,7 @@ def _utf16_without_mark(start: bytes) -> str | None:
 
 
 def _of_two_encodings(data: bytes) -> Decoded | None:
-    """A text of whose lines some are UTF-8, and all others are in one other encoding; None for any other."""
+    """Decode a text whose lines are in UTF-8 and one other encoding; returns None for any other."""
     lines: list[bytes | str] = []
     letters = 0
     for line in data.splitlines(keepends=True):
@@ -148,7 +148,7 @@ def _of_two_encodings(data: bytes) -> Decoded | None:
 
 
 def guessed(window: bytes, era: EncodingEra = EncodingEra.ALL) -> str | None:
-    """The encoding that some bytes of a text seem to have."""
+    """Return the encoding that some bytes of a text seem to have."""
     return _codec(chardet.detect(window, encoding_era=era)["encoding"])
 
 
@@ -160,7 +160,7 @@ def _leaves_ascii(data: bytes) -> bool:
 
 
 def _beyond_ascii(text: str) -> tuple[int, int]:
-    """The characters beyond ASCII that are whole, and those that U+FFFD stands for."""
+    """Return the characters beyond ASCII that are whole, and those that U+FFFD stands for."""
     if text.isascii():
         return 0, 0
     damaged = text.count("\ufffd")

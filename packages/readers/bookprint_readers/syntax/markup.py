@@ -43,7 +43,7 @@ _PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker
 _LONGEST_NUMBER = 40  # characters; what is longer is text
 
 _BEFORE_LABEL = re.compile(r"[\s\[({]*(?:page|pag|pg|p|seite|s)[.\s]+", re.IGNORECASE)
-"""What a mark of a page break may say before its label, as in "page 12" and "[Pg 12]"."""
+"""Text before the label in a mark of a page break, as in "page 12" and "[Pg 12]"."""
 
 _LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts that part words
 
@@ -57,7 +57,7 @@ _NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
-    """The markup of a file, by the encoding that it declares; None where its bytes are no text.
+    """Return the markup of a file, by the encoding that it declares; None where its bytes are no text.
 
     Raises FileTooLarge.
     """
@@ -75,14 +75,14 @@ class MarkedText:
 
     @classmethod
     def joined(cls, parts: Iterable["MarkedText"]) -> "MarkedText":
-        """The texts one after the other, with a blank line between them."""
+        """Return the texts one after the other, with a blank line between them."""
         every = list(parts)
         labels = {mark: [label for part in every for label in part.labels[mark]] for mark in (PAGE, TARGET)}
         return cls("\n\n".join(part.text for part in every), labels)
 
 
 def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGETS) -> MarkedText:
-    """The text of a document, with PAGE for each mark of a page break and TARGET for each of the targets.
+    """Return the text of a document, with PAGE for each page break and TARGET for each target.
 
     A target is the `id` of an element, a place in the document, or empty for its start, with its label. One
     that is missing is passed over. Page numbers are left out of the text.
@@ -108,7 +108,7 @@ class _Mark(str):
     label: str | None
 
     def __new__(cls, mark: str, label: str | None) -> "_Mark":
-        """The mark itself; as a piece of text it is PAGE or TARGET."""
+        """Return the mark itself; as a piece of text it is PAGE or TARGET."""
         self = super().__new__(cls, mark)
         self.label = label
         return self
@@ -135,7 +135,7 @@ class _PageNumber:
 
 
 def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
-    """The texts and marks along a row of tags; of the targets, those that are found are taken out."""
+    """Return the texts and marks along a row of tags; of the targets, those that are found are taken out."""
     pieces: list[str] = [_Mark(TARGET, _label(targets.pop("") or ""))] if "" in targets else []
     preformatted, number = False, None
     refers = referred = False  # whether a number may refer to a note, and one has
@@ -193,7 +193,7 @@ def _marks_page(name: str, attributes: Mapping[str, str]) -> bool:
 
 
 def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[Tag]:
-    """The tags with one more at each of these places, whose name is TARGET and which holds the label."""
+    """Yield the tags with a further one, TARGET, with the label at each of these places."""
     outline = Outline(row)
     labels = defaultdict[int, dict[int, str | None]](dict)
     for place, label in places.items():
@@ -220,10 +220,10 @@ class LabelledPages:
 
 
 def pages_of(marked: MarkedText) -> LabelledPages:
-    """The pages of the book in a text, without Project Gutenberg's licence; all of it as one without marks.
+    """Return the pages of a text without Project Gutenberg's licence; one page if there are no marks.
 
-    They begin at PAGE or TARGET, whichever there are more of. What stands before the first of them is a page
-    where it has a letter or a digit.
+    They begin at PAGE or TARGET, whichever there are more of. Text before the first
+    of them is a page if it has a letter or a digit.
     """
     book = without_licence(marked.text)
     text = book.text
@@ -239,14 +239,14 @@ def pages_of(marked: MarkedText) -> LabelledPages:
 
 
 def _label(said: str) -> str | None:
-    """The label in what a mark of a page break says: "12" in "page 12." and in "[Pg 12]"."""
+    """Return the label in what a mark of a page break says: "12" in "page 12." and in "[Pg 12]"."""
     before = _BEFORE_LABEL.match(said)
     bare = said[before.end() :].rstrip(")]} ") if before else said
     return bare.strip().rstrip(".") or None
 
 
 def _after_words(text: str, mark: str) -> str:
-    """The text with each mark after the word that it stands in: a page divides none without a hyphen."""
+    """Return the text with each mark moved behind its word: pages divide words only at a hyphen."""
     if mark not in text:
         return text
     before, *rest = text.split(mark)

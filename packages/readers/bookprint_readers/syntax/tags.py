@@ -22,7 +22,7 @@ VOID = frozenset(
 """Elements without content."""
 
 NOTE_NUMBER = re.compile(r"\s*[\[(]?\d{1,4}[a-z]?[\])]?\s*")
-"""What refers to a note, which stands apart from the word before it."""
+"""Marks of references to notes, which are separated from the word before."""
 
 _READINGS = ("rp", "rt")
 _IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)  # tags that end a reading, since its own end may be left out
@@ -66,7 +66,7 @@ class Tag(NamedTuple):
         return self.inside.endswith("/") or self.name in VOID
 
     def attributes(self) -> Mapping[str, str]:
-        """The values by the names in lower case; of two of one name the first."""
+        """Return the values by the names in lower case; of two of one name the first."""
         found: dict[str, str] = {}
         for name, *values in _ATTRIBUTE.findall(self.inside):
             found.setdefault(name.lower(), characters("".join(values)))
@@ -74,7 +74,7 @@ class Tag(NamedTuple):
 
 
 def tags(markup: str) -> Iterator[Tag]:
-    """The tags of a document in order (HTML standard, section 13.2.5).
+    """Yield the tags of a document in order (HTML standard, section 13.2.5).
 
     Scripts, styles and the like are one tag without a name, and none of the text.
 
@@ -87,7 +87,7 @@ def tags(markup: str) -> Iterator[Tag]:
 
 
 def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
-    """The tag that ends an element whose text is left out; of one that never ends the text is kept."""
+    """Return the tag that ends an element whose text is left out; of one that never ends the text is kept."""
     depth, passed = 1, []
     for tag in row:
         if name in _READINGS:
@@ -102,7 +102,7 @@ def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
 
 
 def characters(text: str) -> str:
-    """The text with characters for references to them."""
+    """Return the text with characters for references to them."""
     if "&" not in text:
         return text
     try:
@@ -137,7 +137,7 @@ class Place:
 
 
 def parse_cfi(fragment: str) -> Cfi | None:
-    """The place that `epubcfi(…)` names, of a range its start; None where it is none in a spine."""
+    """Return the place that `epubcfi(…)` names, of a range its start; None where it is none in a spine."""
     if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST_CFI):
         return None
     path = fragment[8:-1]
@@ -212,12 +212,12 @@ class _Element:
         texts.append(_Text(tag, start, start + length))
 
     def element(self, number: int) -> "_Element | None":
-        """The child element that a step names; None where there is none."""
+        """Return the child element that a step names; None where there is none."""
         place = number // 2 - 1
         return self.elements[place] if 0 <= place < len(self.elements) else None
 
     def place_in_text(self, number: int, offset: int) -> Place | None:
-        """A place in the text between two child elements, or at the end of it."""
+        """Return a place in the text between two child elements, or at the end of it."""
         texts = self.texts.get(number)
         if not texts:
             return None

@@ -1,7 +1,7 @@
 """XML as libraries write it, read as a stream without entities, networks or huge trees (lxml).
 
-What is not well-formed is mended: characters that XML forbids, bare ampersands, names of HTML, prefixes that
-are not declared, a wrong encoding. What is cut off is refused.
+Ill-formed XML is repaired: forbidden characters, bare ampersands, names of HTML, undeclared prefixes, a wrong
+encoding. A truncated file is refused.
 """
 
 import re
@@ -45,7 +45,7 @@ _MOST_NAMED = 5  # pages that a warning names
 
 
 def root_name(head: bytes) -> str | None:
-    """The local name of the document's element, from the first bytes of a file; None where it is no XML."""
+    """Return the local name of the document's element, from the first bytes of a file; None if not XML."""
     parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True, recover=True)
     head = head.lstrip()
     try:
@@ -60,13 +60,13 @@ def root_name(head: bytes) -> str | None:
 
 
 def local_name(element: Element) -> str:
-    """The name of an element without its namespace; empty for comments and processing instructions."""
+    """Return the name of an element without its namespace; empty for comments and processing instructions."""
     tag: object = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def elements(source: Source, *names: str, repairs: list[str]) -> Iterator[Element]:
-    """The elements of these local names, each whole when it comes and emptied when the next one is asked for.
+    """Yield the elements of these local names, each complete, and emptied when the next one is requested.
 
     Elements must not contain one another. Where the XML is not well-formed it is mended, and an element that
     cannot be mended is empty; `repairs` gets warnings of it. Raises BrokenFile where more than half of the
@@ -102,7 +102,7 @@ def _streamed(source: Source, names: Sequence[str]) -> Iterator[Element]:
 def _mended_elements(
     source: Source, names: Sequence[str], damage: BrokenFile, repairs: list[str]
 ) -> Iterator[Element]:
-    """The elements, each parsed by itself within the start tag of the document's element."""
+    """Yield the elements, each parsed by itself within the start tag of the document's element."""
     text = mended(source)
     root = _START.search(text)
     of_names = rf"(?:[\w.-]+:)?({'|'.join(names)})"
@@ -142,7 +142,7 @@ def _parsed(data: bytes, name: str) -> Element | None:
 
 
 def document(source: Source, repairs: list[str]) -> Element:
-    """The document's element with all that is in it, for files that are small beside a book.
+    """Return the document's element with all that is in it, for files that are small beside a book.
 
     Where the XML is not well-formed it is mended, and what cannot be mended is left out, cut off parts too;
     `repairs` gets a warning of it. Raises BrokenFile where no element is found.
@@ -167,7 +167,7 @@ def _parser(*, recover: bool) -> etree.XMLParser:
 
 
 def mended(source: Source) -> str:
-    """The text of an XML file from its document's element or DOCTYPE on, well-formed but for its tags.
+    """Return the text of an XML file from its document's element or DOCTYPE on, well-formed but for its tags.
 
     It is empty where the file is no text or has a hole, and where it is too long to be held in memory.
     """
