@@ -1,6 +1,6 @@
 """`python -m app.fork_server CONTROL SOCKETS NAME...`: a process that forks the others of a service.
 
-What it has loaded before a fork is in memory once for all of them. NAME is a module, or MODULE:FUNCTION,
+All forks share the memory of what it has loaded before. NAME is a module, or MODULE:FUNCTION,
 which is called. CONTROL is the number of a socket with a JSON object a line; SOCKETS are those of sockets
 that forks may have. A request has a `name`, the `module` whose `main` the fork runs, its `arguments`,
 `environment`, `input` (to read from standard input) and `sockets`. Answers are `{"loaded": true}` once,

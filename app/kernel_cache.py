@@ -28,8 +28,8 @@ _compiling: list[int] = []
 def keep_kernels(data_dir: Path | None = None) -> None:
     """Have numba keep kernels in NUMBA_CACHE_DIR, the user's cache folder or the data folder.
 
-    The kernels are in a folder of their own for the sources and versions that they are compiled from. What is
-    kept there is code, so no other user can write to the folders that are made. Numba needs to write:
+    The kernels are in a folder of their own for the sources and versions that they are compiled from. The
+    folders hold code, so no other user can write to them. Numba needs to write:
     kernels in a NUMBA_CACHE_DIR that cannot be written to, as in an image, are copied.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")

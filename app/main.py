@@ -142,7 +142,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 
 def _set_state(state: State, settings: Settings, metrics: Metrics, capacity: Capacity) -> None:
-    """What requests find in `app.state`, beside the services that the lifespan adds."""
+    """Set the values in `app.state` for requests, besides the services that the lifespan adds."""
     state.metrics, state.kernels = metrics, KernelState()
     # Only `serve` resolves `auto`, because it knows the address. Otherwise keys are required.
     state.asks_for_keys = settings.auth != "off"

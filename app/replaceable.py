@@ -1,4 +1,4 @@
-"""What a process that can be replaced says of itself, and how it is told that another has taken its place."""
+"""State of a process that can be replaced, and the signal that another has taken its place."""
 
 import asyncio
 import os

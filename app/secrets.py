@@ -1,6 +1,6 @@
 """Passwords and keys of a process: how it gets them from its starter, and how it keeps them to itself.
 
-What stands in the environment with which a process was started, every program of the same user can read.
+Every program of the same user can read the environment with which a process was started.
 """
 
 import ctypes

@@ -24,7 +24,7 @@ _URL = re.compile(
     rf"(?:\?{_VALUE}(?:&{_VALUE})*)?",
     re.ASCII,
 )
-"""What follows the scheme of a server's URL, so strict that every driver reads the same in it."""
+"""Pattern of a server's URL after its scheme, so strict that every driver reads it in the same way."""
 
 _HAS_PASSWORD = re.compile(r"^[^/?@]*:[^/?]*@|[?&]password=")
 
@@ -191,7 +191,7 @@ class Settings(BaseSettings):
     compute: Annotated[frozenset[Computed], NoDecode, BeforeValidator(_listed)] = Field(
         default=frozenset(),
         alias="BOOKPRINT_COMPUTE",
-        description="What each book's text gets beside its signatures, with commas between: `digests` (23 ms "
+        description="Further values computed from each text, separated by commas: `digests` (23 ms "
         "a book), `iscc` (40 ms; needs the extra `iscc`), `vectors` to find similar books (5 ms).",
     )
     max_body_bytes: int = Field(

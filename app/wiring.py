@@ -199,7 +199,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
 
 def delivery_on(stores: Stores, settings: Settings) -> "Delivery":
-    """What delivers changes to webhooks."""
+    """Return the service that delivers changes to webhooks."""
     # Late, because only the process that delivers loads a client of HTTP.
     from app.services.deliveries import Delivery
 

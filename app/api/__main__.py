@@ -46,7 +46,7 @@ def main() -> None:
         **_PLAIN,
         **options,
     )
-    # What is loaded stays: the collector need not go through it, now or later.
+    # Loaded modules stay, so the collector need not examine them.
     gc.disable()
     config.load()
     gc.freeze()

@@ -41,7 +41,7 @@ class ActorAnswer(Document):
 
 
 class AuditedObject(Document):
-    """What was written."""
+    """Object of an entry of the audit log."""
 
     kind: ObjectKind = part("object_kind")
     id: UUID = part("object_id", "Of a decision: the older book.")

@@ -90,7 +90,7 @@ class ChangeCollection(Document):
 
 
 class ActivityObject(Document):
-    """What an activity was about."""
+    """Object of an activity."""
 
     id: str
     type: Literal["Book", "Relation", "Cluster"]

@@ -22,7 +22,7 @@ from bookprint_core.model import Metadata
 
 
 class CheckBody(BookBody):
-    """What a list says of a book: a text, pages, signatures or an identifier, or numbers and names."""
+    """Entry of a list: a text, pages, signatures or an identifier, or numbers and names."""
 
     may_lack_all: ClassVar[bool] = True
 

@@ -172,8 +172,8 @@ async def read_cluster(
 ) -> ClusterAnswer | RedirectResponse:
     """Answers the books of a cluster, oldest first.
 
-    An id or a key that it had before it was joined to an older one is answered with 308 and the present id.
-    So is one from before its oldest book was deleted, and any of its books in place of the oldest.
+    A former id or key, from before it was joined to an older cluster or lost its oldest book, is answered
+    with 308 and the present id. The id of any other book in it is answered in the same way.
     """
     name = cluster_name_of(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id, query.collection)

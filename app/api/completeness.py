@@ -41,7 +41,7 @@ class FaultAnswer(Document):
 
 
 class CompletenessAnswer(Document):
-    """What a scan lacks by copies of its printing, in the order of its pages."""
+    """Faults of a scan, found by copies of its printing, in the order of its pages."""
 
     compared_with: list[UUID] = Field(description="The copies, at most five.")
     findings: list[FaultAnswer]

@@ -65,7 +65,7 @@ class ConflictRelation(Document):
 
 
 class ConflictEvidence(Document):
-    """What is known of the two texts; null where a signature is missing."""
+    """Evidence from the two texts; null if a signature is missing."""
 
     distance: int | None = Field(description="Bits in which the fingerprints differ, 0 to 128.")
     jaccard: Share | None = Field(description="Estimated share of common shingles, 0 to 1.")

@@ -23,7 +23,7 @@ class NameCount(Document):
 
 
 class LibraryAnswer(Document):
-    """What the library holds. Values come in the order of their numbers of books, the most frequent first."""
+    """Contents of the library. Values are ordered by their numbers of books, most frequent first."""
 
     books: int = Field(description="The number of books.")
     estimated: bool = Field(

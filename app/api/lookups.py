@@ -250,8 +250,8 @@ async def look_up(
 ) -> Response:
     """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
 
-    With neither `d` nor `k`, an identifier finds what `bookprint compare` calls the same without the service:
-    by its length, its MinHash bits where it has them, and more readily where the ISBN is the same.
+    With neither `d` nor `k`, an identifier finds the books that `bookprint compare` would call the same. Length
+    and MinHash bits decide, and a common ISBN helps.
     """
     if (identifier := body.to_identifier()) is None:
         return await _answer_entry(

@@ -127,7 +127,7 @@ async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookA
 
 @router.delete("/{webhook_id}", status_code=204, summary="Delete a webhook", scope="admin")
 async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> Response:
-    """Deletes the webhook. What is on its way may still arrive."""
+    """Deletes the webhook. Deliveries on their way may still arrive."""
     await services.webhooks.delete(webhook_id, actor=actor)
     return Response(status_code=204)
 

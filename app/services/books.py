@@ -283,7 +283,7 @@ _DESCRIBING = ("title", "authors", "year", "volume")
 
 
 def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> list[str]:
-    """What a post has to say where its book is there already, with another collection or description."""
+    """Return warnings for a post whose book exists with another collection or description."""
     if stored.created:
         return []
     told, sent, kept = [], submission.metadata, stored.book.metadata
@@ -327,7 +327,7 @@ def new_book_id() -> UUID:
 
 
 def new_book_ids(count: int, after: UUID | None = None) -> list[UUID]:
-    """So many new ids, ascending, and all above `after`, even if that is of this moment or later."""
+    """Return `count` new ids, ascending and above `after`, even if that is from this moment or later."""
     now = time.time_ns() // 1_000_000
     if after is not None:
         now = max(now, (after.int >> 80) + 1)

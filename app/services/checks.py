@@ -45,7 +45,7 @@ _MOSTLY = 0.5
 """Share of both books from which on their common text makes one another edition of the other."""
 
 _LEAST_SCORE = 80.0
-"""Of a book that may be meant by a name."""
+"""Least similarity of a book that a name may mean."""
 
 _NO_IDENTIFIER = "No book has any of these identifiers."
 
@@ -55,7 +55,7 @@ _OTHER_TITLE, _OTHER_VOLUME = 0.4, 0.5
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """What a list says of one book."""
+    """Entry of a list for one book."""
 
     book: Submission
     identifier: Identifier | None = None  # of a text
@@ -245,7 +245,7 @@ def _by_relation(match: Match, relation: Relation, row: Metadata, book: Metadata
 
 
 def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> CheckVerdict:
-    """What a relation says of having a book; `shared` is the share of text that each has of the other."""
+    """Return the verdict by a relation; `shared` is the share of text that each book has of the other."""
     if kind in ("SAME_PAGINATION", "SAME_TEXT"):
         return "have"
     if direction is not None:
@@ -256,7 +256,7 @@ def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> Check
 
 
 def _by_length(match: Match, words: int, row: Metadata, book: Metadata) -> CheckedBook:
-    """What signatures alone say of two books that are near: one text where they are as long, else a part."""
+    """Return the verdict by signatures alone: the same text for equal lengths, else a part."""
     ratio, evidence = words / max(match.book.word_count, 1), match.evidence
     near = evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled
     inside = max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0)

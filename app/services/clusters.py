@@ -154,7 +154,7 @@ async def _page(
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """What is computed of the whole cluster."""
+    """Values computed for the whole cluster."""
 
     size: int
     best: BestCopy
@@ -238,10 +238,10 @@ class MasterCopies:
         self._related = related
 
     async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
-        """Those of the pages of these numbers, from 0, that there are.
+        """Return the existing pages among these numbers, from 0.
 
-        Of related books it is the text that most of them have. Copies of it vote on all pages, parts of it on
-        theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
+        For related books it is the text that most of them share. Copies of it vote on all pages, parts of it
+        on theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
         """
         async with self._clusters.snapshot() as snapshot:
             name = await _present(snapshot, name)
@@ -284,7 +284,7 @@ class MasterCopies:
         return _Electorate(best, others, cleaner, left_out, texts)
 
     async def _entitled(self, snapshot: Snapshot, best: UUID, others: Sequence[UUID]) -> set[UUID]:
-        """Those of the other members that are copies of the best copy, or parts of it."""
+        """Return the other members that are copies or parts of the best copy."""
         founders = await snapshot.read_founders("same_text", [best, *others])
         copies = {each for each in others if founders[each] == founders[best]}
         rest = [each for each in others if each not in copies]

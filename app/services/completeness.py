@@ -94,7 +94,7 @@ class Completeness:
         self._candidates = candidates
 
     async def of_book(self, book_id: UUID) -> CompletenessRead:
-        """What the book lacks; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`.
+        """Return the faults of the book; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`.
 
         A scan that workers have still to look at is looked at now.
         """
@@ -109,7 +109,7 @@ class Completeness:
         return CompletenessRead(copies, kept.findings, decided)
 
     async def of_books(self, collection: str | None, after: UUID | None) -> FaultList:
-        """What the next books (of a collection) behind `after` lack, those with the surest faults first."""
+        """Return the faults of the next books (of a collection) after `after`, surest first."""
         scans = await self._kept.list_faulty(collection, after, _LISTED_AT_ONCE + 1)
         more, scans = len(scans) > _LISTED_AT_ONCE, scans[:_LISTED_AT_ONCE]
         compared, pending, alone = await self._kept.count(collection)

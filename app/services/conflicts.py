@@ -1,7 +1,7 @@
 """Metadata conflicts: books that share an ISBN or a title but no text, and copies under different ISBNs.
 
-Hundreds of books that share an ISBN make tens of thousands of pairs. So the books of a group that are
-examined are limited, and so are the pairs of a request, which names a place to go on from.
+Hundreds of books that share an ISBN make tens of thousands of pairs. The examined
+books of a group are therefore limited, as are the pairs of a request. Its answer names a place to continue.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Facts:
-    """What is known of the books of some steps."""
+    """Books of some steps, with their relations."""
 
     books: Mapping[UUID, ConflictBook]
     relations: Mapping[Pair, PairRelation]

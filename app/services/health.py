@@ -39,7 +39,7 @@ class PartHealth:
 class Health:
     """Pings Postgres, Redis and the job queue.
 
-    What is not well is logged for the operator, since those who ask without a key are not told.
+    Faults are logged for the operator, because callers without a key do not see them.
     """
 
     def __init__(self, schema: SchemaQueries, jobs: JobStore, upkeep: IndexUpkeep, index: BandIndex) -> None:

@@ -20,7 +20,7 @@ class UnknownJob(BookprintError):
     tells_remedy = True
 
     def __init__(self, job_id: int | str) -> None:
-        super().__init__(f"No job has the id {job_id}. Those that are done are forgotten after a day.")
+        super().__init__(f"No job has the id {job_id}. Finished jobs are forgotten after a day.")
 
 
 class JobNotFailed(BookprintError):

@@ -43,7 +43,7 @@ class WholeLibrary(LibraryQueries):
         self._holdings = Holdings(0, False, [], [], [])
 
     async def holdings(self) -> Holdings:
-        """What there is, as of ten seconds ago at most."""
+        """Return the contents of the library, at most ten seconds old."""
         async with self._counting:
             if time.monotonic() - self._counted_at > _FRESH_SECONDS:
                 self._holdings = await self._count()

@@ -37,7 +37,7 @@ _AT_ONCE = 100
 """Queries that share a statement."""
 
 _STATEMENTS_AT_ONCE = 2
-"""Of all batches of this process: lookups need connections, too."""
+"""Queries at a time of all batches of this process; lookups need connections, too."""
 
 _LOOKUPS_AT_ONCE = 8
 _BY_CONTENT = 40

@@ -1,7 +1,8 @@
 """Books with other texts that are like a book, by their vectors: a hint, from which nothing else follows.
 
 All vectors are compared, in the memory of this process. Each search begins with what was written since the
-last one, and ends with what Postgres calls current. So it is as complete as the catalogue, in any process.
+last one, and ends with what Postgres calls current. Every process therefore answers as completely
+as the catalogue.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ HOW_TO_HAVE_VECTORS = (
     "Have the operator let the service run with BOOKPRINT_COMPUTE=vectors, and for the books that are there: "
     "bookprint reindex --vectors"
 )
-"""What to do where no book has a vector."""
+"""Advice if no book has a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class SimilarBooks(VectorQueries):
     async def _described(
         self, entries: SimilarEntries, this: ShownBook, *, with_copies: bool
     ) -> list[SimilarBook]:
-        """Those of the entries that are books to be shown, in the same order."""
+        """Return the entries that are current books, in the same order."""
         books = await self.read_books(entries.entry_ids.tolist())
         left = [entry_id for entry_id in entries.entry_ids.tolist() if entry_id not in books]
         self._matrix.remove(np.array(left, dtype=np.uint64))
@@ -120,7 +121,7 @@ class SimilarBooks(VectorQueries):
 
 
 def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
-    """Those of the books that are copies of one, by their signatures or by what is known."""
+    """Return the books that are copies of one, by signatures or by known relations."""
     evidence = evidence_of_each(this.summary.entry, [other.summary.entry for other in others])
     return {
         other.summary.book_id

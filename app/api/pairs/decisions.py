@@ -1,4 +1,4 @@
-"""What people should look at, what they decide, and the history of it."""
+"""The list of pairs to review, decisions, and their history."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
@@ -89,7 +89,7 @@ class ReviewList(Document):
 
 
 class DecisionItem(OneOfBody):
-    """What a person says of two books: exactly one of verdict and kind."""
+    """Decision of a person on two books: exactly one of verdict and kind."""
 
     one_of: ClassVar[dict[str, str]] = {"verdict": "string", "kind": "string"}
 
@@ -124,7 +124,7 @@ class DecisionsBody(Body):
 
 
 class DecidedAnswer(Document):
-    """What became of one decision: an outcome, or the problem."""
+    """Result of one decision: an outcome, or the problem."""
 
     left: UUID
     right: UUID
@@ -147,7 +147,7 @@ class DecidedAnswer(Document):
 
 
 class DecidedList(Document):
-    """What became of each decision, in their order."""
+    """Results of the decisions, in their order."""
 
     items: list[DecidedAnswer]
 

@@ -230,7 +230,7 @@ class RunAnswer(Document):
 
 
 class PageLabelsAnswer(Document):
-    """What is printed on the pages of both books as their numbers; null for a page without one."""
+    """Printed page numbers of both books; null for a page without one."""
 
     this: list[str | None] | None = Field(description="Of the book in the path; null: not known.")
     other: list[str | None] | None = Field(description="Of the other one.")

@@ -1,7 +1,7 @@
 """Common parts of bodies, documents and queries, and the cursors of lists.
 
-A cursor says where the next page begins, in a string that only its own query takes back: base64url of 8 bytes
-that identify the query and of the bytes of a place in its answer.
+A cursor says where the next page begins, and only its own query accepts it. It is base64url of 8 bytes that
+identify the query, and of the bytes of a place in its answer.
 """
 
 from base64 import b64decode, urlsafe_b64encode

@@ -29,7 +29,7 @@ class ExactContainment(Document):
 
 
 class ExactAnswer(Document):
-    """What the two texts share, counted and not estimated."""
+    """Shared parts of the two texts, counted and not estimated."""
 
     jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
     containment: ExactContainment

@@ -1,4 +1,4 @@
-"""What clients send of a book: its content, its metadata, and its MARC record."""
+"""Parts of a book that clients send: its content, its metadata, and its MARC record."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -151,7 +151,7 @@ class MetadataBody(_Described):
 
     @model_validator(mode="after")
     def _short_enough(self) -> Self:
-        """What the record says keeps the limits of the other fields."""
+        """Check that the record's values keep the limits of the other fields."""
         if self.marc is None:
             return self
         try:

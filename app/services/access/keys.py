@@ -150,8 +150,8 @@ class Keys(KeyStore):
     async def caller_of(self, text: str | None) -> Caller | None:
         """Whose key this is; None: it is missing, unknown, revoked or expired, and nothing tells which.
 
-        All valid keys are held by their hashes, and no others. So the time of a refusal is no hint, and the
-        hash of a key that is guessed leads nowhere near that of another.
+        All valid keys are held by their hashes, and no others. The time of a refusal
+        is therefore no hint, and the hash of a guessed key is not close to that of another.
         """
         return await self.caller_of_hash(key_hash(text or ""))
 

@@ -128,7 +128,7 @@ class Limits:
 
 
 class _Counts:
-    """What each holder of limits has used, as `limits` counts it in a storage.
+    """Count of what each holder of limits has used, in a storage of `limits`.
 
     Bytes are counted in a sliding window, because a moving one keeps an entry for each unit.
     """

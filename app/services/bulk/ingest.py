@@ -161,7 +161,7 @@ async def _stored(ingest: Ingest, results: list[tuple[Unread, Result]], actor: A
 
 
 async def _indexed(ingest: Ingest, batch: _Batch) -> list[tuple[Unread, Outcome]]:
-    """What became of each book of a batch, when the index holds the new ones."""
+    """Return the outcome of each book of a batch, once the index holds the new ones."""
     results, stored = batch
     outcomes = iter(await _patiently(lambda: ingest.index(stored)))
     told: list[tuple[Unread, Outcome]] = []

@@ -56,7 +56,7 @@ def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
 
 
 def names_of(record: MarcRecord) -> Iterator[str]:
-    """What the text of a record may be called: 001, 035, 024, and the last part of each address in 856 $u."""
+    """Yield the possible names of a record's text: 001, 035, 024, and the ends of addresses in 856 $u."""
     yield plain(record.control("001") or "")
     for tag in ("035", "024"):
         for given in record.data(tag):

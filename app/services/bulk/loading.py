@@ -45,7 +45,7 @@ Refuse = Callable[[str, Refusal], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Load:
-    """What is loaded, how it is told, and who does it."""
+    """Corpus to load, with functions for progress and refusals, and the actor."""
 
     books: CorpusBooks
     pairs: CorpusPairs
@@ -82,7 +82,7 @@ class Loading:
         """Load what is not there yet.
 
         Raises RecipeMismatch where lookups would not compare the signatures, and Unavailable where a server
-        is out of reach. What was stored by then stays, and the next run goes on behind it.
+        is out of reach. Stored books stay, and the next run continues after them.
         """
         if await self._look():
             await self._upkeep.rebuild(after=self._store_all)

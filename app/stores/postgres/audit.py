@@ -1,6 +1,6 @@
 """The audit log in Postgres: who wrote what, told in the statement that writes it.
 
-So there is no write without its entry and no entry without its write. Entries are never changed, and deleted
+No write is without its entry, and no entry without its write. Entries are never changed, and deleted
 only when they are older than the age that a deletion names; a trigger of the table refuses anything else.
 """
 
@@ -34,7 +34,7 @@ Action = Literal[
     "webhook.deleted",
     "webhook.rotated",
 ]
-"""What is written down; the word before the full stop is the kind of the object."""
+"""Actions in the audit log; the word before the full stop is the kind of the object."""
 
 
 ACTIONS: tuple[Action, ...] = get_args(Action)

@@ -51,7 +51,7 @@ class FoundPair:
 
 @dataclass(frozen=True, slots=True)
 class FoundRelations:
-    """What a search elsewhere has found of books that are to be stored."""
+    """Pairs that a search elsewhere has found for books to be stored."""
 
     pairs: Sequence[FoundPair]
     passed_over: Mapping[UUID, int]  # candidates that were too many to compare; none of other books
@@ -95,8 +95,8 @@ _CREATE_NEW_BOOKS = SQL(f"""
     CREATE TEMPORARY TABLE IF NOT EXISTS new_books ON COMMIT DELETE ROWS
     AS SELECT {", ".join(_BOOK_COLUMNS)} FROM books WITH NO DATA
 """)
-# All transactions insert in one order of what is unique, so no two wait for each other. Of those with equal
-# keys the first comes first.
+# All transactions insert in one order of what is unique, so no two wait for each other. Equal
+# keys stay in their order.
 _INSERT = SQL(f"""
     INSERT INTO books ({", ".join(_BOOK_COLUMNS)})
     SELECT {", ".join(_BOOK_COLUMNS)} FROM new_books
@@ -123,7 +123,7 @@ class ExistingBook:
 
 
 Stored = int | UUID | Conflict
-"""What became of a book: its entry where it is new, else the id of the same book, or why it is refused."""
+"""Outcome of a book: its entry if it is new, else the id of the same book, or the reason of a refusal."""
 
 
 class BulkStore:
@@ -155,7 +155,7 @@ class BulkStore:
     async def list_existing(
         self, wanted: Sequence[tuple[bytes, str | None]]
     ) -> list[ExistingBook | Conflict | None]:
-        """What would become of each book, by its content key and external id; None where it is new."""
+        """Predict the outcome of each book by its content key and external id; None if it is new."""
         async with self._database.connection() as connection:
             return await _list_existing(connection, wanted)
 

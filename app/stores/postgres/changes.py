@@ -1,8 +1,8 @@
 """The feed of changes: numbered in the order of their commits, without holes.
 
 A transaction that is yet to commit has no position, whenever it began. Only committed changes are numbered,
-one batch after the other, and each behind all that were numbered before. So a reader behind a position never
-misses a change that is committed later.
+one batch after the other, and each behind all that were numbered before. A reader behind a position
+therefore never misses a change that is committed later.
 """
 
 from base64 import urlsafe_b64encode
@@ -97,7 +97,7 @@ _BOUNDS = """
         EXISTS (SELECT FROM unnumbered_changes) AS unnumbered
 """
 _READ_BOUNDS = SQL(_BOUNDS)
-# What a book was, when it changed; for pairs and clusters, what their books are now.
+# The collection of a book when it changed; for pairs and clusters, the present collections of their books.
 _CONCERNS = """
     CASE WHEN type LIKE 'book.%' THEN $collection IN (data ->> 'collection', data ->> 'former_collection')
     ELSE EXISTS (
@@ -226,7 +226,7 @@ class ClusterMoves:
 
     @property
     def founders(self) -> set[UUID]:
-        """Those of all clusters that books joined or left."""
+        """Return all clusters that books joined or left."""
         return {*self._before.values(), *self._after.values()}
 
     def changes(self, by: By, deleted: UUID | None) -> list[Mapping[str, Any]]:

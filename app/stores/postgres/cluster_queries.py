@@ -46,7 +46,7 @@ class ListedCluster:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCluster:
-    """What was measured of a cluster as one transaction has left it."""
+    """Measurements of a cluster as one transaction has left it."""
 
     written_by: int
     agreement: float | None
@@ -115,7 +115,7 @@ _LIST_UNMEASURED = SQL("""
     SELECT founder_id, written_by FROM clusters WHERE by = $by AND NOT measured
     ORDER BY founder_id LIMIT $limit
 """)
-# Of a cluster that has changed since it was read, nothing is stored.
+# Figures of a cluster that has changed since it was read are not stored.
 _UPDATE_FIGURES = SQL("""
     UPDATE clusters SET measured = true, agreement = $agreement, kinds = $kinds, best_id = $best
     WHERE by = $by AND founder_id = $founder AND written_by = $written_by
@@ -198,7 +198,7 @@ class Snapshot:
         return {row["book_id"]: row["agreement"] for row in means}
 
     async def list_with_text(self, books: Collection[UUID]) -> set[UUID]:
-        """Those of the books of which the text is kept."""
+        """Return the books whose text is stored."""
         found = await rows(self._connection, _LIST_WITH_TEXT, books=list(books))
         return {row["id"] for row in found}
 
@@ -322,7 +322,7 @@ async def read_founders(connection: Connection, by: By, books: Collection[UUID])
 
 
 async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -> set[Pair]:
-    """Those of the pairs that are edges."""
+    """Return the pairs that are edges."""
     lefts, rights = zip(*pairs, strict=True)
     joined = await rows(
         connection, _READ_JOINED, lefts=list(lefts), rights=list(rights), kinds=list(KINDS[by])
@@ -337,7 +337,7 @@ async def read_edges(connection: Connection, by: By, books: Iterable[UUID]) -> l
 
 
 async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) -> set[UUID]:
-    """Those of the books that have an edge."""
+    """Return the books that have an edge."""
     connected = await rows(connection, _READ_CONNECTED, books=list(books), kinds=list(KINDS[by]))
     return {row["book"] for row in connected}
 

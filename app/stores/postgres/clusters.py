@@ -5,7 +5,7 @@ keeps apart, and heirs. After any order of changes, members and borders are thos
 `bookprint_core.clusters.clustering` makes of all edges and never-match pairs.
 
 Transactions change clusters one after the other. Each takes one advisory lock, after all its locks on
-relations and decisions, and then locks rows of clusters alone. So they cannot wait for each other in a ring.
+relations and decisions, and then locks rows of clusters alone. They cannot deadlock.
 """
 
 from collections import defaultdict
@@ -68,7 +68,7 @@ _OLDEST_BUT = SQL("""
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-# Those that write members answer the founder that each book had before and has after; alone it is its own.
+# Statements that write members return each book's founder before and after; a book alone is its own.
 _REMOVE = SQL("""
     DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
     RETURNING book_id, founder_id AS before, book_id AS after

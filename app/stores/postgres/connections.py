@@ -79,7 +79,7 @@ _TRANSACTION_WAIT = 10.0
 """Seconds that a statement or a transaction waits for a free connection."""
 
 _STATEMENT_SECONDS = 20.0
-"""Seconds that a single statement may take. Those of lookups take milliseconds."""
+"""Seconds that a single statement may take. Statements of lookups take milliseconds."""
 
 _KEPT_SECONDS = 60.0
 """Seconds after which a connection that no statement has used is closed: a firewall may have forgotten it."""

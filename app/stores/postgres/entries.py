@@ -208,7 +208,7 @@ class EntryStore:
         book_id: UUID | None = None,
         most: int | None = None,
     ) -> CurrentHits:
-        """Those of the hits that are current and in a collection, with the summaries of a page of them.
+        """Return the hits that are current and in a collection, with the summaries of a page of them.
 
         That page are the first `limit` of them behind the first `start` of all hits; `deleted` are the hits
         that are not in the collection, and perhaps others behind the first `most` that are.

@@ -254,8 +254,8 @@ class JobStore:
     async def update_abandoned(self, silent_for: timedelta, most_tries: int) -> list[Rescued]:
         """Take the jobs from workers that have been silent for so long; the try counts as failed.
 
-        A worker takes all its jobs along when it dies, and nothing shows which of them killed it. So in each
-        queue they are tried again one after the other (they share a lock), and only one dies again.
+        A worker takes all its jobs along when it dies, and nothing shows which of them killed it. In each
+        queue they are therefore retried one after the other (they share a lock), and only one dies again.
         """
         rows = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
         return [Rescued(**row) for row in rows]

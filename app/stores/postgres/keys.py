@@ -61,7 +61,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 KEY_PREFIX = "bp_"
-"""So that people, and programs that look for leaked secrets, know a key when they see one."""
+"""Prefix by which people, and programs that look for leaked secrets, recognise a key."""
 
 
 _INCLUDED: dict[Scope, frozenset[Scope]] = {

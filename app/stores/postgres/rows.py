@@ -81,7 +81,7 @@ METADATA_COLUMNS = columns(
 """The columns of a book that hold its metadata, and those by which it is found."""
 
 METADATA_FIELDS = tuple(FIELD)
-"""Those of them that are the fields of `Metadata`."""
+"""The columns among them that are fields of `Metadata`."""
 
 SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
 """The columns of a signature that `content_signature_values` has, and its entry."""
@@ -208,7 +208,7 @@ def _minhash_bits(row: Row) -> MinHashBits | None:
 
 
 def _identified(row: Row) -> Identified:
-    """What the row of an identifier alone says: its MinHash bits, of a short identifier no bytes."""
+    """Return the data of an identifier's row: its MinHash bits, empty for a short identifier."""
     bits = MinHashBits(DEFAULT_MINHASH, row["minhash"], row["shingle_count"]) if row["minhash"] else None
     return Identified(row["word_count"], bits)
 

@@ -188,7 +188,7 @@ Index(
 )
 
 AGREEMENT_RANK = "CASE WHEN measured THEN coalesce(agreement, 2) ELSE 3 END"
-"""What hangs together least comes first, and what is not measured last."""
+"""Weakest clusters come first, unmeasured ones last."""
 
 clusters = Table(
     "clusters",
@@ -323,7 +323,7 @@ keys = Table(
     Column("revoked_at", TIMESTAMP(timezone=True)),
 )
 
-# Of people who have signed in to the pages.
+# Sessions of people who have signed in to the pages.
 sessions = Table(
     "sessions",
     metadata,

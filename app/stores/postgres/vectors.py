@@ -23,8 +23,8 @@ _READ_AT_ONCE = 50_000
 
 _OWN_VECTOR = f"(SELECT data FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR})"
 
-# What a database was restored from may have counted its transactions farther: such rows are read at first,
-# and then not again before the count has come to them.
+# A restored database may hold rows of transactions with higher numbers than its own. These rows are read at
+# first, and not again before its count has reached them.
 _READ_WRITTEN = SQL(f"""
     SELECT
         pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,

@@ -71,7 +71,7 @@ class AuditList(TypedDict):
 
 
 class AuditedObject(TypedDict):
-    """What was written."""
+    """Object of an entry of the audit log."""
 
     kind: Literal["book", "decision", "key", "webhook"]
     id: str
@@ -186,7 +186,7 @@ class ClusterNameAnswer(TypedDict):
 
 
 class CompletenessAnswer(TypedDict):
-    """What a scan lacks by copies of its printing, in the order of its pages."""
+    """Faults of a scan, found by copies of its printing, in the order of its pages."""
 
     compared_with: list[str]
     findings: list[FaultAnswer]
@@ -221,7 +221,7 @@ class ConflictContainment(TypedDict):
 
 
 class ConflictEvidence(TypedDict):
-    """What is known of the two texts; null where a signature is missing."""
+    """Evidence from the two texts; null if a signature is missing."""
 
     distance: int | None
     jaccard: float | None
@@ -262,7 +262,7 @@ class CutGroupAnswer(TypedDict):
 
 
 class DecidedAnswer(TypedDict):
-    """What became of one decision: an outcome, or the problem."""
+    """Result of one decision: an outcome, or the problem."""
 
     left: str
     right: str
@@ -272,7 +272,7 @@ class DecidedAnswer(TypedDict):
 
 
 class DecidedList(TypedDict):
-    """What became of each decision, in their order."""
+    """Results of the decisions, in their order."""
 
     items: list[DecidedAnswer]
 
@@ -296,7 +296,7 @@ class DecisionBefore(TypedDict):
 
 
 class ExactAnswer(TypedDict):
-    """What the two texts share, counted and not estimated."""
+    """Shared parts of the two texts, counted and not estimated."""
 
     jaccard: float
     containment: ExactContainment
@@ -378,7 +378,7 @@ class LeftOutAnswer(TypedDict):
 
 
 class LibraryAnswer(TypedDict):
-    """What the library holds. Values come in the order of their numbers of books, the most frequent first."""
+    """Contents of the library. Values are ordered by their numbers of books, most frequent first."""
 
     books: int
     estimated: bool
@@ -529,7 +529,7 @@ class PageCounts(TypedDict):
 
 
 class PageLabelsAnswer(TypedDict):
-    """What is printed on the pages of both books as their numbers; null for a page without one."""
+    """Printed page numbers of both books; null for a page without one."""
 
     this: list[str | None] | None
     other: list[str | None] | None

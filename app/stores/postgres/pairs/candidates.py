@@ -18,8 +18,8 @@ _READ_AT_ONCE = 500
 """Candidates: a statement for thousands would keep a core from lookups for 20 ms."""
 
 # Written so that a plan made while tables were empty does no harm when they have grown. Jobs and relations
-# are read once, and clusters by key, where joins might read whole tables. Of which jobs wait is asked
-# afterwards, so that no index of all that wait is read too.
+# are read once, and clusters by key, where joins might read whole tables. Waiting
+# jobs are read afterwards, so that the index of all waiting jobs is not scanned too.
 _LIST = SQL(f"""
     WITH decided AS (
         SELECT right_id AS id FROM decisions WHERE left_id = $book_id
@@ -115,7 +115,7 @@ class CandidateStore:
     ) -> list[CandidateBook]:
         """The books that people have decided about together with this one, then the candidates, in order.
 
-        Those that are not current are left out, and so is the book itself.
+        Books that are not current are left out, as is the book itself.
         """
         known: dict[int, CandidateBook] = {}
         for start in range(0, len(candidates) or 1, _READ_AT_ONCE):

@@ -1,4 +1,4 @@
-"""What scans lack, kept in Postgres until a relation, a page or a copy of the scan changes."""
+"""Faults of scans, kept in Postgres until a relation, a page or a copy of the scan changes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ _READ = SQL("SELECT * FROM completeness WHERE book_id = $book")
 _LIST_STALE = SQL(
     "SELECT book_id FROM completeness WHERE NOT looked ORDER BY written_by, book_id LIMIT $limit"
 )
-# Of a scan that has changed since it was read, nothing is stored.
+# Faults of a scan that has changed since it was read are not stored.
 _UPDATE = SQL("""
     UPDATE completeness
     SET looked = true, compared_with = $compared_with::uuid[], findings = $findings, rank = $rank
@@ -66,7 +66,7 @@ _LIST_NEAR = SQL("""
 
 @dataclass(frozen=True, slots=True)
 class KeptFindings:
-    """What was told of a scan when it was last looked at."""
+    """Faults of a scan when it was last examined."""
 
     book_id: UUID
     written_by: int  # the transaction that has changed it last
@@ -98,7 +98,7 @@ class CompletenessStore:
         self._database = database
 
     async def read(self, book_id: UUID) -> KeptFindings | None:
-        """What is kept of a scan; None: it had no copy yet."""
+        """Return the stored faults of a scan, None if it has had no copy yet."""
         return next(map(_kept, await self._database.rows(_READ, book=book_id)), None)
 
     async def list_stale(self, limit: int) -> list[UUID]:

@@ -158,7 +158,7 @@ async def insert_relations(connection: Connection, compared: Sequence[Mapping[st
 
 
 def joining(written: Iterable[Row]) -> list[Pair]:
-    """Those of the pairs that were written which are edges now or may have been before.
+    """Return the written pairs that are edges now or may have been before.
 
     A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
     """
