@@ -22,9 +22,8 @@ from bookprint_core.matching.identifier_comparison import (
     verdict,
 )
 from bookprint_core.model import Fingerprint, MinHashBits
-from bookprint_core.recipe import DEFAULT_MINHASH, minhash_recipe
+from bookprint_core.recipe import DEFAULT_MINHASH
 from bookprint_core.signatures.identifier import Identifier
-from bookprint_core.signatures.minhash import jaccard_range, lowest_bits, minhash, unequal_bits
 
 GAP = "gap-simhash128-v1"
 ORDER: list[Verdict] = ["same", "unsure", "different"]
@@ -118,21 +117,3 @@ def test_expected_distances_are_those_of_each() -> None:
     words = np.array([1, 4_096, 8_192, 65_536, 300_000])
     assert expected_distances(words).tolist() == [63, 63, 60.5, 53, 49]
     assert [expected_distance(each) for each in words.tolist()] == expected_distances(words).tolist()
-
-
-@pytest.mark.parametrize("shared", [0, 500, 1_000, 1_500, 1_900])
-def test_bits_estimate_the_jaccard_similarity_without_bias(shared: int) -> None:
-    recipe = minhash_recipe(DEFAULT_MINHASH)
-    agreement, inside, trials = 0.0, 0, 60
-    truth = shared / (4_000 - shared)
-    for seed in range(trials):
-        hashes = np.random.default_rng([shared, seed]).integers(0, 1 << 64, 4_000, dtype=np.uint64)
-        this = minhash(hashes[:2_000], recipe)
-        other = minhash(hashes[2_000 - shared : 4_000 - shared], recipe)
-        unequal = unequal_bits(lowest_bits(this), lowest_bits(other))
-        agreement += 1 - unequal / 128
-        estimated = jaccard_range(unequal)
-        inside += estimated.low <= truth <= estimated.high
-    # One trial's estimate has a standard deviation of at most 0.09.
-    assert 2 * agreement / trials - 1 == pytest.approx(truth, abs=0.04)
-    assert inside >= 0.88 * trials

@@ -92,17 +92,6 @@ def test_the_farther_apart_the_more_text_is_asked_for(
     assert is_near_duplicate(Evidence(distance, shared=shared, sampled=sampled)) is near
 
 
-def test_share_of_the_smaller_book_is_estimated_at_any_sizes() -> None:
-    words = texts.text("latin", 60_000, 3).split()
-    whole = of(words)
-    for count in (3_000, 12_000, 40_000):
-        part = of(words[:count])
-        mixed = of(words[:count] + OTHER)
-        of_part, of_mixed = evidence(part, whole).sampled, evidence(mixed, whole).sampled
-        assert of_part == pytest.approx(1, abs=0.25)
-        assert of_mixed == pytest.approx(count / (count + len(OTHER)), abs=0.25)
-
-
 @given(st.integers(0, 2**32))
 def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     rng = np.random.default_rng(seed)

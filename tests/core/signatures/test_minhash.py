@@ -16,23 +16,6 @@ def signed(values: np.ndarray) -> MinHashSignature:
     return minhash(values.astype(np.uint64), WORD5)
 
 
-@pytest.mark.parametrize("likeness", [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
-def test_estimate_is_near_the_true_likeness(likeness: float) -> None:
-    estimates = []
-    for seed in range(20):
-        all_hashes = np.random.default_rng(seed).integers(0, 1 << 63, 20_000).astype(np.uint64)
-        shared = round(len(all_hashes) * likeness)
-        apart = (len(all_hashes) - shared) // 2
-        first, second = (
-            all_hashes[: shared + apart],
-            np.concatenate((all_hashes[:shared], all_hashes[shared + apart :])),
-        )
-        estimates.append(jaccard(signed(first), signed(second)))
-    assert np.mean(estimates) == pytest.approx(
-        likeness, abs=4 * np.sqrt(likeness * (1 - likeness) / 128 / 20) + 1e-9
-    )
-
-
 def test_containment_of_a_part_is_estimated_both_ways() -> None:
     whole = np.random.default_rng(7).integers(0, 1 << 63, 40_000).astype(np.uint64)
     first, second = signed(whole[:20_000]), signed(whole)

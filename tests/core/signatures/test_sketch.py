@@ -22,15 +22,6 @@ def of(text: str) -> Sketch:
     return sketch(content_from_text(text))
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_running_text_of_4000_characters_has_a_fingerprint_even_at_15_percent_errors(script: str) -> None:
-    text = texts.text(script, 4000, 1).replace("-\n", "").replace("\u00ad\n", "").replace("- \r\n", "")[:4000]
-    dice = texts.Dice(9)
-    noisy = "".join(text[dice.below(len(text))] if dice.below(100) < 15 else char for char in text)
-    assert of(text).fingerprint is not None
-    assert of(noisy).fingerprint is not None
-
-
 @pytest.mark.parametrize("part", ["fingerprint_recipe", "minhash_recipe", "page_recipe"])
 def test_unknown_recipe_is_refused(part: str) -> None:
     with pytest.raises(UnknownRecipe, match="Known: "):
