@@ -53,6 +53,14 @@ async def test_a_text_is_told_from_other_printings_and_parts(client: AsyncClient
         assert item["evidence"]["kind"] in item["evidence"]["because"] or item["evidence"]["confidence"] > 0.5
 
 
+async def test_a_text_without_pages_is_had_unless_the_years_differ(client: AsyncClient, book: Json) -> None:
+    text = scanned(TEXT, 3, 0.05)
+    answers = await send_lines(
+        client, "/v1/checks", {"text": text}, {"text": text, "year": 1913}, {"text": text, "year": 1950}
+    )
+    assert [each["verdict"] for each in answers] == ["have", "have", "other_edition"]
+
+
 async def test_identifiers_of_texts_and_of_catalogues(client: AsyncClient, book: Json) -> None:
     [unknown] = [await post(client, text=prose(943, 5_000))]
     await client.delete(f"/v1/books/{unknown['id']}")
@@ -91,6 +99,15 @@ async def test_a_name_says_perhaps_at_most(client: AsyncClient, book: Json) -> N
     assert [(each["verdict"], each["by"]) for each in answers] == [
         *(("perhaps", "name"), ("no", "name"), ("perhaps", "name"), ("no", "name")),
     ]
+
+
+async def test_a_foreign_identifier_is_found_by_a_text(client: AsyncClient) -> None:
+    text = prose(944, 6_000)
+    known = await post(client, text=text)
+    await client.delete(f"/v1/books/{known['id']}")
+    foreign = await post(client, identifier=known["long_identifier"], title="At a partner's")
+    [answer] = await send_lines(client, "/v1/checks", {"text": scanned(text, 5, 0.05)})
+    assert (answer["verdict"], answer["items"][0]["book_id"]) == ("have", foreign["id"])
 
 
 async def test_a_row_that_cannot_be_answered_now_says_so(

@@ -105,6 +105,24 @@ async def test_one_of_the_copies_of_another_book_stands_for_all(client: AsyncCli
     assert await ids_of_similar(client, book, copies=True) == ranked
 
 
+async def test_every_change_of_the_catalogue_counts_at_once(client: AsyncClient) -> None:
+    book, other, third = [await post(client, text=text_of(seed)) for seed in range(3)]
+    ids = {other["id"]: text_of(1), third["id"]: text_of(2)}
+    assert pairs(await similar(client, book)) == expected(text_of(0), ids)
+    await client.put(f"{other['links']['self']}/content", json={"text": text_of(3)})
+    ids[other["id"]] = text_of(3)
+    assert pairs(await similar(client, book)) == expected(text_of(0), ids)
+    await client.put(f"{book['links']['self']}/content", json={"text": text_of(4)})
+    assert pairs(await similar(client, book)) == expected(text_of(4), ids)
+    assert (await client.delete(third["links"]["self"])).status_code == 204
+    assert await ids_of_similar(client, book) == [other["id"]]
+    assert (await client.get(third["links"]["similar"])).status_code == 404
+    again = await post(client, text=text_of(2))
+    assert pairs(await similar(client, book)) == expected(
+        text_of(4), {other["id"]: text_of(3), again["id"]: text_of(2)}
+    )
+
+
 class TestWithoutVector:
     """Books and libraries that cannot be compared say so, and what to do."""
 

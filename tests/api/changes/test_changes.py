@@ -164,3 +164,30 @@ async def test_the_collection_is_what_iiif_change_discovery_says(
     assert relations[0]["object"]["id"] == f"{first}/relations/{scan['id']}"
     for activity in activities:
         assert activity["object"]["id"].startswith("http")
+
+
+async def test_pages_of_the_collection_are_linked_and_stay(client: AsyncClient, services: Services) -> None:
+    await post(client, text=TEXT)
+    await all_changes(client)
+    # Positions 1 and 2,500 alone: pages are numbered by positions.
+    await services.database.rows(
+        SQL("""
+            INSERT INTO changes (position, at, type, book_id, data)
+            SELECT position, at + position * interval '1 second', type, book_id, data
+            FROM (SELECT at, type, book_id, data FROM changes) AS first, generate_series(2, 2500) AS position
+        """)
+    )
+    collection = (await client.get("/changes/collection")).json()
+    assert collection["totalItems"] == 2500
+
+    sizes, link = [], collection["last"]
+    while link is not None:
+        page = (await client.get(link["id"])).json()
+        sizes.append(len(page["orderedItems"]))
+        last, link = link, page.get("prev")
+
+    assert sizes == [500, 1000, 1000]
+    assert last == collection["first"]
+    assert page["next"]["id"].endswith("/changes/pages/1")
+    assert_problem(await client.get("/changes/pages/3"), 404)
+    assert_problem(await client.get("/changes/pages/x"), 404)

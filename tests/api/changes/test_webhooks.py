@@ -63,6 +63,21 @@ async def post_books(client: AsyncClient, count: int) -> list[Json]:
     return [await post(client, text=prose(seed, 60)) for seed in range(count)]
 
 
+async def test_webhooks_are_listed_in_pages_and_deleted(client: AsyncClient) -> None:
+    webhooks = [await registered(client, f"https://93.184.215.14/{n}") for n in range(3)]
+    first = (await client.get("/v1/webhooks?limit=2")).json()
+    second = (await client.get("/v1/webhooks", params={"cursor": first["next_cursor"]})).json()
+    assert [item["id"] for item in first["items"] + second["items"]] == sorted(
+        each["id"] for each in webhooks
+    )
+
+    assert (await client.delete(f"/v1/webhooks/{webhooks[0]['id']}")).status_code == 204
+
+    for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/rotate")]:
+        assert_problem(await client.request(method, f"/v1/webhooks/{webhooks[0]['id']}{path}"), 404)
+    assert_problem(await client.get("/v1/webhooks/none"), 404)
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -292,6 +307,21 @@ async def test_the_connection_goes_to_the_address_that_was_checked(
         [message] = receiver.messages
         assert message.headers["host"] == f"inside.test:{receiver.port}"
         assert [host for host in asked if host == "inside.test"] == ["inside.test"]
+
+
+async def test_a_webhook_left_behind_the_kept_changes_says_so(
+    client: AsyncClient, services: Services
+) -> None:
+    async with receiving() as receiver:
+        webhook = await registered(client, receiver.url)
+        await post_books(client, 3)
+        await client.get("/v1/changes")
+        await services.database.rows(SQL("UPDATE changes SET at = at - interval '31 days'"))
+        await services.changes.sweep()
+        await deliver(services)
+
+        assert (await read(client, webhook))["state"] == "disabled"
+        assert receiver.messages == []
 
 
 async def test_two_workers_do_not_deliver_to_one_webhook_at_once(

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
@@ -59,6 +60,21 @@ async def test_a_relation_is_seen_from_the_book_in_the_path(
     assert sum(first["confidences"].values()) == pytest.approx(1, abs=0.001)
     assert first["because"].startswith("90% of the text pages of this book and 82% of the other's")
     assert second["because"].startswith("82% of the text pages of this book and 90% of the other's")
+
+
+async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tuple[Json, Json]) -> None:
+    book, reprint = pair
+    assert (await client.get(of(book, reprint))).json()["exact"] is None
+    first = (await client.get(of(book, reprint), params={"exact": True})).json()["exact"]
+    second = (await client.get(of(reprint, book), params={"exact": True})).json()["exact"]
+
+    counts = first["shingles"]
+    assert 0 < counts["shared"] < counts["this"] < counts["other"] < 4000
+    assert first["containment"]["this_in_other"] == round(counts["shared"] / counts["this"], 4)
+    assert first["containment"]["this_in_other"] == second["containment"]["other_in_this"]
+    assert first["jaccard"] == second["jaccard"]
+    [match] = (await near(client, book))["items"]
+    assert first["jaccard"] == pytest.approx(match["jaccard"], abs=0.15)
 
 
 async def test_exact_needs_both_texts(
@@ -213,3 +229,12 @@ async def test_page_labels_are_shown_beside_the_page_map_and_replaced_with_the_c
     other = {"pages": [*PAGES, "a new last page"], "page_labels": [*labels, "end"]}
     assert await put(other, 4) == [*labels, "end"]
     assert await put({"text": f"{TEXT} and more"}, 5) is None
+
+
+async def test_why_completeness_cannot_be_told_is_said(client: AsyncClient) -> None:
+    alone, unpaged = await post(client, pages=PAGES), await post(client, text=prose(32, 500))
+    for book, said in ((alone, "No other scan of the printing"), (unpaged, "Send it as `pages`")):
+        response = await client.get(f"/v1/books/{book['id']}/completeness")
+        assert_problem(response, 409)
+        assert said in response.json()["detail"]
+    assert_problem(await client.get(f"/v1/books/{uuid4()}/completeness"), 404)

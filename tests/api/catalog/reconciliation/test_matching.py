@@ -119,3 +119,44 @@ async def test_titles_cannot_add_to_a_page(client: AsyncClient) -> None:
     assert "<b>" not in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert (await client.get(f"/reconcile/preview/{book[:-4]}0000")).status_code == 404
+
+
+async def test_equal_books_are_no_match_and_an_identifier_decides(client: AsyncClient) -> None:
+    ids = [
+        await post(client, prose(seed, 300), title="Poems", identifiers=[isbn])
+        for seed, isbn in [
+            (1, "isbn:9780141439600"),
+            (2, "isbn:9780306406157"),
+        ]
+    ]
+
+    assert matches(await result(client, "Poems")) == []
+    assert matches(await result(client, "Poems", isbn="0-306-40615-2")) == [ids[1]]
+    assert matches(await result(client, "0306406152")) == [ids[1]]
+    assert matches(await result(client, identifier="isbn:0141439602")) == [ids[0]]
+
+
+async def test_content_decides_over_metadata(client: AsyncClient) -> None:
+    text = prose(90)
+    right = await post(client, text, title="Collected Tales", year=1900)
+    wrong = await post(client, prose(91), title="Other Tales", year=1900)
+    identifier = (await client.get(f"/v1/books/{right}")).json()["identifier"]
+
+    by_text = await result(client, "Other Tales", text=scanned(text, 1))
+    by_identifier = await result(client, identifier=identifier)
+    by_query = await result(client, identifier)
+
+    assert [each["id"] for each in by_text] == [right, wrong]
+    features = {each["id"]: each["value"] for each in by_text[0]["features"]}
+    assert features["distance"] <= 20
+    assert 0 < features["jaccard"] <= 1
+    assert {"containment", "contained", "content"} <= features.keys()
+    assert matches(by_identifier) == matches(by_query) == [right]
+
+
+async def test_the_id_of_a_book_finds_it(client: AsyncClient) -> None:
+    ids = await post_novels(client)
+
+    assert matches(await result(client, ids[3])) == [ids[3]]
+    assert matches(await result(client, "Emma", identifier={"id": ids[3]})) == [ids[3]]
+    assert await result(client, ids[3][:-4] + "0000") == []
