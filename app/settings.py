@@ -2,8 +2,11 @@
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -46,6 +49,31 @@ class ProcessShare:
     def given(cls) -> "ProcessShare":
         """The share that `serve` gives this process."""
         return cls(*map(int, os.environ.get(SHARE, "").split()))
+
+
+BANDS = "BOOKPRINT_BANDS"
+"""The variable by which `serve` tells its processes a threshold and the MinHash bands for it."""
+
+_OPTIMAL_BANDS = """
+import sys
+from datasketch import MinHashLSH
+lsh = MinHashLSH(threshold=float(sys.argv[1]), num_perm=128)
+print(lsh.b, lsh.r)
+"""
+
+
+@cache
+def optimal_bands(threshold: float) -> tuple[int, int]:
+    """The number of MinHash bands and of rows in each that datasketch holds best for a similarity.
+
+    It is asked in a process of its own, because it loads SciPy: a second of processor time, and 50 MB.
+    """
+    given, *known = os.environ.get(BANDS, "").split() or [""]
+    if given != str(threshold):
+        command = [sys.executable, "-P", "-c", _OPTIMAL_BANDS, str(threshold)]
+        known = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    bands, rows = map(int, known)
+    return bands, rows
 
 
 _SHORTEST_KEY, _LEAST_VARIETY = 32, 8
@@ -193,6 +221,14 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_COMPUTE",
         description="Further values computed from each text, separated by commas: `digests` (23 ms "
         "a book), `iscc` (40 ms; needs the extra `iscc`), `vectors` to find similar books (5 ms).",
+    )
+    jaccard_threshold: float = Field(
+        default=0.5,
+        alias="BOOKPRINT_JACCARD_THRESHOLD",
+        ge=0.3,
+        le=0.9,
+        description="Similarity for which `?jaccard=` is tuned by datasketch's optimal bands; one for every "
+        "process of a service. The index is built anew where it changes.",
     )
     max_body_bytes: int = Field(
         default=64 * 1024 * 1024,

@@ -1,5 +1,6 @@
 """The one place where stores and services are put together, for the API, the workers and the command line."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, fields
@@ -36,7 +37,7 @@ from app.services.reconciliation import BookFinder, Reconciliation
 from app.services.signing import Extras
 from app.services.similar import SimilarBooks
 from app.services.webhooks import Webhooks
-from app.settings import ProcessShare, Settings
+from app.settings import ProcessShare, Settings, optimal_bands
 from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
@@ -49,6 +50,7 @@ from app.stores.postgres.pairs.relations import RelationStore
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.matching.candidates import SelectionLimits
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
     """Connect lazily to Postgres and Redis, and disconnect at the end."""
     if settings.database_url is None or settings.redis_url is None:
         raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
+    bands = await asyncio.to_thread(optimal_bands, settings.jaccard_threshold)
     async with (
         open_client(settings.redis_url) as client,
         aclosing(TimeWindows(settings.redis_url)) as windows,
@@ -125,7 +128,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
             database,
             EntryStore(database),
             SignatureQueries(database),
-            BandIndex(client),
+            BandIndex(client, MinHashBands(*bands)),
             windows,
         )
 

@@ -4,7 +4,9 @@ from contextlib import suppress
 from hashlib import sha256
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.model import (
     Entry,
     Fingerprint,
@@ -21,6 +23,9 @@ with suppress(ImportError):  # tests of the packages run without the service
 
     ACTOR = Actor("command", "tester", address="test.example")
     """Who writes where a test does not ask who did."""
+
+BANDS = MinHashBands(25, 5)
+"""What datasketch holds best for a similarity of .5."""
 
 LEVEL = 224
 """Of made samples: their hashes lie below 2^60."""
@@ -44,6 +49,14 @@ def an_entry(rng: np.random.Generator, entry_id: int, bits: bytes | None = None)
         ),
         FracMinHash(DEFAULT_SAMPLE, np.unique(rng.integers(0, 2**60, 240, dtype=np.uint64)), LEVEL),
     )
+
+
+def similar_values(
+    rng: np.random.Generator, values: NDArray[np.uint32], similarity: float, n: int
+) -> NDArray[np.uint32]:
+    """MinHash values of n books (n, permutations), each with this Jaccard similarity to one with `values`."""
+    others = rng.integers(0, 1 << 32, (n, values.size), dtype=np.uint32)
+    return np.where(rng.random(others.shape) < similarity, values, others)
 
 
 def a_sketch(rng: np.random.Generator, bits: bytes | None = None) -> Sketch:

@@ -10,6 +10,7 @@ from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
 from app.wiring import Services, Stores, open_stores, services_on
+from tests.factories import BANDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ async def open_on(database: Database, settings: Settings) -> AsyncIterator[OpenS
         aclosing(TimeWindows(settings.redis_url)) as windows,
     ):
         entries, signatures = EntryStore(database), SignatureQueries(database)
-        stores = Stores(database, entries, signatures, BandIndex(client), windows)
+        stores = Stores(database, entries, signatures, BandIndex(client, BANDS), windows)
         yield with_stores(services_on(stores, settings), stores)
 
 

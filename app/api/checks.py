@@ -16,7 +16,7 @@ from app.api.http.lines import DuplexResponse, answered_lines, described_answers
 from app.api.http.routes import SubjectRouter
 from app.api.schemas.submissions import BookBody
 from app.services.checks import CheckRow
-from app.services.lookups import Verified
+from app.services.index.questions import Verified
 from bookprint_core.metadata import LONGEST_IDENTIFIER
 from bookprint_core.model import Metadata
 

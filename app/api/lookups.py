@@ -25,8 +25,10 @@ from app.api.http.routes import SubjectRouter
 from app.api.schemas.documents import CollectionFilter, Cursors, Format, PageQuery, Warnings, file_fields
 from app.api.schemas.signatures import FingerprintBody
 from app.api.schemas.submissions import BookBody
-from app.services.lookups import Answer, Match, Nearest, Position, Question, Verified, Within, query_entry
+from app.services.index.questions import Alike, Match, Nearest, Position, Question, Verified, Within
+from app.services.lookups import Answer, query_entry
 from app.wiring import Services
+from bookprint_core.errors import InvalidInput
 from bookprint_core.matching.verification import is_partial
 from bookprint_core.model import Entry, Fingerprint, Submission
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
@@ -49,7 +51,7 @@ class LookupBody(BookBody):
 
 
 class NearnessQuery(PageQuery):
-    """The books to find: within d, or the k nearest, or (without both) verified near-duplicates."""
+    """The books to find: within d, the k nearest, those as similar, or (by default) near-duplicates."""
 
     d: int | None = Field(
         default=None, ge=0, le=128, description="All books at most this many bits away; exact."
@@ -58,17 +60,28 @@ class NearnessQuery(PageQuery):
         default=None, ge=1, le=1_000, description="This many nearest books, not with d; exact."
     )
 
+    jaccard: float | None = Field(
+        default=None,
+        ge=0.3,
+        le=1,
+        description="Books at least this similar by their MinHash values, not with d or k. The answer's "
+        "`recall` says which share of them is found.",
+    )
+
     collection: CollectionFilter = None
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
-        if self.d is not None and self.k is not None:
-            raise PydanticCustomError("not_together", "d and k were both sent", {"field": "k"})
+        first, *others = [name for name in ("d", "k", "jaccard") if getattr(self, name) is not None] or [""]
+        for other in others:
+            raise PydanticCustomError("not_together", f"{first} and {other} were both sent", {"field": other})
         return self
 
     def to_question(self) -> Question:
         if self.d is not None:
             return Within(self.d)
+        if self.jaccard is not None:
+            return Alike(self.jaccard)
         return Verified() if self.k is None else Nearest(self.k)
 
 
@@ -116,6 +129,9 @@ class NearnessQuestion(TypedDict):
     id: Annotated[UUID | None, Field(description="The book that was asked about; null for a lookup.")]
     max_distance: Annotated[int | None, Field(description="The parameter `d`; null where it was not sent.")]
     nearest: Annotated[int | None, Field(description="The parameter `k`; null where it was not sent.")]
+    jaccard: Annotated[
+        float | None, Field(description="The parameter `jaccard`; null where it was not sent.")
+    ]
 
 
 class NearDuplicates(TypedDict):
@@ -123,6 +139,13 @@ class NearDuplicates(TypedDict):
 
     query: NearnessQuestion
     exact: Annotated[bool, Field(description="True: provably every book that the question asks for.")]
+    recall: Annotated[
+        float | None,
+        Field(
+            description="The probability that a book whose similarity is just `jaccard` is found; more "
+            "similar ones are found more often. Null where `jaccard` was not sent."
+        ),
+    ]
     total: Annotated[int, Field(description="How many books there are on all pages.")]
     items: list[NearDuplicate]
     next_cursor: Annotated[
@@ -143,8 +166,9 @@ def near_duplicates_of(
     """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
     verified = query.d is None and query.k is None
     return {
-        "query": {"id": book_id, "max_distance": query.d, "nearest": query.k},
+        "query": {"id": book_id, "max_distance": query.d, "nearest": query.k, "jaccard": query.jaccard},
         "exact": answer.exact,
+        "recall": _rounded(answer.recall),
         "total": answer.total,
         "items": [
             _item(match, name, answer.relations.get(match.book.book_id), verified=verified)
@@ -217,10 +241,12 @@ async def near_duplicates(
     """Answers the books near this one, itself left out, nearest first.
 
     With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
-    neither, the books that fingerprint or sample propose and their signatures confirm as near-duplicates.
+    `jaccard`, the books that MinHash bands propose and that are at least as similar, the most similar first.
+    With none, the books that fingerprint or sample propose and their signatures confirm as near-duplicates.
     """
     question = query.to_question()
-    cursors = Cursors("near", book_id.bytes, query.d, query.k, DEFAULT_FINGERPRINT, query.collection)
+    asked = (query.d, query.k, query.jaccard, query.collection)
+    cursors = Cursors("near", book_id.bytes, DEFAULT_FINGERPRINT, *asked)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor, Position)
     answer = await services.lookup.near_duplicates(book_id, question, position, query.limit, query.collection)
@@ -250,9 +276,14 @@ async def look_up(
 ) -> Response:
     """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
 
-    With neither `d` nor `k`, an identifier finds the books that `bookprint compare` would call the same. Length
-    and MinHash bits decide, and a common ISBN helps.
+    With none of `d`, `k` and `jaccard`, an identifier finds the books that `bookprint compare` would call the
+    same. Length and MinHash bits decide, and a common ISBN helps.
     """
+    if query.jaccard is not None and (body.identifier is not None or body.fingerprint is not None):
+        raise InvalidInput(
+            "An identifier or a fingerprint has no MinHash values. Send the text or its signatures.",
+            field="jaccard",
+        )
     if (identifier := body.to_identifier()) is None:
         return await _answer_entry(
             lambda: query_entry(body.to_content(), body.to_sketch(), body.to_fingerprint()),
@@ -295,7 +326,7 @@ async def _answer(
     sent: Submission | None = None,
 ) -> Response:
     question = query.to_question()
-    cursors = Cursors("look-up", *asked, query.d, query.k, query.collection)
+    cursors = Cursors("look-up", *asked, query.d, query.k, query.jaccard, query.collection)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor, Position)
     answer = await look_up(question, position, query.limit, query.collection)

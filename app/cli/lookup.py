@@ -79,6 +79,10 @@ def lookup(
         typer.Option("--d", min=0, max=128, help="Every book within this many bits."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
+    jaccard: Annotated[
+        float | None,
+        typer.Option(min=0.3, max=1, help="Books at least this similar, the most similar first."),
+    ] = None,
     collection: CollectionOption = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
     url: Url = DEFAULT_URL,
@@ -87,15 +91,16 @@ def lookup(
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
 
-    With --d or --k the answer is provably complete. Otherwise candidates are confirmed by their signatures.
-    "In other" is the share of this book found in the other book, "in this" the reverse. "A part of it" means
-    that the books share less than three quarters of the smaller one, perhaps a preface or a quotation.
+    With --d or --k the answer is provably complete. With --jaccard it says which share of such books is
+    found. Otherwise candidates are confirmed by their signatures. "In other" is the share of this book found
+    in the other book, "in this" the reverse. "A part of it" means that the books share less than three
+    quarters of the smaller one, perhaps a preface or a quotation.
     """
-    if d is not None and k is not None:
-        raise UserError("Give --d or --k, not both.", 2)
+    if sum(asked is not None for asked in (d, k, jaccard)) > 1:
+        raise UserError("Give --d, --k or --jaccard, one of them.", 2)
     items: list[NearDuplicate] = []
     with service_at(url, key) as service:
-        asked = Nearness(d=d, k=k, collection=collection, limit=min(limit, _MOST_ITEMS))
+        asked = Nearness(d=d, k=k, jaccard=jaccard, collection=collection, limit=min(limit, _MOST_ITEMS))
         for answer in service.pages(_question(service, book, asked)):
             items += answer["items"]
             if len(items) >= limit:
@@ -124,6 +129,8 @@ def _summary(answer: NearDuplicates, shown: int) -> str:
     total = answer["total"]
     count = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
     proof = "; no other book is as near" if answer["exact"] else ""
+    if (recall := answer["recall"]) is not None:
+        proof = f"; {recall:.0%} of the books just so similar are found, of others more"
     rest = f"; {shown:,} shown, --limit shows more" if shown < total else ""
     return f"{count}{proof}{rest}."
 

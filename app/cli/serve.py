@@ -27,7 +27,7 @@ from app.embedded.supervisor import Supervisor
 from app.fork_server import end_with_parent
 from app.kernel_cache import has_kernels, keep_kernels
 from app.secrets import ADMIN_KEY_VARIABLES, TLS_PASSWORD_VARIABLE, forget_secrets
-from app.settings import SHARE, ProcessShare, Settings
+from app.settings import BANDS, SHARE, ProcessShare, Settings, optimal_bands
 from bookprint_client import Client
 from bookprint_core.errors import Unavailable
 
@@ -137,11 +137,14 @@ def serve(
     def prepare(servers: Servers) -> dict[str, str]:
         migrating = ProcessPoolExecutor(1, context)
         try:
-            most = migrating.submit(_bring_up, os.getpid(), settings, auth, servers.database_url).result()
+            upgraded = migrating.submit(_bring_up, os.getpid(), settings, auth, servers.database_url)
+            threshold = settings.jaccard_threshold
+            bands = {BANDS: " ".join(map(str, (threshold, *optimal_bands(threshold))))}
+            most = upgraded.result()
         finally:
             migrating.shutdown(wait=False)
         threading.Thread(target=_announce, args=(url, tls, started), daemon=True).start()
-        return _share_out_connections(most, api_count, worker_count)
+        return bands | _share_out_connections(most, api_count, worker_count)
 
     worker_count = settings.workers if workers is None else workers
     by_default = min(max(1, (os.cpu_count() or 1) // 2), _MOST_PROCESSES)
@@ -236,12 +239,11 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 def _require_noeviction(redis_url: str) -> None:
     """Raise BookprintError for a Redis that may drop keys; one that cannot be reached is no reason."""
-    from app.stores.redis.band_index import BandIndex
     from app.stores.redis.client import open_client
 
     async def ask() -> None:
         async with open_client(redis_url) as client:
-            await BandIndex(client).require_noeviction()
+            await client.require_noeviction()
 
     with suppress(Unavailable):
         asyncio.run(ask())

@@ -14,7 +14,8 @@ from app.catalog.identifiers import all_normalised, can_name_a_book, fault_of, i
 from app.catalog.reconciliation import BookDescription
 from app.catalog.scoring import Candidate
 from app.catalog.similarity import title_similarity, volume_similarity
-from app.services.lookups import Lookup, Match, Verified
+from app.services.index.questions import Match, Verified
+from app.services.lookups import Lookup
 from app.services.pairs.relate import related
 from app.services.reconciliation import Reconciliation
 from app.services.signing import require_recipes

@@ -6,14 +6,23 @@ index, and the current ones after it. So a book that changes its state in betwee
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.services.index.questions import (
+    Alike,
+    Match,
+    Nearest,
+    Position,
+    Question,
+    Verified,
+    find,
+    find_alike,
+    position_of,
+)
 from app.stores.postgres.books import BookFilter, BookStore
 from app.stores.postgres.entries import EntryStore, QueryBook
 from app.stores.redis.band_index import BandIndex
@@ -21,19 +30,13 @@ from bookprint_core.errors import RecipeNotIndexed
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.records import Hits
 from bookprint_core.matching.search import (
-    LAST_DISTANCE,
     Plan,
     by_identifiers,
     evidence_of_same,
-    near,
-    near_duplicates,
-    plan_candidates,
-    plan_range,
-    proposed,
     within_reach,
 )
-from bookprint_core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
-from bookprint_core.model import BookSummary, Content, Entry, Fingerprint, Sketch, require_same_recipe
+from bookprint_core.matching.verification import evidence_of_each
+from bookprint_core.model import BookSummary, Content, Entry, Fingerprint, Sketch
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, plain_name
 from bookprint_core.relations.related import RelationSummary
 from bookprint_core.signatures.identifier import Identifier, of_signatures
@@ -49,43 +52,6 @@ _HOLDERS = 1_000
 """Books of one ISBN that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Every book at Hamming distance <= d."""
-
-    d: int  # 0 to 128
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The k books with the smallest Hamming distance."""
-
-    k: int  # from 1
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Books that fingerprint or sample propose and that their signatures confirm as near-duplicates."""
-
-
-Question = Within | Nearest | Verified
-
-
-class Position(NamedTuple):
-    """A position in an answer, to go on from."""
-
-    distance: int  # 129 where there is none
-    entry_id: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Match:
-    """A book found, and the evidence for it."""
-
-    book: BookSummary
-    evidence: Evidence
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One page of the books found, nearest first."""
@@ -94,18 +60,9 @@ class Answer:
     total: int  # on all pages
     matches: list[Match]
     next: Position | None  # the last one of this page, where another one follows
+    recall: float | None = None  # of `Alike`: the chance to find a book that is just as similar as asked
     relations: Mapping[UUID, RelationSummary] = field(default_factory=dict)
     """Of the stored book that is asked about, with these books as far as there are any, by their ids."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _IndexAnswer:
-    """Entries found in the index, and what a pending book must show to be found with them."""
-
-    hits: Hits  # nearest first
-    accepts: Callable[[Evidence], bool]
-    exact: bool = True
-    flat: FlatIndex | None = None  # where books are whose identifiers are compared; None: there are none
 
 
 class Lookup:
@@ -133,7 +90,8 @@ class Lookup:
             with_sample=isinstance(question, Verified),
             collection=collection if isinstance(question, Nearest) else None,
         )
-        return await self._answer(book, question, _Page(after, limit, collection, book_id))
+        page = _Page(after, limit, collection, isinstance(question, Alike), book_id)
+        return await self._answer(book, question, page)
 
     async def look_up(
         self,
@@ -150,7 +108,8 @@ class Lookup:
         _require_indexed(query.fingerprint)
         within = collection if isinstance(question, Nearest) else None
         book = await self._entries.read_pending(query, within)
-        return await self._answer(book, question, _Page(after, limit, collection))
+        page = _Page(after, limit, collection, isinstance(question, Alike))
+        return await self._answer(book, question, page)
 
     async def look_up_identifier(
         self,
@@ -200,9 +159,12 @@ class Lookup:
         """
         query, spare = book.entry, _SPARE
         while True:
-            found = await find(self._index, query, question, spare, book.members)
+            if isinstance(question, Alike):
+                found = await find_alike(self._index, self._entries, query, question)
+            else:
+                found = await find(self._index, query, question, spare, book.members)
             others = _matches(query, [each for each in book.pending if each.entry.entry_id != query.entry_id])
-            others = {entry: match for entry, match in others.items() if found.accepts(match.evidence)}
+            others = {entry: match for entry, match in others.items() if found.accepts(match)}
             if found.flat is not None:
                 others = {
                     entry: match
@@ -210,13 +172,13 @@ class Lookup:
                     if not by_identifiers(query, match.book.entry)
                 }
                 others |= await self.related_by_identifiers(query, found.flat, book.pending)
-            hits = _merged(found.hits.but(query.entry_id), others.values())
+            hits = _merged(found.hits.but(query.entry_id), others.values(), alike=page.alike)
             if book.members is not None:
                 hits = hits.only(book.members)
             most = question.k if isinstance(question, Nearest) else None
             answer = await self._current(query, hits, others, replace(page, most=most), book.members is None)
             if most is None or answer.total == most or found.hits.size < most + spare:
-                return replace(answer, exact=found.exact)
+                return replace(answer, exact=found.exact, recall=found.recall)
             spare *= 10
 
     async def _current(
@@ -248,7 +210,8 @@ class Lookup:
             if shown.keys() >= set(wanted):
                 break
         matches = [shown[entry_id] for entry_id in wanted]
-        return _answer(hits.part(0, page.most), matches, page.after, page.limit, current.relations)
+        answer = _answer(hits.part(0, page.most), matches, page.after, page.limit, alike=page.alike)
+        return replace(answer, relations=current.relations)
 
     async def _same(
         self,
@@ -285,6 +248,7 @@ class _Page:
     after: Position | None
     limit: int
     collection: str | None
+    alike: bool  # whether they come by MinHash
     book_id: UUID | None = None  # of the book that is asked about, where it is stored
     most: int | None = None  # books of the whole answer
 
@@ -296,51 +260,11 @@ def _require_indexed(fingerprint: Fingerprint | None) -> None:
 
 
 def _answer(
-    hits: Hits,
-    matches: list[Match],
-    after: Position | None,
-    limit: int,
-    relations: Mapping[UUID, RelationSummary] | None = None,
+    hits: Hits, matches: list[Match], after: Position | None, limit: int, *, alike: bool = False
 ) -> Answer:
     """The answer that shows these matches of all hits."""
     more = matches and _cut_out(hits, after, limit + 1).size > limit
-    last = position_of(matches[-1]) if more else None
-    return Answer(False, hits.size, matches, last, relations or {})
-
-
-async def find(
-    index: BandIndex, query: Entry, question: Question, spare: int, among: NDArray[np.uint64] | None = None
-) -> _IndexAnswer:
-    """The entries that answer a question; of the nearest, `spare` more than asked for.
-
-    Of these `among` are all that count, ascending, where they are known.
-    """
-    fingerprint = query.fingerprint
-    match question:
-        case Verified():
-            plan = plan_candidates(query, index.flat_index.latest)
-            read = await index.read(plan)
-            proposals = proposed(query, plan, read)
-            return _IndexAnswer(near_duplicates(proposals), is_near_duplicate, exact=False, flat=read.flat)
-        case _ if fingerprint is None:
-            return _IndexAnswer(Hits.none(), lambda _: False)
-        case Within(d):
-            plan = plan_range(fingerprint, d, index.flat_index.latest)
-            return _IndexAnswer(near(plan, await index.read(plan)), lambda evidence: _is_within(evidence, d))
-        case Nearest(k):
-            require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
-            flat = (await index.read(Plan())).flat
-            if among is None:
-                hits = flat.nearest(fingerprint.bits, k + spare)
-            else:
-                hits = flat.among(among, fingerprint.bits, LAST_DISTANCE - 1).part(0, k + spare)
-            # Farther out than the last hit, books that were not read could come before a pending one.
-            reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
-            return _IndexAnswer(hits, lambda evidence: _is_within(evidence, reach))
-
-
-def _is_within(evidence: Evidence, d: int) -> bool:
-    return evidence.distance is not None and evidence.distance <= d
+    return Answer(False, hits.size, matches, position_of(matches[-1], alike=alike) if more else None)
 
 
 def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
@@ -354,12 +278,6 @@ def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) ->
     return found
 
 
-def position_of(match: Match) -> Position:
-    """The position of a match in an answer."""
-    distance = match.evidence.distance
-    return Position(LAST_DISTANCE if distance is None else distance, match.book.entry.entry_id)
-
-
 def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
     """The books with the evidence for each, by entry."""
     if not books:
@@ -368,11 +286,11 @@ def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
     return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
 
 
-def _merged(hits: Hits, matches: Collection[Match]) -> Hits:
+def _merged(hits: Hits, matches: Collection[Match], *, alike: bool = False) -> Hits:
     """The hits and these matches, each entry once, nearest first."""
     if not matches:
         return hits
-    positions = [position_of(match) for match in matches]
+    positions = [position_of(match, alike=alike) for match in matches]
     entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
     return hits.joined(Hits(entry_ids, np.array([each.distance for each in positions], dtype=np.uint8)))
 

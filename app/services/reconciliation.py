@@ -21,7 +21,8 @@ from app.catalog.reconciliation import (
 )
 from app.catalog.scoring import Candidate, ContentEvidence, ranked, scored
 from app.services.books import BookFilter, Books
-from app.services.lookups import Answer, Lookup, Verified, query_entry
+from app.services.index.questions import Verified
+from app.services.lookups import Answer, Lookup, query_entry
 from app.services.pairs.relations import Related, list_related
 from app.stores.postgres.connections import Database
 from app.stores.postgres.names import CandidateSearch, DescribedBook, NameQueries

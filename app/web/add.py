@@ -16,7 +16,7 @@ from app.api.http.files import changes_in_form, shown_name, spooled
 from app.api.http.problems import Problem, RequestRefusal, problem_of
 from app.api.http.usage import count_lookups
 from app.services.books import told_of_post
-from app.services.lookups import Match, Verified
+from app.services.index.questions import Match, Verified
 from app.web.rendering import page
 from app.web.routes import PageRouter
 from bookprint_core.errors import InvalidInput, Unavailable

@@ -18,7 +18,8 @@ from app.services.access.audit import Action
 from app.services.books import BookFilter
 from app.services.clusters import ClusterPage
 from app.services.descriptions import DescriptionForm
-from app.services.lookups import Answer, Position, Verified
+from app.services.index.questions import Position, Verified
+from app.services.lookups import Answer
 from app.services.pairs.relations import effective_of
 from app.web.pair import KINDS
 from app.web.rendering import HEADERS, page, redirect

@@ -21,7 +21,7 @@ from app.api.http.files import shown_name, spooled
 from app.api.http.lines import LINES_AT_ONCE, in_order, turn_of_line
 from app.api.http.problems import problem_of
 from app.services.checks import VERDICTS, row_of
-from app.services.lookups import Verified
+from app.services.index.questions import Verified
 from app.web.rendering import HEADERS, page, rendered
 from app.web.routes import PageRouter
 from bookprint_core.book_rules import checked

@@ -79,6 +79,9 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     by_file = bookprint("lookup", folder / f"{first.id}.txt", "--k", "2", "--url", service.url)
     nearest = table(by_file.stdout)[0]
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
+    alike = bookprint("lookup", folder / f"{first.id}.txt", "--jaccard", "0.9", "--url", service.url)
+    assert table(alike.stdout)[0] == nearest
+    assert "; 100% of the books just so similar are found" in alike.stderr
 
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from redis.asyncio import Redis
 
+from app.services.index.questions import Nearest, Question, Verified, Within
 from app.services.index.upkeep import Changed
-from app.services.lookups import Nearest, Question, Verified, Within
 from app.settings import Settings
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from app.services.lookups import Verified
+from app.services.index.questions import Verified
 from app.wiring import Services
 from bookprint_readers import jsonl
 from tests.factories import ACTOR

@@ -15,7 +15,7 @@ import pytest
 from redis.crc import key_slot
 from redis.exceptions import AskError
 
-from app.services.lookups import Question, Verified, Within
+from app.services.index.questions import Question, Verified, Within
 from app.settings import Settings
 from bookprint_core.errors import Unavailable
 from bookprint_core.index import fingerprints

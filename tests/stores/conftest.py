@@ -9,6 +9,7 @@ from app.stores.postgres.connections import Database
 from app.stores.postgres.entries import EntryStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
+from tests.factories import BANDS
 from tests.redis_cluster import Operator, operator_of
 
 
@@ -34,7 +35,7 @@ async def redis_client(index_url: str) -> AsyncIterator[RedisClient]:
 async def other(index_url: str) -> AsyncIterator[BandIndex]:
     """The same band index as another process sees it."""
     async with open_client(index_url) as client:
-        yield BandIndex(client)
+        yield BandIndex(client, BANDS)
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def entries(database: Database) -> EntryStore:
 @pytest.fixture
 async def index(redis_client: RedisClient) -> BandIndex:
     """A band index that has been declared complete."""
-    index = BandIndex(redis_client)
+    index = BandIndex(redis_client, BANDS)
     await index.epochs.begin("test")
     assert await index.epochs.finish("test")
     return index

@@ -16,8 +16,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from app.api.http.shared_counts import ProcessCounts, SharedValue, SummedCounts
+from app.services.index.questions import Alike, Nearest, Question, Verified, Within
 from app.services.jobs import Jobs
-from app.services.lookups import Nearest, Question, Verified, Within
 from app.services.pairs.relations import Relations
 from app.wiring import Services
 from bookprint_core.errors import Unavailable
@@ -162,5 +162,7 @@ def _kind(question: Question) -> str:
             return "nearest"
         case Verified():
             return "verified"
+        case Alike():
+            return "alike"
         case _:
             assert_never(question)

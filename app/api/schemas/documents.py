@@ -28,7 +28,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypedDict
 
-from app.services.lookups import Position
+from app.services.index.questions import Position
 from app.services.pairs.decisions import ReviewPlace
 from bookprint_core.errors import InvalidInput
 from bookprint_core.matching.conflicts import ConflictPlace

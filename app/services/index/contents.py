@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.keys import FLAT_INDEX, address_of, bucket_keys
+from app.stores.redis.keys import address_of, bucket_keys
 from bookprint_core.errors import Unavailable
 from bookprint_core.index.fingerprints import BANDS
 from bookprint_core.index.records import (
@@ -35,7 +35,7 @@ from bookprint_core.index.records import (
     record_ids,
     sample_posting,
 )
-from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
 
 _READ_AT_ONCE = 1000
 """Buckets read in one round trip."""
@@ -43,8 +43,8 @@ _READ_AT_ONCE = 1000
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
 
-_SAMPLE_ROW = 2400
-"""Bytes that one entry's sample takes in temporary files, and while a part is sorted, at most."""
+_POSTING_ROW = 10
+"""Bytes that one posting takes in temporary files, and while a part is sorted, at most."""
 
 _POSTED = np.dtype([("address", "<u4"), ("record", "<u4")])
 """One posting and the address of its bucket."""
@@ -71,14 +71,17 @@ class BucketList:
 class ExpectedIndex:
     """The expected index of some entries."""
 
-    def __init__(self, signatures: SignatureQueries, columns: EntryColumns) -> None:
+    def __init__(self, signatures: SignatureQueries, columns: EntryColumns, index: BandIndex) -> None:
         self._signatures = signatures
         self._columns = columns
+        self._segment_prefix, self._bands = index.flat_index.segment_prefix, index.bands
 
     @classmethod
-    async def of(cls, signatures: SignatureQueries, entry_ids: NDArray[np.uint64]) -> "ExpectedIndex":
-        """The index of these entries, which ascend."""
-        return cls(signatures, await signatures.read_columns(entry_ids))
+    async def of(
+        cls, signatures: SignatureQueries, entry_ids: NDArray[np.uint64], index: BandIndex
+    ) -> "ExpectedIndex":
+        """The index of these entries, which ascend, as this one should be."""
+        return cls(signatures, await signatures.read_columns(entry_ids), index)
 
     @property
     def size(self) -> int:
@@ -91,7 +94,13 @@ class ExpectedIndex:
 
     @property
     def _sample_parts(self) -> int:
-        return max(1, -(-_SAMPLE_ROW * self.size // _ROOM))
+        return max(1, -(-self._posted_bytes // _ROOM))
+
+    @property
+    def _posted_bytes(self) -> int:
+        """Bytes that all postings take in temporary files, and while a part is sorted, at most."""
+        most = sample_recipe(DEFAULT_SAMPLE).most + self._bands.count
+        return _POSTING_ROW * most * self.size
 
     async def lists(self) -> AsyncIterator[BucketList]:
         """All lists of buckets, the flat index last."""
@@ -101,7 +110,7 @@ class ExpectedIndex:
         async for part in self.samples():
             yield part
         packed = flat_segments(self._columns)
-        keys = [f"{FLAT_INDEX}{segment}" for segment in packed.addresses.tolist()]
+        keys = [f"{self._segment_prefix}{segment}" for segment in packed.addresses.tolist()]
         yield BucketList(keys, packed)
 
     @property
@@ -109,11 +118,13 @@ class ExpectedIndex:
         return [int(segment) for segment in flat_segments(self._columns).addresses]
 
     async def samples(self) -> AsyncIterator[BucketList]:
-        """The posting list of FracMinHash, in parts, each of some buckets in a row."""
+        """The posting list, in parts, each of some buckets in a row."""
         parts = self._sample_parts
-        with _told_of_full_disk(self.size), ExitStack() as stack:
+        with _told_of_full_disk(self.size, self._posted_bytes), ExitStack() as stack:
             files = [stack.enter_context(SpooledTemporaryFile(_ROOM // parts)) for _ in range(parts)]
-            async for entry_ids, hashes in self._signatures.read_sample_hashes(self._columns.entry_ids):
+            async for entry_ids, hashes in self._signatures.read_posted_hashes(
+                self._columns.entry_ids, self._bands
+            ):
                 posting = sample_posting(hashes)
                 posted = np.empty(hashes.size, dtype=_POSTED)
                 posted["address"] = in_lists(posting.addresses, entry_ids)
@@ -131,7 +142,7 @@ class ExpectedIndex:
 
 
 @contextmanager
-def _told_of_full_disk(entries: int) -> Iterator[None]:
+def _told_of_full_disk(entries: int, size: int) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
@@ -139,7 +150,7 @@ def _told_of_full_disk(entries: int) -> Iterator[None]:
             raise
         raise Unavailable(
             f"The folder for temporary files, {gettempdir()}, is full. An index of {entries:,} books takes "
-            f"up to {_SAMPLE_ROW * entries / 1e9:.1f} GB there. Let TMPDIR name one with as much room."
+            f"up to {size / 1e9:.1f} GB there. Let TMPDIR name one with as much room."
         ) from exc
 
 

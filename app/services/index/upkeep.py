@@ -121,7 +121,7 @@ class IndexUpkeep:
         entry_ids, indexed = await self._signatures.read_entry_ids()
         pending = entry_ids[~indexed]
         report = IndexReport(entry_ids.size, pending.size, whole)
-        expected = await ExpectedIndex.of(self._signatures, entry_ids[indexed])
+        expected = await ExpectedIndex.of(self._signatures, entry_ids[indexed], self._index)
         await compare(expected, self._index, pending, report, progress)
         return report
 
@@ -150,7 +150,7 @@ class IndexUpkeep:
             )
         await self._index.delete_all()
         entry_ids, indexed = await self._signatures.read_entry_ids()
-        expected = await ExpectedIndex.of(self._signatures, entry_ids)
+        expected = await ExpectedIndex.of(self._signatures, entry_ids, self._index)
         done, lists = 0, expected.lists()
         part = await anext(lists, None)
         while part is not None:

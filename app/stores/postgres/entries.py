@@ -14,6 +14,7 @@ from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.pairs.relation_queries import effective_relation_in
 from app.stores.postgres.rows import select_summaries, to_summary
 from bookprint_core.errors import Unavailable, UnknownBook
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.index.records import EntryColumns
 from bookprint_core.model import BookSummary, Entry
 from bookprint_core.recipe import (
@@ -22,6 +23,7 @@ from bookprint_core.recipe import (
     DEFAULT_SAMPLE,
     IDENTIFIER,
     folded_name,
+    minhash_recipe,
 )
 from bookprint_core.relations.related import RelationSummary
 
@@ -113,6 +115,10 @@ _READ_HITS_OF_COLLECTION = SQL(
     )
 )
 _READ_MEMBERS = SQL(f"SELECT {_MEMBERS}")
+_READ_MINHASHES = SQL(f"""
+    SELECT string_agg(int8send(entry_id), '') AS entries, string_agg(data, '') AS data
+    FROM signatures WHERE recipe = '{DEFAULT_MINHASH}' AND entry_id = ANY($entry_ids::bigint[])
+""")
 _READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _COUNT = SQL("SELECT count(*) FROM books")
 _COUNT_ROUGHLY = SQL("""
@@ -236,6 +242,14 @@ class EntryStore:
         rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids))
         return [to_summary(row) for row in rows]
 
+    async def read_minhash_values(
+        self, entry_ids: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Those of the entries that have a MinHash, and its values: (n,) and (n, permutations)."""
+        [row] = await self._database.rows(_READ_MINHASHES, entry_ids=entry_ids.tolist())
+        values = np.frombuffer(row["data"] or b"", dtype="<u4").reshape(-1, _VALUES)
+        return _numbers(row["entries"]).astype(np.uint64), values
+
     async def count(self) -> int:
         [row] = await self._database.rows(_COUNT)
         return int(row["count"])
@@ -278,8 +292,8 @@ def _current_hits(found: Sequence[Row], deleted: NDArray[np.uint64]) -> CurrentH
 _READ_AT_ONCE = 20_000
 """Entries."""
 
-_LONGEST_SAMPLE = 1 << 20
-"""Bytes."""
+_LONGEST_SAMPLE, _VALUES = 1 << 20, minhash_recipe(DEFAULT_MINHASH).permutations
+"""Bytes; values of a MinHash."""
 
 _READ_ENTRIES = SQL("""
     SELECT string_agg(int8send(2 * entry_id + (indexed_at IS NOT NULL)::integer), '') AS entries FROM books
@@ -340,12 +354,18 @@ class SignatureQueries:
             columns.levels[part.rows] = part.data
         return columns
 
-    async def read_sample_hashes(
-        self, entry_ids: NDArray[np.uint64]
+    async def read_posted_hashes(
+        self, entry_ids: NDArray[np.uint64], bands: MinHashBands
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """The hashes of the entries' samples, some at a time, each with its entry."""
-        async for part in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
-            yield np.repeat(part.entry_ids, part.lengths // 8), part.data.view("<u8")
+        """The `posted_hashes` of the entries, some at a time, by ascending entry, each with its entry."""
+        minhashes = self._read_parts(entry_ids, DEFAULT_MINHASH, 1, 4 * _VALUES)
+        async for sample in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
+            minhash = await anext(minhashes)
+            hashes = bands.hashes(minhash.data.view("<u4").reshape(-1, _VALUES))
+            of_bands = np.repeat(minhash.entry_ids, bands.count)
+            owners = np.concatenate([np.repeat(sample.entry_ids, sample.lengths // 8), of_bands])
+            order = np.argsort(owners, kind="stable")
+            yield owners[order], np.concatenate([sample.data.view("<u8"), hashes.ravel()])[order]
 
     async def _read_parts(
         self, entry_ids: NDArray[np.uint64], recipe: str, start: int, length: int

@@ -1,8 +1,8 @@
 """The band index in Redis: a copy of the catalogue that answers "which entries are near".
 
-Every bucket is one string of fixed-width records (`bookprint_core.index.records`). There are eight bands, and
-a posting list of FracMinHash. Beside them stands the flat index of all entries. It is written last: an entry
-in the flat index is in its buckets too.
+Every bucket is one string of fixed-width records (`bookprint_core.index.records`). There are eight bands of
+fingerprints, and a posting list of FracMinHash and of MinHash bands. Beside them stands the flat index of all
+entries. It is written last: an entry in the flat index is in its buckets too.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -13,10 +13,18 @@ import numpy as np
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import Epochs
 from app.stores.redis.flat_index_replica import FlatIndexReplica
-from app.stores.redis.keys import ALL_KEYS, bucket_keys, bucket_prefix, epoch_keys, epochs_of, is_bucket
+from app.stores.redis.keys import (
+    ALL_KEYS,
+    bucket_keys,
+    bucket_prefix,
+    epoch_keys,
+    epochs_of,
+    flat_index_prefix,
+    is_bucket,
+)
 from app.stores.redis.scripts import ADD_POSTINGS, ADD_RECORDS, MEND_POSTINGS, REMOVE_RECORDS
-from bookprint_core.errors import BookprintError
 from bookprint_core.index.fingerprints import BANDS, probes
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.index.records import (
     BAND_RECORD,
     FLAT_RECORD,
@@ -60,9 +68,10 @@ class BucketRecords:
 class BandIndex:
     """The buckets and the flat index."""
 
-    def __init__(self, client: RedisClient) -> None:
-        self.epochs = Epochs(client, epoch_keys())
-        self.flat_index = FlatIndexReplica(client)
+    def __init__(self, client: RedisClient, bands: MinHashBands) -> None:
+        self.bands = bands
+        self.epochs = Epochs(client, epoch_keys(bands))
+        self.flat_index = FlatIndexReplica(client, flat_index_prefix(bands))
         self._client = client
 
     async def read(self, plan: Plan) -> IndexRead:
@@ -131,7 +140,7 @@ class BandIndex:
 
         The epochs of this index stay. Others go first: without them nothing is read there.
         """
-        kept = set(epoch_keys())
+        kept = set(epoch_keys(self.bands))
         for pattern in ALL_KEYS:
             async for keys in self._client.names(pattern):
                 await self._client.run([("UNLINK", key) for key in keys if key not in kept])
@@ -152,15 +161,8 @@ class BandIndex:
         await self._client.ping()
 
     async def require_noeviction(self) -> None:
-        """Raise BookprintError where Redis, or a node of the cluster, may drop keys to make room.
-
-        It counts what the policy says, not whether `maxmemory` is set: that can change at any moment.
-        """
-        if evicting := sorted(await self._client.eviction_policies() - {"noeviction"}):
-            raise BookprintError(
-                f"Redis may drop books from the band index when its memory is full (maxmemory-policy "
-                f"{', '.join(evicting)}). Set maxmemory-policy noeviction, then run: bookprint reindex"
-            )
+        """Raise BookprintError where Redis, or a node of the cluster, may drop keys to make room."""
+        await self._client.require_noeviction()
 
     def records(self, entries: Sequence[Entry]) -> tuple[BucketRecords, BucketRecords]:
         """The records of these entries in the bands and in the posting list."""
@@ -173,9 +175,7 @@ class BandIndex:
                 bands.addresses.extend(probes(bits, 0).tolist())
                 record = pack_bands(np.frombuffer(bits, dtype=np.uint8), entry_ids)
                 bands.data.extend([record.tobytes()] * BANDS)
-            if entry.sample is not None:
-                require_same_recipe(entry.sample.recipe, DEFAULT_SAMPLE)
-            posting = sample_posting(posted_hashes(entry))
+            posting = sample_posting(posted_hashes(entry, self.bands))
             posted.addresses.extend(in_lists(posting.addresses, entry_ids).tolist())
             posted.data.extend(record.tobytes() for record in pack_postings(posting.tags, entry_ids))
         return bands, posted

@@ -28,7 +28,7 @@ from redis.exceptions import (
 
 from app.stores.redis.keys import hash_tag
 from app.stores.redis.scripts import SCRIPTS, Script
-from bookprint_core.errors import Unavailable
+from bookprint_core.errors import BookprintError, Unavailable
 
 if TYPE_CHECKING:
     from limits.aio.storage import RedisStorage
@@ -201,7 +201,18 @@ class RedisClient:
         with redis_errors():
             await self._redis.ping()
 
-    async def eviction_policies(self) -> set[str]:
+    async def require_noeviction(self) -> None:
+        """Raise BookprintError where a node may drop keys to make room.
+
+        It counts what the policy says, not whether `maxmemory` is set: that can change at any moment.
+        """
+        if evicting := sorted(await self._eviction_policies() - {"noeviction"}):
+            raise BookprintError(
+                f"Redis may drop books from the band index when its memory is full (maxmemory-policy "
+                f"{', '.join(evicting)}). Set maxmemory-policy noeviction, then run: bookprint reindex"
+            )
+
+    async def _eviction_policies(self) -> set[str]:
         """What the nodes do when their memory is full, as Redis names it; none where that is not told."""
         with redis_errors(), suppress(NoPermissionError):
             # Unlike CONFIG, INFO is allowed where somebody else runs Redis.

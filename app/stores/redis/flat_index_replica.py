@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import read_with_epochs
-from app.stores.redis.keys import FLAT_INDEX, bucket_keys, epochs_of
+from app.stores.redis.keys import bucket_keys, epochs_of
 from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
@@ -105,9 +105,9 @@ class Reading:
 class FlatIndexReplica:
     """The flat index in Redis, and its copy in this process."""
 
-    def __init__(self, client: RedisClient) -> None:
+    def __init__(self, client: RedisClient, prefix: str) -> None:
         self._client = client
-        self.segment_prefix = FLAT_INDEX
+        self.segment_prefix = prefix
         self.segments_key = f"{self.segment_prefix}segments"
         self._changes = f"{self.segment_prefix}changes"
         self.epoch = f"{self.segment_prefix}epoch"

@@ -3,7 +3,8 @@
 A bucket's key is `bp:2{recipe:partition}:address`; 2 is the form of the records. On a cluster the part in
 braces decides the hash slot. So the buckets of one partition, 16,384 in a row of a band or of every posting
 list, lie on one node, and one command can name many of them.
-The names of the recipes are part of the keys, so an index of other recipes is never read.
+The names of the recipes are part of the keys, so an index of other recipes is never read. Nor is one of other
+MinHash bands, which the keys of the flat index name, as nothing is read without it.
 Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index.
 """
 
@@ -13,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.index.fingerprints import BAND_BITS, BANDS
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.index.records import SAMPLE_BUCKET_BITS
-from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 
 _PREFIX = "bp:2"
-FLAT_INDEX = f"{_PREFIX}{{{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}}}:"
-"""The prefix of the keys of the flat index."""
 
 ALL_KEYS = (f"{_PREFIX}{{*}}:epoch", f"{_PREFIX}{{*")
 """Patterns of all keys of the index, also of one of other recipes; epochs come first."""
@@ -73,12 +73,21 @@ def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
     return [f"{partitions[each]}epoch" for each in set(touched.tolist())]
 
 
+def flat_index_prefix(bands: MinHashBands) -> str:
+    """The prefix of the keys of the flat index.
+
+    >>> flat_index_prefix(MinHashBands(25, 5))
+    'bp:2{gap-simhash128-v1+char20-sample256-v2+word5-minhash128-v1+25x5}:'
+    """
+    return f"{_PREFIX}{{{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}+{DEFAULT_MINHASH}+{bands.name}}}:"
+
+
 @cache
-def epoch_keys() -> tuple[str, ...]:
+def epoch_keys(bands: MinHashBands) -> tuple[str, ...]:
     """The epochs of the flat index, of all bands and of the posting list."""
     sizes = {DEFAULT_FINGERPRINT: (BANDS - 1).bit_length() + BAND_BITS, DEFAULT_SAMPLE: SAMPLE_BUCKET_BITS}
     return (
-        f"{FLAT_INDEX}epoch",
+        f"{flat_index_prefix(bands)}epoch",
         *(
             epoch
             for recipe, bits in sizes.items()

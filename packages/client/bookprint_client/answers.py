@@ -424,6 +424,7 @@ class LookupAnswer(TypedDict):
 
     query: NearnessQuestion
     exact: bool
+    recall: float | None
     total: int
     items: list[NearDuplicate]
     next_cursor: str | None
@@ -508,6 +509,7 @@ class NearDuplicates(TypedDict):
 
     query: NearnessQuestion
     exact: bool
+    recall: float | None
     total: int
     items: list[NearDuplicate]
     next_cursor: str | None
@@ -519,6 +521,7 @@ class NearnessQuestion(TypedDict):
     id: str | None
     max_distance: int | None
     nearest: int | None
+    jaccard: float | None
 
 
 class PageCounts(TypedDict):

@@ -98,10 +98,11 @@ def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
 
 
 class Nearness(TypedDict, total=False):
-    """Every book within `d` bits, or the `k` nearest, or near-duplicates; of a collection; a page's items."""
+    """Every book within `d` bits, the `k` nearest, those as similar as `jaccard`, or near-duplicates."""
 
     d: int | None
     k: int | None
+    jaccard: float | None
     collection: str | None
     limit: int | None
 

@@ -77,7 +77,7 @@ async def test_k_nearest_are_the_k_smallest_distances(
     assert [item["distance"] for item in answer["items"]] == expected
     assert answer["exact"] is True
     assert answer["total"] == len(expected)
-    assert answer["query"] == {"id": cluster[0]["id"], "max_distance": None, "nearest": k}
+    assert answer["query"] == {"id": cluster[0]["id"], "max_distance": None, "nearest": k, "jaccard": None}
 
 
 @pytest.mark.parametrize("parameters", [{"d": 40}, {"k": 30}])

@@ -12,6 +12,7 @@ from app.services.access.limits import Limits
 from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
+from tests.factories import BANDS
 from tests.redis_cluster import Operator, on_cluster_too, operator_of
 from tests.services.access.passing_time import PassingTime
 
@@ -161,7 +162,7 @@ async def test_the_index_passes_over_what_is_counted(limits: Limits, redis_url: 
     sender = caller(requests_per_minute=1)
     await limits.take(sender, requests=1)
     async with open_client(redis_url) as client:
-        await BandIndex(client).delete_all()
+        await BandIndex(client, BANDS).delete_all()
 
     assert await refused(limits, sender, requests=1) == "requests"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.services.bulk import loading
+from app.services.index.questions import Verified
 from app.services.index.upkeep import IndexUpkeep
-from app.services.lookups import Verified
 from app.settings import Settings
 from app.stores.postgres.connections import SQL, Database
 from bookprint_core.clusters.clustering import By

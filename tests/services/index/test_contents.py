@@ -25,7 +25,7 @@ async def test_posting_list_in_parts_is_the_one_that_is_made_at_once(
 
     report = await services.upkeep.verify(lambda done, total: None)
 
-    assert len(lists) == 8 + 5 + 1  # bands, parts, the flat index
+    assert len(lists) == 8 + 6 + 1  # bands, parts, the flat index
     assert report.clean
     assert report.records > 6 * (8 + 100 + 1)
 

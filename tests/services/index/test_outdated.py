@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.services.lookups import Verified
+from app.services.index.questions import Verified
 from app.stores.postgres.connections import SQL
 from app.stores.postgres.contents import UnsignedBooks
 from bookprint_core.errors import IndexRebuilding, Unavailable

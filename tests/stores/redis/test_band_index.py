@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.services.lookups import Nearest, Verified, Within, find
+from app.services.index.questions import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import IndexState

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from redis.asyncio import RedisCluster
 
-from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import Command, RedisClient, open_client
 from app.stores.redis.epoch import Epochs, read_with_epochs
 from app.stores.redis.scripts import ADD_RECORDS
@@ -77,15 +76,14 @@ async def test_names_of_all_nodes_are_listed(redis_client: RedisClient) -> None:
 async def test_a_server_or_a_node_that_may_drop_keys_is_told(
     redis_client: RedisClient, redis: Operator
 ) -> None:
-    index = BandIndex(redis_client)
-    await index.require_noeviction()
+    await redis_client.require_noeviction()
     options = {"target_nodes": redis.get_primaries()[-1]} if isinstance(redis, RedisCluster) else {}
     await redis.config_set("maxmemory-policy", "allkeys-lru", **options)
     try:
         with pytest.raises(
             BookprintError, match=r"maxmemory-policy allkeys-lru.*Set maxmemory-policy noeviction"
         ):
-            await index.require_noeviction()
+            await redis_client.require_noeviction()
     finally:
         await redis.config_set("maxmemory-policy", "noeviction", **options)
 

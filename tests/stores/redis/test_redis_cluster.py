@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from redis.crc import key_slot
 
-from app.services.lookups import Verified, Within, find
+from app.services.index.questions import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
 from app.stores.redis.epoch import IndexState
 from bookprint_core.errors import IndexRebuilding, Unavailable
 from bookprint_core.model import Entry
-from tests.factories import an_entry
+from tests.factories import BANDS, an_entry
 from tests.redis_cluster import Cluster, wait_for
 
 KEYS = [f"bp:{{a:{number}}}:{number}" for number in range(200)]
@@ -35,9 +35,9 @@ def _empty(cluster: Cluster) -> None:
 async def two(frail: Cluster) -> AsyncIterator[tuple[BandIndex, BandIndex]]:
     """A whole band index on the frail cluster, as two processes see it."""
     async with open_client(frail.url) as first, open_client(frail.url) as second:
-        index = BandIndex(first)
+        index = BandIndex(first, BANDS)
         await build(index, [])
-        yield index, BandIndex(second)
+        yield index, BandIndex(second, BANDS)
 
 
 async def build(index: BandIndex, entries: list[Entry]) -> None:

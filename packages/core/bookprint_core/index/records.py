@@ -2,8 +2,8 @@
 
 A bucket of a band holds folded fingerprints: the two halves as one by exclusive or. They lie no farther apart
 than the fingerprints, so only the few near ones are looked up in the flat index. A bucket of a posting list
-holds entries by one hash each of their FracMinHash. A lookup counts the hashes that each shares with a query
-(Spasojević and Poncin 2011, algorithm 1).
+holds entries by one hash each of their FracMinHash or of their MinHash bands. A lookup counts the hashes that
+each shares with a query (Spasojević and Poncin 2011, algorithm 1).
 
 There is a posting list for each 2^24 entry ids, as a posting has room for 24 bits. The address of a bucket is
 a number: of a band first the band, then the bucket in it; of a posting list its number, then the bucket.
@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.index.fingerprints import BAND_BITS, words
-from bookprint_core.model import Entry
+from bookprint_core.index.minhash_bands import MinHashBands
+from bookprint_core.model import Entry, require_same_recipe
+from bookprint_core.recipe import DEFAULT_MINHASH, DEFAULT_SAMPLE
 
 BAND_RECORD = np.dtype([("folded", "<u8"), ("entry_id", "<u4")])
 """One entry of a band's bucket: 12 bytes."""
@@ -114,7 +116,7 @@ def _are_among(these: NDArray[np.uint64], those: NDArray[np.uint64]) -> NDArray[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """The buckets in which the hashes of one sample are posted: hash i in `addresses[i]`."""
+    """The buckets in which the hashes of one book are posted: hash i in `addresses[i]`."""
 
     addresses: NDArray[np.uint32]  # (n,)
     tags: NDArray[np.uint32]  # (n,), of 8 bits: distinguish hashes in one bucket
@@ -123,19 +125,23 @@ class Posting:
 NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
 
 
-NO_HASHES = np.zeros(0, dtype=np.uint64)
+def posted_hashes(entry: Entry, bands: MinHashBands) -> NDArray[np.uint64]:
+    """The hashes by which an entry is posted: those of its sample, then those of its MinHash bands."""
+    posted = np.zeros(0, dtype=np.uint64)
+    if entry.sample is not None:
+        require_same_recipe(entry.sample.recipe, DEFAULT_SAMPLE)
+        posted = entry.sample.hashes
+    if entry.minhash is not None:
+        require_same_recipe(entry.minhash.recipe, DEFAULT_MINHASH)
+        posted = np.concatenate([posted, bands.hashes(entry.minhash.values[None]).ravel()])
+    return posted
 
 
 def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
-    """The buckets of a FracMinHash in the first list of 2^20; the low bits choose the bucket."""
+    """The buckets of hashes in the first list of 2^20; the low bits choose the bucket."""
     buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
     tags = hashes >> np.uint64(SAMPLE_BUCKET_BITS) & np.uint64((1 << TAG_BITS) - 1)
     return Posting(buckets, tags.astype(np.uint32))
-
-
-def posted_hashes(entry: Entry) -> NDArray[np.uint64]:
-    """All hashes by which an entry is posted, (n,): those of its sample."""
-    return NO_HASHES if entry.sample is None else entry.sample.hashes
 
 
 def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:

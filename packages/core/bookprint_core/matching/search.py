@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.index.fingerprints import probe_radius, probes
 from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.index.records import (
     NO_POSTING,
     NO_SAMPLE,
@@ -33,8 +34,8 @@ from bookprint_core.matching.verification import (
     is_near_duplicate,
     verified,
 )
-from bookprint_core.model import Entry, Fingerprint, require_same_recipe
-from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE
+from bookprint_core.model import Entry, Fingerprint, MinHashSignature, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from bookprint_core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
@@ -108,6 +109,34 @@ def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
         require_same_recipe(query.sample.recipe, DEFAULT_SAMPLE)
         plan = replace(plan, sample=sample_posting(query.sample.hashes))
     return plan
+
+
+def plan_alike(minhash: MinHashSignature, bands: MinHashBands) -> Plan:
+    """The plan for every entry that has a MinHash band in common with a signature; raises RecipeMismatch."""
+    require_same_recipe(minhash.recipe, DEFAULT_MINHASH)
+    return Plan(sample=sample_posting(bands.hashes(minhash.values[None]).ravel()))
+
+
+def proposed_by_bands(plan: Plan, read: IndexRead) -> NDArray[np.uint64]:
+    """The entries that seem to have a MinHash band in common with the query of the plan, ascending."""
+    return entries_sharing(read.sample, plan.sample.tags).entry_ids
+
+
+def alike(
+    minhash: MinHashSignature,
+    bands: MinHashBands,
+    entry_ids: NDArray[np.uint64],
+    values: NDArray[np.uint32],
+    jaccard: float,
+) -> Hits:
+    """Those of n entries that have a band in common with a signature and are as similar, by estimate.
+
+    Their distances are the numbers of unequal values. Tags agree by chance as well, so bands are compared.
+    """
+    unequal = np.count_nonzero(values != minhash.values, axis=1)
+    kept = np.flatnonzero(1 - unequal / minhash.values.size >= jaccard)
+    kept = kept[bands.in_common(minhash.values, values[kept])]
+    return Hits(entry_ids[kept], unequal[kept].astype(np.uint8)).sorted()
 
 
 def near(plan: Plan, read: IndexRead) -> Hits:

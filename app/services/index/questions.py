@@ -1,0 +1,166 @@
+"""Questions about nearness, and the entries of the index that answer them."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.stores.postgres.entries import EntryStore
+from app.stores.redis.band_index import BandIndex
+from bookprint_core.index.flat_index import FlatIndex
+from bookprint_core.index.records import Hits
+from bookprint_core.matching.search import (
+    LAST_DISTANCE,
+    Plan,
+    alike,
+    near,
+    near_duplicates,
+    plan_alike,
+    plan_candidates,
+    plan_range,
+    proposed,
+    proposed_by_bands,
+)
+from bookprint_core.matching.verification import Evidence, is_near_duplicate
+from bookprint_core.model import BookSummary, Entry, require_same_recipe
+from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, minhash_recipe
+
+_VALUES = minhash_recipe(DEFAULT_MINHASH).permutations
+
+_MINHASHES_AT_ONCE = 10_000
+"""MinHash signatures that are read and compared at a time: 5 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Every book at Hamming distance <= d."""
+
+    d: int  # 0 to 128
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The k books with the smallest Hamming distance."""
+
+    k: int  # from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Books that fingerprint or sample propose and that their signatures confirm as near-duplicates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Books that MinHash bands propose and that are as similar, by their MinHash."""
+
+    jaccard: float  # at least, 0.3 to 1
+
+
+Distances = Within | Nearest | Verified
+Question = Distances | Alike
+
+
+class Position(NamedTuple):
+    """A position in an answer, to go on from."""
+
+    distance: int  # 129 where there is none; for `Alike` the number of unequal MinHash values
+    entry_id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """A book found, and the evidence for it."""
+
+    book: BookSummary
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexAnswer:
+    """Entries found in the index, and what a pending book must show to be found with them."""
+
+    hits: Hits  # nearest first
+    accepts: Callable[[Match], bool]
+    exact: bool = True
+    flat: FlatIndex | None = None  # where books are whose identifiers are compared; None: there are none
+    recall: float | None = None
+
+
+async def find(
+    index: BandIndex, query: Entry, question: Distances, spare: int, among: NDArray[np.uint64] | None = None
+) -> IndexAnswer:
+    """The entries that answer a question; of the nearest, `spare` more than asked for.
+
+    Of these `among` are all that count, ascending, where they are known.
+    """
+    fingerprint = query.fingerprint
+    match question:
+        case Verified():
+            plan = plan_candidates(query, index.flat_index.latest)
+            read = await index.read(plan)
+            proposals = proposed(query, plan, read)
+            return IndexAnswer(
+                near_duplicates(proposals),
+                lambda match: is_near_duplicate(match.evidence),
+                exact=False,
+                flat=read.flat,
+            )
+        case _ if fingerprint is None:
+            return IndexAnswer(Hits.none(), lambda _: False)
+        case Within(d):
+            plan = plan_range(fingerprint, d, index.flat_index.latest)
+            return IndexAnswer(
+                near(plan, await index.read(plan)), lambda match: _is_within(match.evidence, d)
+            )
+        case Nearest(k):
+            require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
+            flat = (await index.read(Plan())).flat
+            if among is None:
+                hits = flat.nearest(fingerprint.bits, k + spare)
+            else:
+                hits = flat.among(among, fingerprint.bits, LAST_DISTANCE - 1).part(0, k + spare)
+            # Farther out than the last hit, books that were not read could come before a pending one.
+            reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
+            return IndexAnswer(hits, lambda match: _is_within(match.evidence, reach))
+
+
+def _is_within(evidence: Evidence, d: int) -> bool:
+    return evidence.distance is not None and evidence.distance <= d
+
+
+async def find_alike(index: BandIndex, entries: EntryStore, query: Entry, question: Alike) -> IndexAnswer:
+    """The entries that have a MinHash band in common with the query, and are as similar."""
+    minhash, bands = query.minhash, index.bands
+    recall = bands.chance(question.jaccard)
+    if minhash is None:
+        return IndexAnswer(Hits.none(), lambda _: False, exact=False, recall=recall)
+    plan = plan_alike(minhash, bands)
+    proposals = proposed_by_bands(plan, await index.read(plan))
+    hits = Hits.none()
+    for start in range(0, proposals.size, _MINHASHES_AT_ONCE):
+        read = await entries.read_minhash_values(proposals[start : start + _MINHASHES_AT_ONCE])
+        hits = hits.joined(await asyncio.to_thread(alike, minhash, bands, *read, question.jaccard))
+
+    def accepts(match: Match) -> bool:
+        entry = match.book.entry
+        if entry.minhash is None:
+            return False
+        own = np.array([entry.entry_id], dtype=np.uint64), entry.minhash.values[None]
+        return alike(minhash, bands, *own, question.jaccard).size > 0
+
+    return IndexAnswer(hits, accepts, exact=False, recall=recall)
+
+
+def position_of(match: Match, *, alike: bool = False) -> Position:
+    """The position of a match in an answer; in one to `Alike` by the number of unequal MinHash values."""
+    evidence = match.evidence
+    if alike:
+        assert evidence.equal_values is not None  # else it is no match
+        return Position(_VALUES - evidence.equal_values, match.book.entry.entry_id)
+    return Position(
+        LAST_DISTANCE if evidence.distance is None else evidence.distance, match.book.entry.entry_id
+    )
