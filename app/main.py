@@ -26,6 +26,7 @@ from app.api import (
     lookups,
     reconciliation,
     similar,
+    volumes,
     webhooks,
 )
 from app.api.http.admission import Admission, Capacity
@@ -61,7 +62,7 @@ ROUTERS = [
     module.router
     for module in (
         *(books, bulk, lookups, checks, similar, relations, evidence, decisions, clusters),
-        *(completeness, conflicts, reconciliation, library, changes, webhooks, audit, jobs, health),
+        *(completeness, volumes, conflicts, reconciliation, library, changes, webhooks, audit, jobs, health),
     )
 ]
 """The routers of all subjects, in the order in which they are described."""

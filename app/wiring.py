@@ -36,6 +36,7 @@ from app.services.pairs.relations import Relations
 from app.services.reconciliation import BookFinder, Reconciliation
 from app.services.signing import Extras
 from app.services.similar import SimilarBooks
+from app.services.volumes import Volumes
 from app.services.webhooks import Webhooks
 from app.settings import ProcessShare, Settings, optimal_bands
 from app.stores.postgres.bulk import BulkStore
@@ -82,6 +83,7 @@ class Services:
     checks: Checks
     conflicts: Conflicts
     descriptions: Descriptions
+    volumes: Volumes
     reconciliation: Reconciliation
     finder: BookFinder
     changes: Changes
@@ -158,7 +160,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         KeyLimits(**{each.name: getattr(settings, each.name) for each in fields(KeyLimits)}),
     )
     reconciliation = Reconciliation(database, lookup, relations)
-    decisions = Decisions(database)
+    decisions, volumes = Decisions(database), Volumes(relations, reconciliation)
 
     def loading(load: "Load") -> "Loading":
         # It knows readers, whose libraries no other process of a service loads.
@@ -186,7 +188,8 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         completeness=Completeness(clusters, relations, CompletenessStore(database), candidates),
         checks=Checks(lookup, candidates, books, reconciliation),
         conflicts=Conflicts(database),
-        descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations),
+        descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations, volumes),
+        volumes=volumes,
         reconciliation=reconciliation,
         finder=BookFinder(books, lookup, reconciliation),
         changes=changes,

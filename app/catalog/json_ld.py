@@ -91,6 +91,7 @@ def _linked(linked: LinkedBook) -> dict[str, Any]:
         "url": f"/v1/books/{linked.book_id}",
         "name": linked.metadata.title,
         "identifier": linked.identifier and _property(OURS, linked.identifier),
+        "pagination": ", ".join(linked.pages) or None,
         "additionalProperty": [
             _property("relation", relation.kind),
             _property("confidence", round(relation.confidence, 4)),

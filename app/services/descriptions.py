@@ -1,6 +1,6 @@
 """Describing a book among the others: its MARC record, its relations and its cluster, as they are now."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -13,6 +13,7 @@ from app.catalog.marc.changes import record_of, with_changes
 from app.catalog.marc.links import LinkedBook, Standing, physical_form, with_links, without_links
 from app.catalog.marc.record import MarcRecord, TooLongForBinary
 from app.services.pairs.relations import list_related
+from app.services.volumes import SharedPages, Volumes, written_pages
 from app.stores.postgres.changes import identifier_of_book
 from app.stores.postgres.contents import MarcRecordStore
 from app.stores.postgres.names import NameQueries
@@ -51,10 +52,13 @@ class Description:
 class Descriptions:
     """Books for other catalogues."""
 
-    def __init__(self, records: MarcRecordStore, names: NameQueries, related: RelationQueries) -> None:
+    def __init__(
+        self, records: MarcRecordStore, names: NameQueries, related: RelationQueries, volumes: Volumes
+    ) -> None:
         self._records = records
         self._names = names
         self._related = related
+        self._volumes = volumes
 
     async def read(self, book_id: UUID) -> Description:
         """The description of a book with all its effective relations; raises `UnknownBook`."""
@@ -66,7 +70,12 @@ class Descriptions:
         if book_id not in books:
             raise UnknownBook(book_id)
         book = books[book_id]
-        linked = [_linked(books[other], relations[other], records) for other in ids[1:] if other in books]
+        shared = await self._volumes.shared_pages(book_id)
+        linked = [
+            _linked(books[other], relations[other], records, _pages(book, books[other], shared.get(other)))
+            for other in ids[1:]
+            if other in books
+        ]
         cluster = ClusterName("same_text", book.founder_id).key
         standing = Standing(book_id, identifier_of_book(book), cluster, linked)
         return Description(book, _record(book, records.get(book_id)), standing)
@@ -78,7 +87,18 @@ def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:
     return with_changes(without_links(forms.single(source)), book.metadata, source.changed)
 
 
-def _linked(book: Book, relation: RelationSummary, records: Mapping[UUID, CatalogRecord]) -> LinkedBook:
+def _linked(
+    book: Book, relation: RelationSummary, records: Mapping[UUID, CatalogRecord], pages: Sequence[str]
+) -> LinkedBook:
     source = records.get(book.id)
     form = None if source is None else physical_form(*forms.coded(source))
-    return LinkedBook(book.id, identifier_of_book(book), book.metadata, relation, form)
+    return LinkedBook(book.id, identifier_of_book(book), book.metadata, relation, form, pages)
+
+
+def _pages(book: Book, other: Book, shared: SharedPages | None) -> list[str]:
+    """The pages of the whole that the part takes up; none where these are not known."""
+    if shared is None or (other if shared.is_whole else book).page_count is None:
+        return []
+    side = 1 if shared.is_whole else 0
+    labels = (shared.this_labels, shared.other_labels)[side]
+    return [written_pages(span[side], labels) for span in shared.spans]

@@ -127,6 +127,7 @@ def _requests(stored: Json) -> Iterator[Request]:
     yield "GET", f"{novel}/similar", {"params": {"k": 3}}
     for book in ("novel-lacks-a-leaf", "novel-misbound", "sermons"):
         yield "GET", f"/v1/books/{{{book}}}/completeness", {}
+    yield "GET", "/v1/books/{omnibus}/contents", {}
     for by in ("isbn", "title", "text"):
         yield "GET", "/v1/conflicts", {"params": {"by": by}}
     yield "GET", "/v1/reviews", {"params": {"limit": 4}}

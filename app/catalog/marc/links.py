@@ -45,6 +45,7 @@ class LinkedBook:
     metadata: Metadata
     relation: RelationSummary  # from the other one's point of view
     form: PhysicalForm | None = None
+    pages: Sequence[str] = ()  # of the whole, that the part takes up; empty: neither, or not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ def _entry(book: LinkedBook, form: PhysicalForm | None, longest: int | None) -> 
         subfields.append(subfield_of("a", _cut(metadata.authors[0], longest)))
     if metadata.title is not None:
         subfields.append(subfield_of("t", _cut(metadata.title, longest)))
+    if book.pages:
+        subfields.append(subfield_of("g", f"p. {', '.join(book.pages)}"))
     if metadata.year is not None:
         subfields.append(subfield_of("d", str(metadata.year)))
     subfields += [subfield_of("z", isbn) for isbn in isbns(metadata.identifiers)]

@@ -253,6 +253,16 @@ class Containment(TypedDict):
     other_in_this: float | None
 
 
+class ContentsAnswer(TypedDict):
+    """What is in a book, as far as other books of the library tell."""
+
+    unit: Literal["page", "window"]
+    page_count: int
+    parts: list[VolumePartAnswer]
+    part_of: list[WholeAnswer]
+    set: SetAnswer | None
+
+
 class CutGroupAnswer(TypedDict):
     """Books that share an ISBN or a title, and are too many to examine every pair of them."""
 
@@ -569,6 +579,19 @@ class PagesOfCopyAnswer(TypedDict):
     pages: list[int]
 
 
+class PartBook(TypedDict):
+    """A book of the library that has a part of the volume, or has the volume as a part."""
+
+    book_id: str
+    title: str | None
+    authors: list[str]
+    year: int | None
+    volume: str | None
+    cluster: ClusterNameAnswer
+    pages: list[int] | None
+    share: float
+
+
 class PastDecisionAnswer(TypedDict):
     """One decision of the history. It stays there when it is withdrawn."""
 
@@ -696,6 +719,21 @@ class RunAnswer(TypedDict):
     right: list[int]
 
 
+class SetAnswer(TypedDict):
+    """The volumes among the parts of a whole, by the numbers in their metadata."""
+
+    volumes: list[SetVolumeAnswer]
+    total: int | None
+    missing: list[int]
+
+
+class SetVolumeAnswer(TypedDict):
+    """A volume of a set."""
+
+    number: int
+    book_id: str
+
+
 class SharesAnswer(TypedDict):
     """A figure of both books."""
 
@@ -743,6 +781,16 @@ class SimilarBooksAnswer(TypedDict):
 
     recipe: str
     items: list[SimilarBookAnswer]
+
+
+class VolumePartAnswer(TypedDict):
+    """Pages of the volume, counted from 0, the end exclusive."""
+
+    kind: Literal["work", "passage", "gap"]
+    pages: list[int]
+    labels: list[str | None] | None
+    level: int
+    books: list[PartBook]
 
 
 class VotingCopyAnswer(TypedDict):
@@ -799,6 +847,14 @@ class WebhookWithSecret(TypedDict):
     disabled_at: str | None
     disabled_because: str | None
     secret: str
+
+
+class WholeAnswer(TypedDict):
+    """A book that contains the volume."""
+
+    book_id: str
+    title: str | None
+    pages: list[list[int]]
 
 
 class YearCount(TypedDict):

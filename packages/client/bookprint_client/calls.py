@@ -242,6 +242,11 @@ def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
     return Call("GET", _path("books", book_id, "completeness"))
 
 
+def read_contents(book_id: Id) -> Call[answers.ContentsAnswer]:
+    """Read which works and parts a volume contains, as far as the library has them elsewhere."""
+    return Call("GET", _path("books", book_id, "contents"))
+
+
 def read_library() -> Call[answers.LibraryAnswer]:
     """Read the numbers of books by year, language and collection."""
     return Call("GET", _path("library"))

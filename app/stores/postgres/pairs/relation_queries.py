@@ -62,14 +62,23 @@ _LIST_DIRECT = SQL(f"""
     SELECT * FROM ({_select_related(_PAIRS_OF_BOOK, "relations.signals")}) AS related
     WHERE $collection::text IS NULL OR collection = $collection
 """)
+_PAGES = """
+    relations.signals, relations.unit, relations.runs, relations.page_map,
+    one.page_labels AS left_labels, other.page_labels AS right_labels
+"""
 _READ_PAIR = SQL(
     _select_related(
         "SELECT least($book_id::uuid, $other_id::uuid) AS left_id, "
         "greatest($book_id::uuid, $other_id::uuid) AS right_id",
-        "relations.signals, relations.unit, relations.runs, relations.page_map, "
-        "one.page_labels AS left_labels, other.page_labels AS right_labels",
+        _PAGES,
     )
 )
+_LIST_PARTLY_SHARED = SQL(f"""
+    SELECT * FROM ({_select_related(_PAIRS_OF_BOOK, _PAGES)}) AS related
+    WHERE coalesce(decided_kind, kind) IN ('CONTIGUOUS_SUBSET', 'OVERLAPPING_TEXT')
+        AND verdict IS DISTINCT FROM 'rejected' AND page_map IS NOT NULL
+    ORDER BY book_id
+""")
 _READ_SUMMARIES = SQL("""
     SELECT
         pairs.id AS book_id, pairs.left_id = $book_id AS is_left,
@@ -161,6 +170,11 @@ class RelationQueries:
         """Every book (of a collection) that this one was compared or decided upon with, in no order."""
         rows = await self._database.rows(_LIST_DIRECT, book_id=book_id, collection=collection)
         return [_related(row) for row in rows]
+
+    async def list_partly_shared(self, book_id: UUID) -> list[tuple[RelatedBook, PageMatches]]:
+        """Every book that shares a part of its text with this one, and its pages, in order of ids."""
+        rows = await self._database.rows(_LIST_PARTLY_SHARED, book_id=book_id)
+        return [(_related(row), _page_matches(row)) for row in rows]
 
     async def list_indirect(
         self, book_id: UUID, after: UUID | None, limit: int, collection: str | None = None

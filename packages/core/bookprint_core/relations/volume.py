@@ -1,0 +1,214 @@
+"""The contents of a volume: which other books of a library have its pages, in the order of the volume.
+
+A book that the volume contains is a work. A passage is shared with a part of another book. Works are named
+first, and may lie within each other. A passage is named on pages that no work has, and ends where any other
+passage begins or ends. Books that have the same pages are one part, whether or not they are one cluster.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bookprint_core.relations.related import PageMatches
+from bookprint_core.relations.runs import LONGEST_GAP
+
+PartKind = Literal["work", "passage", "gap"]
+Span = tuple[int, int]
+"""Pages: the first and the one after the last."""
+
+LEAST_PAGES = 3
+"""Pages in a row that are named as a passage or a gap; fewer may be a leaf with a title."""
+
+_SAME = 0.8
+"""Share of the pages of two parts together that both have, where they are one part."""
+
+_WITHIN = 0.9  # of a work's pages that another work has, where it lies within that
+_WHOLE = 0.8  # of the pages that a contained book has in a volume, in one stretch: it is a work there
+_NEAR = 2  # pages: ends of passages that lie no farther apart are one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharingBook:
+    """A book that has pages of the volume; the volume is this book of the matches."""
+
+    book_id: UUID
+    founder_id: UUID  # of the cluster of its text
+    is_contained: bool
+    share: float  # of its text that the volume has, 0 to 1
+    matches: PageMatches
+
+
+@dataclass(frozen=True, slots=True)
+class PartSource:
+    """A book with the pages in which it has a part of the volume."""
+
+    book_id: UUID
+    founder_id: UUID
+    pages: Span
+    share: float  # of its text that the volume has, 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class VolumePart:
+    """Pages of the volume, and the books that have them."""
+
+    kind: PartKind
+    pages: Span
+    sources: Sequence[PartSource]  # one for each cluster, the one to name first; empty: a gap
+    level: int = 0  # how many works it lies within
+
+
+def spans_of(sharing: SharingBook) -> list[tuple[Span, Span]]:
+    """The pages that both books have, in the volume and in the other one, in the order of the volume."""
+    return [(each.pages, each.source.pages) for each in _stretches(sharing)]
+
+
+def parts_of(page_count: int, sharings: Sequence[SharingBook]) -> list[VolumePart]:
+    """The parts of a volume with so many pages, in order, and the gaps between them.
+
+    A volume of which no page is known elsewhere has no parts, and no gap.
+    """
+    stretches = [each for sharing in sharings for each in _stretches(sharing)]
+    parts = list(_works([each for each in stretches if each.is_whole]))
+    works = [part.pages for part in parts]
+    parts += _passages([rest for each in stretches if not each.is_whole for rest in _without(each, works)])
+    parts += [VolumePart("gap", gap, ()) for gap in _gaps(page_count, parts)] if parts else []
+    return sorted(parts, key=lambda part: (part.pages[0], -part.pages[1], part.level))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretch:
+    """Pages of the volume without a long gap that one book has."""
+
+    sharing: SharingBook
+    pairs: NDArray[np.int64]  # (pairs, 2), in the order of the volume
+    is_whole: bool = False  # the volume contains the book, and nearly all of it is here
+
+    @property
+    def pages(self) -> Span:
+        return int(self.pairs[0, 0]), int(self.pairs[-1, 0]) + 1
+
+    @property
+    def length(self) -> int:
+        return int(self.pairs[-1, 0] - self.pairs[0, 0]) + 1
+
+    @property
+    def source(self) -> PartSource:
+        others, sharing = self.pairs[:, 1], self.sharing
+        pages = int(others.min()), int(others.max()) + 1
+        return PartSource(sharing.book_id, sharing.founder_id, pages, sharing.share)
+
+
+def _stretches(sharing: SharingBook) -> list[_Stretch]:
+    """The pages that a book has, cut where it does not go on as the volume does; without short ones."""
+    runs = [np.array(run.pairs, dtype=np.int64) for run in sharing.matches.by_run() if run.pairs]
+    if not runs:
+        return []
+    spans = np.sum([run[-1] - run[0] + 1 for run in runs], axis=0)
+    pairs = np.concatenate(runs)
+    steps = np.diff(pairs, axis=0)
+    broken = np.abs(steps[:, 0] - steps[:, 1] * spans[0] / spans[1]) > LEAST_PAGES
+    broken |= (steps.min(axis=1) < 0) | (steps.max(axis=1) > LONGEST_GAP)
+    parts = np.split(pairs, np.flatnonzero(broken) + 1)
+    if sharing.is_contained:
+        longest = max(parts, key=lambda part: int(part[-1, 0] - part[0, 0]))
+        if longest[-1, 0] - longest[0, 0] + 1 >= _WHOLE * spans[0]:
+            return [_Stretch(sharing, longest, is_whole=True)]
+    return [each for part in parts if (each := _Stretch(sharing, part)).length >= LEAST_PAGES]
+
+
+def _works(stretches: Iterable[_Stretch]) -> Iterator[VolumePart]:
+    """The works, the longest first, with the number of those that each lies within."""
+    found: list[list[_Stretch]] = []
+    for each in sorted(stretches, key=lambda each: (-each.length, each.pages, each.sharing.book_id)):
+        same = (group for group in found if _is_same(group[0].pages, each.pages))
+        group = next(same, None)
+        if group is None:
+            found.append([each])
+        else:
+            group.append(each)
+    parts: list[VolumePart] = []
+    for group in found:
+        sources = _sources(group)
+        [first] = [each for each in group if each.sharing.book_id == sources[0].book_id][:1]
+        level = sum(_common(first.pages, part.pages) >= _WITHIN * first.length for part in parts)
+        parts.append(VolumePart("work", first.pages, sources, level))
+        yield parts[-1]
+
+
+def _passages(stretches: Sequence[_Stretch]) -> Iterator[VolumePart]:
+    """The pages between two ends of stretches, with the books that have most of them."""
+    for before, after in pairwise(_ends(stretches)):
+        bounds = (before[0] or before[1])[0], (after[1] or after[0])[-1]
+        least = _SAME * (bounds[1] - bounds[0])
+        inside = (each for each in stretches if _common(each.pages, bounds) >= least)
+        if sources := _sources([part for each in inside for part in _cut(each, bounds)]):
+            yield VolumePart("passage", bounds, sources)
+
+
+def _ends(stretches: Sequence[_Stretch]) -> list[tuple[list[int], list[int]]]:
+    """Where stretches begin and where they end, those together that lie near each other."""
+    near: list[tuple[list[int], list[int]]] = []
+    reached = -_NEAR - 1
+    for page, side in sorted((page, side) for each in stretches for side, page in enumerate(each.pages)):
+        if page - reached > _NEAR:
+            near.append(([], []))
+            reached = page
+        near[-1][side].append(page)
+    return near
+
+
+def _sources(stretches: Iterable[_Stretch]) -> list[PartSource]:
+    """The best copy of each cluster; those first of which the volume has the largest share."""
+    by_cluster: dict[UUID, list[PartSource]] = defaultdict(list)
+    for each in stretches:
+        by_cluster[each.sharing.founder_id].append(each.source)
+    best = [min(copies, key=_rank) for copies in by_cluster.values()]
+    return sorted(best, key=_rank)
+
+
+def _rank(source: PartSource) -> tuple[float, UUID]:
+    return -round(source.share, 2), source.book_id
+
+
+def _without(stretch: _Stretch, taken: Iterable[Span]) -> Iterator[_Stretch]:
+    """What is left of a stretch without the pages of these spans, but for less than `LEAST_PAGES`."""
+    pages = stretch.pairs[:, 0]
+    free = np.ones(len(pages), dtype=np.bool_)
+    for start, end in taken:
+        free &= (pages < start) | (pages >= end)
+    cuts = np.flatnonzero(np.diff(free.astype(np.int8))) + 1
+    for pairs, kept in zip(np.split(stretch.pairs, cuts), np.split(free, cuts), strict=True):
+        if len(pairs) and kept[0] and pairs[-1, 0] - pairs[0, 0] + 1 >= LEAST_PAGES:
+            yield _Stretch(stretch.sharing, pairs)
+
+
+def _cut(stretch: _Stretch, bounds: Span) -> Iterator[_Stretch]:
+    """The stretch between two pages."""
+    pages = stretch.pairs[:, 0]
+    pairs = stretch.pairs[(pages >= bounds[0]) & (pages < bounds[1])]
+    if len(pairs):
+        yield _Stretch(stretch.sharing, pairs)
+
+
+def _gaps(page_count: int, parts: Sequence[VolumePart]) -> Iterator[Span]:
+    reached = 0
+    for start, end in sorted([*(part.pages for part in parts), (page_count, page_count)]):
+        if start - reached >= LEAST_PAGES:
+            yield reached, start
+        reached = max(reached, end)
+
+
+def _common(one: Span, other: Span) -> int:
+    return max(min(one[1], other[1]) - max(one[0], other[0]), 0)
+
+
+def _is_same(one: Span, other: Span) -> bool:
+    common = _common(one, other)
+    return common >= _SAME * (one[1] - one[0] + other[1] - other[0] - common)
