@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib.metadata import version
 from inspect import cleandoc
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Annotated, Any, ParamSpec
 
 import typer
@@ -16,7 +16,7 @@ from app.cli.decide import decide
 from app.cli.demo import demo
 from app.cli.ingest import corpus, dedupe, ingest, load
 from app.cli.keys import KEY_COMMANDS
-from app.cli.lists import audit, changes, clusters, completeness, conflicts, decisions, reviews
+from app.cli.lists import audit, changes, clusters, completeness, conflicts, contents, decisions, reviews
 from app.cli.lookup import lookup, master_copy, relation, similar
 from app.cli.maintenance import jobs, migrate, reindex, verify
 from app.cli.output import UserError, complain, results
@@ -48,6 +48,7 @@ _GROUPS: Mapping[str, Sequence[_Command]] = {
         (similar, "books on like subjects", "bookprint similar emma-1816 --k 5"),
         (clusters, "groups of copies", "bookprint clusters --min-size 3 --csv clusters.csv"),
         (completeness, "pages lost or doubled", "bookprint completeness emma-1816"),
+        (contents, "works in a volume", "bookprint contents tales-1850 --csv contents.csv"),
         (conflicts, "records against texts", "bookprint conflicts --by isbn"),
         (changes, "what changed, and when", "bookprint changes --after now --follow"),
     ),
@@ -108,8 +109,8 @@ class _Program(TyperGroup):
             if group == _KEYS:
                 entries.append(("keys", _KEYS_PURPOSE))
             lines.append(group)
-            for first, second in zip(entries[::2], entries[1::2], strict=True):
-                lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}")
+            for first, second in zip_longest(entries[::2], entries[1::2], fillvalue=("", "")):
+                lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}".rstrip())
         formatter.write("\n".join((*lines, "", "bookprint --version prints the version.")))
 
 

@@ -106,6 +106,20 @@ _FAULTS = Listing(
     lines=("{title}", "{book_id}", "{in_pages} of {in_book}", "{because}"),
     right=("confidence",),
 )
+_CONTENTS = Listing(
+    "parts",
+    columns(
+        "volume_id kind pages labels level book_id=book.book_id title=book.title authors=book.authors "
+        "year=book.year cluster=book.cluster.key in_pages share=book.share",
+        pages=lambda part: _range(part["pages"]),
+        labels=lambda part: "-".join(label or "–" for label in part["labels"] or ()),
+        authors=lambda part: "; ".join(part["book"]["authors"]) if part["book"] else "",
+        in_pages=lambda part: _range(part["book"] and part["book"]["pages"]),
+    ),
+    wide="book",
+    narrow=("kind", "pages", "labels"),
+    lines=("{title} · {authors} · {year}", "{book_id}", "{in_pages}"),
+)
 _REVIEWS = Listing(
     "reviews",
     columns("kind direction confidence because " + _of_books("left", "right", "id title authors year")),
@@ -332,6 +346,27 @@ def completeness(
         f"Findings: {count:,}. Books compared with other scans: {compared:,}; skipped, because they have no "
         f"other scan, pages or text: {alone:,}."
     )
+
+
+def contents(
+    books: Annotated[list[str], typer.Argument(metavar="BOOK_ID|EXTERNAL_ID…", help="The volumes.")],
+    url: Url = DEFAULT_URL,
+    key: KeyOption = None,
+    json: AsJson = False,
+    table: TableOption = None,
+) -> None:
+    """List works and passages of volumes that the library has elsewhere, pages counted from 0, and gaps."""
+    require_one_form(json, table)
+    found: list[dict[str, Any]] = []
+    with service_at(url, key) as service:
+        for book_id in dict.fromkeys(named_book(service, name) for name in books):
+            answer = service.send(calls.read_contents(book_id))
+            for part in answer["parts"]:
+                for book in part["books"] or [None]:
+                    found.append({**part, "volume_id": book_id, "book": book})
+            if answer["set"] and (missing := answer["set"]["missing"]):
+                notices().print(f"Missing volumes of {book_id}: {', '.join(map(str, missing))}.")
+    notices().print(f"Parts: {print_list(_CONTENTS, found, json=json, table=table):,}.")
 
 
 def _chosen(service: Client, books: Iterable[str] | None, collection: str | None) -> Iterator[BookAnswer]:

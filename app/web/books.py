@@ -100,11 +100,12 @@ async def show_book(
     skip: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
     """Show a book; `near` and `skip` page through its near-duplicates and relations."""
-    book, answer, relations, clusters, events = await asyncio.gather(
+    book, answer, relations, clusters, contents, events = await asyncio.gather(
         services.books.get(book_id),
         _near(services, book_id, near),
         services.relations.of_book(book_id, None, _AT_ONCE),
         _clusters(services, book_id),
+        services.volumes.contents(book_id),
         services.audit.history(
             book_id, _MOST_EVENTS, actor=actor, tells_names=request.state.caller.may("admin")
         ),
@@ -126,6 +127,7 @@ async def show_book(
         more=skip + len(direct) if skip + len(direct) < len(relations.direct) else None,
         kinds=KINDS,
         clusters=clusters,
+        contents=contents,
         events=events,
         actions=_ACTIONS,
         most_events=_MOST_EVENTS,

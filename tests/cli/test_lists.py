@@ -208,3 +208,26 @@ def test_similar_books_are_listed_once_vectors_are_computed(service: Service, id
     assert sorted(rows, key=lambda row: -float(row["similarity"])) == rows
     unknown = bookprint("similar", "shelf 8", "--url", service.url)
     assert (unknown.returncode, "no book has this id" in unknown.stderr) == (2, True)
+
+
+def test_contents_of_a_volume_are_a_table_with_its_gaps(
+    service: Service, ids: dict[str, str], tmp_path: Path
+) -> None:
+    file, salt = tmp_path / "contents.csv", BOOKS["salt"]["pages"]
+    volume = {"pages": salt + pages_of(prose(903, 1500)), "external_id": "tales"}
+    posted = httpx.post(f"{service.url}/v1/books", json=volume, timeout=60).json()
+    service.relate()
+
+    done = bookprint("contents", "tales", "--url", service.url, "--csv", file)
+
+    assert (done.returncode, done.stderr) == (0, "Parts: 2.\n")
+    work, gap = table(file)
+    ends = [len(salt), len(volume["pages"])]
+    assert (work["kind"], work["pages"], work["title"], work["book_id"]) == (
+        "work",
+        f"0-{ends[0]}",
+        "The Salt Road",
+        ids["salt"],
+    )
+    assert (work["volume_id"], work["authors"], work["in_pages"]) == (posted["id"], "J. Moor", f"0-{ends[0]}")
+    assert (gap["kind"], gap["pages"], gap["title"]) == ("gap", f"{ends[0]}-{ends[1]}", "")

@@ -218,3 +218,28 @@ async def test_readers_take_nothing_out(module_database_url: str, module_redis_u
         assert not page.xpath("//form[contains(@action, 'apart')]")
         answer = await browser.post(f"{path}/apart", data={"book_id": str(listed.founder_id)})
         assert answer.status_code == 403
+
+
+async def test_a_volume_shows_its_works_on_a_strip_and_as_a_list(
+    reader: AsyncClient, library: dict[str, Json], module_services: OpenServices
+) -> None:
+    work, rest = pages_of(prose(2, 3000)), pages_of(prose(8, 1500))
+    volume = await post(reader, pages=[*work, *rest], title="Two studies")
+    await run_jobs(module_services)
+
+    page = await shown(reader, f"/books/{volume['id']}")
+    part = await shown(reader, f"/books/{library['other']['id']}")
+
+    drawn = page.xpath("//section[@aria-labelledby='contents']/*[name()='svg'][@aria-hidden]/*")
+    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in drawn] == [
+        ("work", "0", str(len(work))),
+        ("gap", str(len(work)), str(len(rest))),
+    ]
+    told = [" ".join(row.text_content().split()) for row in page.xpath("//ul[@class='items volume']/li")]
+    assert told == [
+        f"1–{len(work)}: Middlemarch",
+        f"{len(work) + 1}–{len(work) + len(rest)}: known nowhere else",
+    ]
+    whole = part.xpath("string(//section[@aria-labelledby='contents']/p)")
+    assert whole == f"Two studies contains this book, on pages 1–{len(work)}."
+    assert not (await shown(reader, f"/books/{library['good']['id']}")).xpath("//*[@id='contents']")
