@@ -76,22 +76,15 @@ _GROUPS: Mapping[str, Sequence[_Command]] = {
 }
 """The commands by what people want to do, in the order of the help."""
 
-_KEYS = "Operate"
-_KEYS_PURPOSE = "make and end API keys"
-_KEY_EXAMPLES = {
-    "create": "bookprint keys create --name library --scope ingest",
-    "list": "bookprint keys list",
-    "revoke": "bookprint keys revoke 0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54",
-    "rotate": "bookprint keys rotate 0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54",
-}
-_DRIVERS = (corpus, dedupe)
-"""Commands whose arguments another program reads."""
+_KEY_ID = "0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54"
+_KEY_EXAMPLES = {"create": "--name library --scope ingest", "list": "", "revoke": _KEY_ID, "rotate": _KEY_ID}
+"""The arguments of the examples of `bookprint keys`."""
 
 _FAILED: Mapping[Callable[..., None], int] = dict.fromkeys((ingest, load, compare), 2)
 """Exit statuses of commands that could not run, where 1 means something else."""
 
 _UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
-"""Settings of the drivers."""
+"""Settings of commands whose arguments another program reads."""
 
 
 class _Program(TyperGroup):
@@ -105,9 +98,9 @@ class _Program(TyperGroup):
             "",
         ]
         for group, commands in _GROUPS.items():
-            entries = [(_name(command), purpose) for command, purpose, _ in commands]
-            if group == _KEYS:
-                entries.append(("keys", _KEYS_PURPOSE))
+            entries = [(command.__name__.replace("_", "-"), purpose) for command, purpose, _ in commands]
+            if group == "Operate":
+                entries.append(("keys", "make and end API keys"))
             lines.append(group)
             for first, second in zip_longest(entries[::2], entries[1::2], fillvalue=("", "")):
                 lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}".rstrip())
@@ -125,24 +118,19 @@ def run() -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for command, _, example in chain(*_GROUPS.values()):
-        if command in _DRIVERS:
+        if command in (corpus, dedupe):
             app.command(add_help_option=False, context_settings=_UNREAD)(command)
         else:
             app.command(help=_help(command, example))(_with_plain_errors(command))
     app.callback()(_bookprint)
     keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
-        keys.command(
-            name,
-            help=_help(key_command, _KEY_EXAMPLES[name]),
-            short_help=(key_command.__doc__ or "").partition("\n")[0],
-        )(_with_plain_errors(key_command))
+        example = f"bookprint keys {name} {_KEY_EXAMPLES[name]}".strip()
+        keys.command(name, help=_help(key_command, example), short_help=key_command.__doc__)(
+            _with_plain_errors(key_command)
+        )
     app.add_typer(keys, name="keys")
     app(prog_name="bookprint")
-
-
-def _name(command: Callable[..., None]) -> str:
-    return command.__name__.replace("_", "-")
 
 
 def _help(command: Callable[..., None], example: str) -> str:

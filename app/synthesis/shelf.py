@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.synthesis.library import SyntheticBook, paginate
+from app.synthesis.library import VOLUMES, SyntheticBook, paginate
 from app.synthesis.noise import corrupt_pages
 from app.synthesis.prose import language, prose, world
 
@@ -21,15 +21,10 @@ _THINGS = (
 )
 _PLACES = (
     "Ashford Elmwood Kingsbridge Northgate Oakham Millbrook Redcliff Westbury Thornhill Fairview Greenhill "
-    "Longford Stonebridge Brightwater Marlow Whitby Hartfield Summerton Deepdale Highgate Winslow Moorland "
-    "Seaford Ravenhill Cliffside"
+    "Longford Stonebridge Brightwater Marlow Whitby Hartfield Summerton Deepdale Highgate Winslow Seaford"
 )
 _FIRST = "Alice Thomas Eleanor Henry Margaret Edward Clara William Louisa George Harriet Arthur"
-_LAST = (
-    "Bennett Carter Fletcher Hughes Lawson Marsh Norton Parker Reeves Sutton Turner Walker Archer Baker "
-    "Clarke Dawson Ellis Foster Grant"
-)
-_WORKS_OF_AN_AUTHOR = 3
+_LAST = "Bennett Carter Fletcher Hughes Lawson Norton Parker Reeves Sutton Turner Walker Archer Baker Grant"
 
 
 def readable(book: SyntheticBook) -> SyntheticBook:
@@ -38,7 +33,7 @@ def readable(book: SyntheticBook) -> SyntheticBook:
     row, column = divmod(book.work * 7, len(things))
     thing, place = things[column], places[(row + column) % len(places)]
     form = ("The {0} of {1}", "{1} {0}", "Beyond the {0} at {1}", "The Last {0} in {1}")[book.work % 4]
-    author = book.work // _WORKS_OF_AN_AUTHOR
+    author = book.work // VOLUMES
     name = f"{first[author % len(first)]} {last[author % len(last)]}"
     return replace(book, title=form.format(thing, place), author=name)
 
