@@ -1,4 +1,4 @@
-"""Reconciliation: a description of a book to be found, the keys to find it by, and what is told of a book.
+"""Reconciliation: descriptions of books to find, keys to find them by, and properties of books.
 
 The names and formats of one version of the reconciliation API stay outside; this is what all of them mean.
 """
@@ -50,7 +50,7 @@ class BookDescription:
 
 
 def book_id_of(text: str) -> UUID | None:
-    """Return the id of a book that the text is; None where it is none."""
+    """Return the id of a book in the text, None if it is not an id."""
     return UUID(text) if _ID.fullmatch(text) else None
 
 

@@ -156,7 +156,7 @@ def serve(
         "BOOKPRINT_COUNTS": str(counts.fileno()),
     }
     api = _api(listeners, counts, tls, settings.trusted_proxies, environment, known)
-    # Forks as long as there is no thread: what only a start needs does not stay in this process.
+    # Forks while there is no thread, so that modules needed only at a start do not stay in this process.
     context = get_context("fork") if sys.platform == "linux" else get_context("spawn")
     answering = context.Process(target=_answer_meanwhile, args=(os.getpid(), listeners, api))
     answering.start()
@@ -221,7 +221,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as exc:
-        raise UserError(f"--host {host} is no address: {exc.strerror}.") from exc
+        raise UserError(f"--host {host} is not an address: {exc.strerror}.") from exc
     listeners: list[socket.socket] = []
     for family, _, _, _, (address, _, *rest) in found:
         try:
@@ -238,7 +238,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _require_noeviction(redis_url: str) -> None:
-    """Raise BookprintError for a Redis that may drop keys; one that cannot be reached is no reason."""
+    """Raise BookprintError for a Redis that may drop keys; an unreachable one is not an error here."""
     from app.stores.redis.client import open_client
 
     async def ask() -> None:

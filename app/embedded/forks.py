@@ -25,7 +25,7 @@ _MALLOC = {
 }
 """Bytes from which on glibc maps arrays one by one, bytes that it keeps, and its heaps.
 
-Signing a book makes arrays of some MB each, which glibc by itself would map and clear anew for every book.
+Signing a book makes arrays of some MB each. By default glibc would map and clear them again for every book.
 """
 
 

@@ -80,7 +80,7 @@ class PostgresServer(Server):
         return [self._bin() / "postgres", "-D", self.folder, *options]
 
     def prepare(self) -> None:
-        """Give the data to the server's user, create them where there are none, and clear stale files."""
+        """Give the data to the server's user, create them if missing, and remove stale files."""
         super().prepare()
         if self.user is not None and SETPRIV is None:
             raise ServerFailed(
@@ -99,7 +99,7 @@ class PostgresServer(Server):
     def answers(self) -> bool:
         """Return whether the server can be used; creates our database where it is missing."""
         address = (f"--host={self._sockets}", f"--port={PORT}", f"--username={USER}")
-        # That it exists is no error to be found in the log of each start.
+        # An existing database must not put an error into the log of each start.
         quiet = {"PGOPTIONS": "-c log_min_messages=panic", "PGCONNECT_TIMEOUT": "5"}
         # psql could do it as well; the library that it needs is under the GPL, and not in the image.
         createdb = subprocess.run(

@@ -100,7 +100,7 @@ class Server(ABC):
             return log.read()
 
     def turn_log(self) -> None:
-        """Begin the log anew where it is large; the one before is kept beside it.
+        """Start a new log if it is large; the old one is kept beside it.
 
         The server goes on writing to the same file, so what it writes meanwhile may be lost.
         """

@@ -167,7 +167,7 @@ def place_named(name: str | None) -> ReviewPlace | None:
         rank, left, right = name.split("_")
         return ReviewPlace(float(rank), UUID(left), UUID(right))
     except ValueError:
-        raise InvalidInput("This is no place in the queue.", "after") from None
+        raise InvalidInput("This is not a place in the queue.", "after") from None
 
 
 def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:

@@ -1,4 +1,4 @@
-"""From metadata back to MARC fields: a record made anew, or one whose metadata was changed since it came."""
+"""From metadata back to MARC fields: a new record, or one whose metadata was changed."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -32,7 +32,7 @@ LONGEST_RECORD = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class NumberedRecord:
-    """A record of a file, or why it is none."""
+    """A record of a file, or the reason why it was refused."""
 
     number: int  # in the file, from 1
     source: CatalogRecord | None  # its bytes; None where they cannot be told
@@ -61,7 +61,7 @@ def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
 
 
 def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) -> Iterator[bytes]:
-    """Return the bytes of each record of a file; raises InvalidRecord where the next one cannot be told.
+    """Return the bytes of each record of a file; raises InvalidRecord if the next one cannot be found.
 
     A record as JSON or XML has at most `longest` bytes.
     """
@@ -183,7 +183,7 @@ def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
 def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
     """Yield the bytes of each record; raises InvalidRecord where the last one does not end.
 
-    In a file with a record a line, a damaged line spoils no other. Elsewhere braces tell records apart.
+    In a file with a record a line, a damaged line does not affect others. Elsewhere braces separate records.
     """
     first, second = stream.readline(longest), stream.readline(longest)
     if first.lstrip(_BEFORE_JSON).startswith(b"{") and (

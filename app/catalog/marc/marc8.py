@@ -81,7 +81,7 @@ def _character(data: bytes, place: int, sets: Sequence[int]) -> tuple[str, bool,
         return _CONTROLS[first], False, place + 1
     if first < 0x21 or first in (0x7F, 0x80):
         if first not in b" \t\r\n":
-            raise UnknownCharacter(f"the byte {first:02X} is no character")
+            raise UnknownCharacter(f"the byte {first:02X} is not a character")
         return chr(first), False, place + 1
     name = sets[first > 0x80]
     code, number = data[place : place + 1], first
@@ -91,5 +91,5 @@ def _character(data: bytes, place: int, sets: Sequence[int]) -> tuple[str, bool,
     # The tables have each set on the side where it is usual; either side can take it.
     found = _sets()[name].get(number) or _sets()[name].get(number ^ 0x80)
     if found is None:
-        raise UnknownCharacter(f"the bytes {code.hex(' ').upper()} are no character of their set")
+        raise UnknownCharacter(f"the bytes {code.hex(' ').upper()} are not a character of their set")
     return chr(found[0]), bool(found[1]), place + (3 if name == _EAST_ASIAN else 1)

@@ -128,6 +128,6 @@ def subfield_of(code: str, text: str) -> Subfield:
 
 def _check_text(place: str, text: object) -> None:
     if not isinstance(text, str):
-        raise InvalidRecord(f"{place} is no string")
+        raise InvalidRecord(f"{place} is not a string")
     if found := _NO_TEXT.search(text):
         raise InvalidRecord(f"{place} holds the character U+{ord(found[0]):04X}, which no text may hold")

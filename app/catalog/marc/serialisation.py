@@ -221,12 +221,10 @@ def of_document(document: object) -> MarcRecord:
         raise _too_many_values()
     if not isinstance(document, dict) or document.keys() != {"leader", "fields"}:
         names = list(document)[:5] if isinstance(document, dict) else []
-        raise InvalidRecord(
-            f"it is no JSON object with leader and fields, and with them alone: {names}"[:200]
-        )
+        raise InvalidRecord(f"it is not a JSON object with just leader and fields: {names}"[:200])
     leader, fields = document["leader"], document["fields"]
     if not isinstance(leader, str) or not isinstance(fields, list):
-        raise InvalidRecord("its leader is no string, or its fields are no list")
+        raise InvalidRecord("its leader is not a string, or its fields are not a list")
     return checked(
         MarcRecord(leader, tuple(_json_field(number, each) for number, each in enumerate(fields, 1)))
     )
@@ -258,8 +256,8 @@ def _json_field(number: int, document: object) -> Field:
         pass
     tag = f" ({next(iter(document))[:20]})" if document and isinstance(document, dict) else ""
     raise InvalidRecord(
-        f"its field {number}{tag} is no object with one tag that names a text, or an object of ind1, ind2 "
-        "and subfields, each of them an object with one code"
+        f"its field {number}{tag} is not an object with one tag that names a text, or an object of ind1, "
+        "ind2 and subfields, each of them an object with one code"
     )
 
 

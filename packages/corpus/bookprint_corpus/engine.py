@@ -58,7 +58,7 @@ class Engine:
         from pyspark.errors import PySparkException
 
         separator = ";" if "/;" in self.address else "/;"
-        with suppress(PySparkException):  # it has ended, or the cluster was started anew
+        with suppress(PySparkException):  # it has ended, or the cluster was restarted
             left = type(self.spark).builder.remote(f"{self.address}{separator}session_id={session}").create()
             left.interruptAll()
             left.stop()

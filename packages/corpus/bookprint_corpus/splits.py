@@ -106,7 +106,7 @@ def is_parquet(path: str) -> bool:
 
 
 def _row_groups(path: str) -> list[range] | None:
-    """Row groups of a Parquet table, in groups that make a split; None where it is no such table.
+    """Group the row groups of a Parquet table into splits; None if it is not such a table.
 
     A damaged one is left to its task, which says what is wrong.
     """

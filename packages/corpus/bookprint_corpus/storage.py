@@ -36,7 +36,7 @@ def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def batches(out: str, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table, some hundred at a time; nothing where there is none."""
+    """Yield the rows of a table, some hundred at a time; nothing if it does not exist."""
     for file in files(out, name):
         yield from file_batches(out, file, columns)
 
@@ -94,7 +94,7 @@ def delete(out: str, name: str) -> None:
 
 
 def read_text(out: str, name: str) -> str | None:
-    """Return the content of a text file; None: there is none."""
+    """Return the content of a text file, None if it does not exist."""
     system, root = _located(out)
     if system.get_file_info(f"{root}/{name}").type == fs.FileType.NotFound:
         return None

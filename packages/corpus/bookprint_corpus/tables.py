@@ -101,7 +101,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
         "capped": _columns(
-            ("block", "int64", "Block of books whose index is meant, from 0."),
+            ("block", "int64", "Number of the block of books with the index, from 0."),
             ("value", "int64", "Low 32 bits of a hash of samples."),
             ("books", "int64", "Books of the block that have it; the first 8,192 are found by it."),
         ),

@@ -30,7 +30,7 @@ _FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
 """In no book of the corpus more than .7 % of such words have none, and 8 % once all letters are shifted."""
 
 _MOST_NOT_READ, _FEWEST_NOT_READ = 0.005, 10
-"""The share of characters from which on it is told that they were not read, and their least number."""
+"""Share of unread characters from which a warning is given, and their least number."""
 
 _FURNITURE = frozenset((
     "header", "footer", "pagenumber", "signaturemark", "catchword",  # PAGE
@@ -76,7 +76,7 @@ def without_page_furniture(extraction: Extraction) -> Extraction:
 def content_of(extraction: Extraction) -> Content:
     """Return the content of a book without page furniture.
 
-    Raises NoText where there is no letter and no digit, and BrokenFile for what no text has.
+    Raises NoText if there is no letter or digit, and BrokenFile for characters that no text has.
     """
     try:
         if extraction.paginated:
@@ -240,7 +240,7 @@ def clean(text: str | None) -> str | None:
 
 
 def _language(text: str | None) -> str | None:
-    """Return the tag of the first language that is named; None where it is none that is known."""
+    """Return the tag of the first language that is named, None if it is not known."""
     first = re.split(r"[,;(]", clean(text) or "")[0].strip()
     return first[:35] if _LANGUAGE_TAG.fullmatch(first) else _LANGUAGE_CODES.get(first.casefold())
 

@@ -90,7 +90,7 @@ class _Finding:
                 self.notes += filter(None, [manifest.table.told])
                 self.named.update(os.path.realpath(target) for target in manifest.targets())
         except InvalidInput:
-            pass  # it is told where its books are read
+            pass  # it is reported when its books are read
 
 
 def find(paths: Sequence[Path]) -> BookFiles:
@@ -247,7 +247,7 @@ def is_json_lines(path: str, head: bytes) -> bool:
     """Return whether a file with this head holds a book a line, as JSON."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
-    # A first line that is damaged spoils no other.
+    # A damaged first line does not affect others.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
 
 
@@ -278,9 +278,9 @@ class _Manifest:
 
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
-        """Return the manifest in a file; None where it is none.
+        """Return the manifest in a file, None if it is not one.
 
-        Raises InvalidInput for a table that says of books what no text does, but not where their files are.
+        Raises InvalidInput for a table with metadata of books but without their files.
         """
         table = TextTable.of(Source.of_file(Path(path)))
         columns = find_columns(table.header, {})
@@ -299,7 +299,7 @@ class _Manifest:
                 yield target
 
     def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
-        """Yield the books that it names but for those `named` before, each with what it says of it."""
+        """Yield the books that it names, except those `named` before, each with its metadata."""
         columns = find_columns((name for name in self.table.header if name != self.table.path_column), {})
         for number, position, cells in self.table.rows():
             target, where = self._target(cells), f"row {number}"

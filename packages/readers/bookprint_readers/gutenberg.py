@@ -1,4 +1,4 @@
-"""Project Gutenberg's header, licence and credits, in their forms since the 1990s, told from the book.
+"""Project Gutenberg's header, licence and credits since the 1990s, separated from the book.
 
 They are the same in thousands of files, so a book that keeps them resembles the others and not its copies.
 """
@@ -52,7 +52,7 @@ _CAPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GutenbergText:
-    """A book without what Project Gutenberg has put around it, and what the header says of it."""
+    """A book without Project Gutenberg's additions, and the metadata in its header."""
 
     text: str
     metadata: Metadata

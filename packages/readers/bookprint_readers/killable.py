@@ -102,7 +102,7 @@ class Parent:
         self._bounds = bounds
 
     def send(self, message: bytes) -> None:
-        """Send a message; the time runs anew from here on."""
+        """Send a message and restart the clock."""
         self._connection.sendall(len(message).to_bytes(_HEAD))
         self._connection.sendall(message)
         self._start_time()

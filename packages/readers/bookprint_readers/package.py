@@ -99,7 +99,7 @@ def is_archive(source: Source) -> bool:
 
 
 def open_package(source: Source) -> Package | None:
-    """Return the archive in these bytes; None where they are none.
+    """Return the archive in these bytes, None if they are not an archive.
 
     Raises BrokenFile, EncryptedFile and FileTooLarge.
     """

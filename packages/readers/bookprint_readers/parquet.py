@@ -121,7 +121,7 @@ def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
 
 
 def submission(row: Mapping[str, object], columns: Columns) -> Submission:
-    """Return the book in a row, which is its identifier where there is no text; raises InvalidInput."""
+    """Return the book in a row, with its identifier if there is no text; raises InvalidInput."""
     metadata = metadata_of(row, columns)
     texts = (columns.pages, columns.second_pages, columns.text)
     identifier = None if columns.identifier is None else row.get(columns.identifier)

@@ -1,4 +1,4 @@
-"""Values as they come from a child that reads: JSON with the name of a type, and built anew as one of it.
+"""Values that a reading child sends: JSON with the name of a type, rebuilt as values of that type.
 
 A file may have taken the child over, so nothing of what comes is taken for more than plain values.
 """

@@ -148,7 +148,7 @@ def _received(duplicate: Any) -> _Descriptor:
 
 
 def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
-    """Send the book in the file, or the reason why there is none; runs in the child."""
+    """Send the book in the file, or the reason of a refusal; runs in the child."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
     try:
         answer = to_json(_read(Source.of_open_file(file.number, name), limits))

@@ -35,7 +35,7 @@ _SEVERAL = re.compile(r"\s*[;|]\s*")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one table by what they hold; None or empty where there is none."""
+    """Columns of one table by field; None or empty if missing."""
 
     pages: str | None = None
     text: str | None = None

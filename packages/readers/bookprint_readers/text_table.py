@@ -1,4 +1,4 @@
-"""Tables as text, as spreadsheets write them: their encoding and separator are found, and told of."""
+"""Tables as text, as spreadsheets write them. Encoding and separator are detected and reported."""
 
 import csv
 import re

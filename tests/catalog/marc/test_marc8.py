@@ -33,7 +33,7 @@ def test_text_is_what_the_tables_say(data: bytes, text: str | None) -> None:
         (b"a\xe2", "before no letter"),
         (b"a\x1b", "names no character set"),
         (b"a\x1b(\x07", "names no character set"),
-        (b"a\xffb", "FF are no character"),
+        (b"a\xffb", "FF are not a character"),
         (b"\x1b$1!B", "no character of their set"),
     ],
 )

@@ -113,7 +113,7 @@ class _Rows:
         self._places.append((len(self._comparisons) - 1, known))
 
     def batch(self, pairs: Pairs, end: int) -> pa.RecordBatch:
-        """Return all rows, which are those of the last pairs before `end`; begins anew."""
+        """Return all rows, of the last pairs before `end`, and start empty again."""
         rows = slice(end - self.count, end)
         columns: dict[str, _Column] = {
             "left": pa.array(pairs.left[rows], pa.int64()),

@@ -88,9 +88,9 @@ def read(package: Package) -> Extraction:
         if markup is None or "<" not in markup.text:
             if any(files.name(rights, "") for rights in _RIGHTS):
                 raise EncryptedFile(
-                    f"{package.name} is protected: {name} is no text. Send it without protection."
+                    f"{package.name} is protected: {name} is not text. Send it without protection."
                 )
-            raise BrokenFile(f"{package.name} is damaged: {name} is no text.")
+            raise BrokenFile(f"{package.name} is damaged: {name} is not text.")
         warnings += [f"{name}: {warning}" for warning in markup.warnings]
         texts.append(marked_text(markup.text, targets.get(name, {})))
     found = pages_of(MarkedText.joined(texts))

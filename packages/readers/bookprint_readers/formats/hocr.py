@@ -33,7 +33,7 @@ _CLASS = re.compile(
 )
 _BLOCKS = frozenset(("br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "pre", "td", "tr"))
 _LEFT_OUT = ("title", "del")  # what an engine thinks less likely stands in `del`
-_LINE_BREAK = "\u2028"  # unlike U+000A it is no blank of the source
+_LINE_BREAK = "\u2028"  # unlike U+000A it is not a blank of the source
 
 _SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
 

@@ -40,10 +40,10 @@ def recognises(head: bytes) -> bool:
 
 
 def read(source: Source) -> Extraction:
-    """Return the book of the file. Raises UnsupportedFormat where the bytes are no text."""
+    """Return the book of the file; raises UnsupportedFormat if the bytes are not text."""
     markup = decoded_markup(source)
     if markup is None:
-        raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are no text.")
+        raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are not text.")
     said = _metadata(_BODY.split(markup.text[:_METADATA_WITHIN], maxsplit=1)[0])
     found = pages_of(marked_text(markup.text))
     return Extraction(

@@ -37,7 +37,7 @@ def read(source: Source) -> Extraction:
     """Return the pages without tags; text behind the last tag is a page, too. Raises UnsupportedFormat."""
     found = decoded(source.read_text())
     if found is None:
-        raise UnsupportedFormat(f"{source.name} starts as OpenITI mARkdown does, but its bytes are no text.")
+        raise UnsupportedFormat(f"{source.name} starts as OpenITI mARkdown does, but its bytes are not text.")
     header, *body = _HEADER_END.split(found.text.replace("\r\n", "\n"), maxsplit=1)
     text = body[0] if body else header.partition("\n")[2]
     first, *rest = _PAGE_END.split(text)

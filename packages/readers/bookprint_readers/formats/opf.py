@@ -95,7 +95,7 @@ def is_document(item: Item) -> bool:
 
 
 def may_be_document(item: Item) -> bool:
-    """Return whether the item may be markup whatever it is said to be, as it is no picture."""
+    """Return whether the item may be markup, whatever its declared type, because it is not a picture."""
     return not item.media_type.startswith(_NO_TEXT)
 
 
@@ -108,7 +108,7 @@ def _metadata(package: Element) -> Metadata:
         authors=_authors(package, refinements),
         language=next(map(_text, _descendants(package, "language")), None),
         date=_date(package, is_transcription),
-        # That of a transcription is no publisher of the book.
+        # The publisher of a transcription is not that of the book.
         publisher=None if is_transcription else next(map(_text, _descendants(package, "publisher")), None),
         identifiers=identifiers,
     )

@@ -60,7 +60,7 @@ _APART = _BLOCKS | frozenset((
     "addname", "bibl", "biblstruct", "cit", "date", "docauthor", "docdate", "docedition", "forename",
     "publisher", "pubplace", "q", "quote", "rolename", "s", "said", "surname",
 ))  # fmt: skip
-"""Elements of which two side by side, without a blank, are no word."""
+"""Elements that do not form a word with a neighbour, even without a blank between them."""
 
 _LEFT_OUT = frozenset((
     "binaryobject", "del", "desc", "figdesc", "fs", "graphic", "index", "interp", "interpgrp",

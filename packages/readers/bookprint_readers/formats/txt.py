@@ -13,12 +13,12 @@ NAME = "txt"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
 """Characters that no text has, but those that break lines and pages."""
 
-_MOST_CONTROLS = 0.02  # the share of control and damaged characters from which bytes are no text
+_MOST_CONTROLS = 0.02  # share of control and damaged characters above which bytes are not text
 _FEW_CONTROLS = 4  # so many a short text may have: of a blank page OCR may read nothing else
 
 
 def read(source: Source) -> Extraction:
-    """Return the book in a text file. Raises UnsupportedFormat where the bytes are no text."""
+    """Return the book in a text file; raises UnsupportedFormat if the bytes are not text."""
     found = decoded(source.read_text())
     if found is None:
         raise _no_text_file(source)

@@ -1,6 +1,6 @@
 """The encoding of text: by its byte order mark, as UTF-8, as declared, or guessed.
 
-A guess is always told: a wrong one turns letters into other letters, and the book may not be found again.
+A guess is always reported: a wrong one changes letters, and the book may not be found again.
 """
 
 import codecs
@@ -51,7 +51,7 @@ _LEAST_OF_EACH = 4
 """Letters beyond ASCII in lines of UTF-8, and bytes beyond ASCII in lines of another encoding."""
 
 _FEW_UTF8 = 0.1
-"""The share of UTF-8 below which such lines may be chance where the other encoding is no cp125x."""
+"""Share of UTF-8 lines below which they may be chance, unless the other encoding is cp125x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Decoded:
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
-    """Return the text in these bytes, with U+FFFD for what is damaged; None where they are no text.
+    """Return the text in these bytes, with U+FFFD for damaged parts; None if they are not text.
 
     `declared` is the encoding that the text itself names. It gives way to a byte order mark, and to UTF-8
     where the bytes are well-formed in it and not all ASCII.
@@ -177,7 +177,7 @@ def _repaired(data: bytes, encoding: str) -> Decoded:
 
 
 def _codec(name: str | None) -> str | None:
-    """Python's name of an encoding; None for one that is unknown or is none of text."""
+    """Return Python's name of an encoding, None if it is unknown or not for text."""
     if name is None or not _NAME.fullmatch(name):
         return None
     try:

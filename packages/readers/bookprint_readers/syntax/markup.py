@@ -37,7 +37,7 @@ _LEFT_OUT = frozenset((
     "annotation", "annotation-xml", "audio", "button", "canvas", "noscript", "object", "rp", "rt", "select",
     "svg", "template", "title", "video",
 ))  # fmt: skip
-"""Elements whose text is none of the book; ruby readings (rt) repeat what they stand beside."""
+"""Elements whose text does not belong to the book; ruby readings (rt) repeat the text beside them."""
 
 _PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker-pageno"}
 _LONGEST_NUMBER = 40  # characters; what is longer is text
@@ -57,7 +57,7 @@ _NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
-    """Return the markup of a file, by the encoding that it declares; None where its bytes are no text.
+    """Return the markup of a file, by its declared encoding; None if its bytes are not text.
 
     Raises FileTooLarge.
     """
@@ -97,7 +97,7 @@ def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGE
     marks = [piece for piece in pieces if isinstance(piece, _Mark)]
     labels = {mark: [each.label for each in marks if each == mark] for mark in (PAGE, TARGET)}
     for blank in "\r\n\t\f":
-        text = text.replace(blank, " ")  # a line break of the source is none of the text
+        text = text.replace(blank, " ")  # a line break of the source does not belong to the text
     text = "\n".join(map(str.strip, text.split(_LINE)))
     return MarkedText(_after_words(_after_words(text, PAGE), TARGET), labels)
 

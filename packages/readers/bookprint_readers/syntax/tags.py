@@ -137,7 +137,7 @@ class Place:
 
 
 def parse_cfi(fragment: str) -> Cfi | None:
-    """Return the place that `epubcfi(…)` names, of a range its start; None where it is none in a spine."""
+    """Return the place that `epubcfi(…)` names, or the start of a range; None if it is not in a spine."""
     if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST_CFI):
         return None
     path = fragment[8:-1]
@@ -177,7 +177,7 @@ class Outline:
                 open_elements[-1].add_text(position, len(tag.text))
 
     def place_of(self, cfi: Cfi) -> Place | None:
-        """Where a place of the document stands; None where there is no such place.
+        """Return the position of a place of the document, None if it does not exist.
 
         An `id` that a step asserts outranks its number.
         """

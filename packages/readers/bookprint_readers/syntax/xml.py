@@ -169,7 +169,7 @@ def _parser(*, recover: bool) -> etree.XMLParser:
 def mended(source: Source) -> str:
     """Return the text of an XML file from its document's element or DOCTYPE on, well-formed but for its tags.
 
-    It is empty where the file is no text or has a hole, and where it is too long to be held in memory.
+    It is empty if the file is not text, has a hole, or is too long for the memory.
     """
     found = decoded_markup(source) if source.size <= MOST_TEXT_BYTES else None
     if found is None:
