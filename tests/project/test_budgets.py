@@ -7,16 +7,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "app": 31_030,
+    "app": 31_000,
     "workers": 440,
     "packages/client": 800,
     "packages/core": 10_030,
     "packages/corpus": 3_460,
     "packages/readers": 6_360,
     "migrations": 80,
-    "bench": 4_400,
+    "bench": 4_360,
     "research": 6_000,
-    "tests": 38_700,
+    "tests": 36_450,
 }
 """Lines of Python in each part. The types of the client's answers are generated, and not counted."""
 

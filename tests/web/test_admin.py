@@ -9,6 +9,7 @@ from lxml import html
 
 from app.services.access.keys import Scope
 from app.settings import Settings
+from app.stores.postgres.connections import SQL
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_text
 from tests.api.conftest import asking
@@ -94,6 +95,19 @@ async def test_a_webhook_is_added_and_deleted(admin: AsyncClient, services: Open
     assert (await admin.post(f"{path}/delete")).status_code == 303
     assert await services.webhooks.list_webhooks(None, 9) == []
     assert (await admin.post("/admin/webhooks", data={"url": "https://10.0.0.1/"})).status_code == 422
+
+
+async def test_failed_jobs_are_tried_again(admin: AsyncClient, services: OpenServices) -> None:
+    await services.ingest.post(Submission(Metadata(title="x"), content_from_text(prose(7, 600))), actor=ACTOR)
+    failing = SQL("UPDATE procrastinate_jobs SET status = 'failed' RETURNING id")
+    [row] = await services.database.rows(failing)
+    await services.jobs.note_failure(row["id"], "relate", RuntimeError(HOSTILE))
+    page = await shown(admin, "/admin/jobs")
+    assert HOSTILE.strip() in page.text_content()
+    assert (await admin.post("/admin/jobs/retry", data={"job": str(row["id"])})).status_code == 303
+    assert (await services.jobs.get(row["id"])).state == "waiting"
+    assert (await admin.post("/admin/jobs/retry", data={"job": str(row["id"])})).status_code == 409
+    assert (await admin.post("/admin/jobs/retry")).status_code == 303
 
 
 async def test_the_audit_log_is_filtered_and_goes_on(admin: AsyncClient, services: OpenServices) -> None:

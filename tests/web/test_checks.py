@@ -10,7 +10,7 @@ from lxml import html
 
 from bookprint_core.model import Metadata, Submission
 from bookprint_core.text.content import content_from_pages
-from tests.api.library import prose
+from tests.api.library import prose, scanned
 from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
 
@@ -56,6 +56,14 @@ async def test_a_pasted_list_is_answered_row_by_row(browser: AsyncClient, book_i
     assert not shown.document.xpath("//script[not(@src)]")
     summary = [row.text_content() for row in shown.document.xpath("//section//tbody/tr")]
     assert (summary[0], summary[-1]) == ("Yes2", "Not answered1")
+
+
+async def test_a_text_and_the_file_of_a_book_are_found_by_their_words(
+    browser: AsyncClient, book_id: str
+) -> None:
+    copy = scanned(TEXT, 1, 0.03)
+    assert (await checked(browser, text=copy, **{"is": "text"})).outcomes == ["have"]
+    assert (await checked(browser, ("copy.txt", copy.encode()))).outcomes == ["have"]
 
 
 async def test_the_answers_are_a_table_too(browser: AsyncClient, book_id: str) -> None:

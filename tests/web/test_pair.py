@@ -4,6 +4,7 @@ import re
 from functools import cache
 from itertools import pairwise
 
+import pytest
 from lxml import html
 
 from app.services.pairs.evidence import shown_pair
@@ -86,3 +87,10 @@ def test_books_without_pages_are_shown_in_windows() -> None:
     document = read_back(self_contained_page(pair))
     assert "pieces of about 300 words stand for pages" in document.text_content()
     assert document.xpath("//article")
+
+
+@pytest.mark.parametrize("other", [["a few words"], ["one word", ""], pages_of(prose(77, 3000))])
+def test_books_with_nothing_in_common_have_a_page(other: list[str]) -> None:
+    document = read_back(self_contained_page(shown_pair(paged(PAGES), paged(other))))
+    assert "matches" in document.text_content()
+    assert not document.xpath("//article")
