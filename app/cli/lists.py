@@ -362,7 +362,7 @@ def contents(
         for book_id in dict.fromkeys(named_book(service, name) for name in books):
             answer = service.send(calls.read_contents(book_id))
             for part in answer["parts"]:
-                for book in part["books"] or [None]:
+                for book in part["books"] or (None,):
                     found.append({**part, "volume_id": book_id, "book": book})
             if answer["set"] and (missing := answer["set"]["missing"]):
                 notices().print(f"Missing volumes of {book_id}: {', '.join(map(str, missing))}.")
