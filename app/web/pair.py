@@ -17,9 +17,15 @@ from markupsafe import Markup, escape
 from app.services.pairs.decisions import DecisionOutcome, Said
 from app.services.pairs.evidence import LONGEST_SHOWN, MatchedPage, ShownPair
 from app.web.rendering import facts, templates
-from bookprint_core.relations.classification import LEAST_SHARED, MOST, OTHER_BREAKS, PART, Kind
+from bookprint_core.relations.classification import (
+    LEAST_SHARED,
+    MOST,
+    OTHER_BREAKS,
+    PART,
+    REVISED_LINES,
+    Kind,
+)
 from bookprint_core.relations.related import MatchedRun
-from bookprint_core.relations.relation import REVISED_LINES
 from bookprint_core.relations.word_differences import DIFFERENCES, Passage
 
 MOST_RUNS = 200

@@ -753,6 +753,7 @@ CREATE TABLE public.relations (
     right_because text NOT NULL,
     confidences jsonb NOT NULL,
     link double precision,
+    doubt double precision,
     revised double precision,
     signals jsonb,
     unit text,

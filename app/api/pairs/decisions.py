@@ -213,8 +213,9 @@ async def list_reviews(
 ) -> ReviewList:
     """Lists relations that nobody has decided on, in the order of doubt times what hangs on them.
 
-    The doubt is 1 less the confidence; the books in the smaller of both clusters hang on a relation. To list
-    them claims nothing. A relation that is decided leaves at once; pages behind a cursor stay as they are.
+    Doubtful are figures near a line that decides, and figures that contradict each other; the books in the
+    smaller of both clusters hang on a relation. To list them claims nothing. A relation that is decided
+    leaves at once; pages behind a cursor stay as they are.
     """
     wanted = query.to_filter()
     cursors = Cursors("reviews", wanted)

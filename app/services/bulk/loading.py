@@ -184,7 +184,8 @@ class Loading:
             left, left_entry = version.book_id, version.entry_id
         if left is None or right is None:
             return None
-        values = pair.relation | {"revised": None, "runs": pair.runs, "page_map": pair.page_map}
+        unknown = {"doubt": None, "revised": None}
+        values = pair.relation | unknown | {"runs": pair.runs, "page_map": pair.page_map}
         return FoundPair(left, left_entry, right, values)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from app.synthesis.noise import corrupt_pages
 from bookprint_core.model import Metadata
-from bookprint_core.relations.relation import REVISED_LINES, ComparedBook, Relation, compare, relation_of
+from bookprint_core.relations.classification import REVISED_LINES
+from bookprint_core.relations.relation import ComparedBook, Relation, compare, relation_of
 from bookprint_core.relations.revision import changed_lines, is_one_issue
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text

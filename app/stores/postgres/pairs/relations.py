@@ -200,6 +200,7 @@ def _row(compared: ComparedPair) -> dict[str, Any]:
         "right_because": relation.mirrored.because,
         "confidences": to_json(dict(classification.confidences)),
         "link": relation.link,
+        "doubt": relation.doubt,
         "revised": relation.revised,
         "signals": None if signals is None else to_json(asdict(signals)),
         "unit": None if alignment is None else alignment.unit,

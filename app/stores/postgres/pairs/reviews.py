@@ -1,7 +1,8 @@
 """The queue of relations without a decision: doubt about a relation times the books that hang on it.
 
-The doubt is what the machine's confidence leaves. The books are those of the smaller of the two clusters. The
-rank is stored with the relation, in the same transaction, so that an index has the order of the queue.
+The doubt is stored with the relation; a corpus brings only what the confidence leaves. The books are those of
+the smaller of the two clusters. The rank is stored in the same transaction as the relation, so that an index
+has the order of the queue.
 """
 
 from collections.abc import Collection, Sequence
@@ -51,7 +52,8 @@ _UPDATE = SQL(f"""
     )
     INSERT INTO reviews (left_id, right_id, rank)
     SELECT left_id, right_id,
-        (1 - r.confidence) * (1 + ln(least({_size("left_id")}, {_size("right_id")})) / ln({_MOST_MEMBERS}))
+        coalesce(r.doubt, 1 - r.confidence)
+            * (1 + ln(least({_size("left_id")}, {_size("right_id")})) / ln({_MOST_MEMBERS}))
     FROM pair JOIN relations r USING (left_id, right_id)
     WHERE NOT decided
     ORDER BY left_id, right_id

@@ -36,6 +36,7 @@ relations = Table(
     Column("right_because", Text, nullable=False),
     Column("confidences", JSONB, nullable=False),
     Column("link", Double),  # share of text that joins the books in a cluster; null: nothing does
+    Column("doubt", Double),  # about the kind, 0 to 1; null: what its confidence leaves
     Column("revised", Double),  # share of lines with other words or numbers; null: texts were not compared
     Column("signals", JSONB),  # null: too little text to measure any
     Column("unit", Text),  # page or window

@@ -86,6 +86,9 @@ MOST_IF_REVISED = 0.9
 REVISED = 0.1
 """Share of revised pages from which books of different years count as issues."""
 
+REVISED_LINES = 0.015
+"""Share of lines with other words or numbers from which on books with the same pages are no copies."""
+
 _NUMBER = re.compile(r"\d+")
 
 _ACCURACY = 0.005  # the typical error of measured shares

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from bookprint_core.model import Metadata, MinHashSignature, PageSignatures
 from bookprint_core.relations.alignment import Alignment, align
-from bookprint_core.relations.classification import RELATED, Classification, shares_v1
+from bookprint_core.relations.classification import RELATED, REVISED_LINES, Classification, shares_v1
+from bookprint_core.relations.doubt import doubt
 from bookprint_core.relations.signals import Sides, Signals, measure
 from bookprint_core.signatures.minhash import jaccard
 
@@ -19,9 +20,6 @@ LEAST_LINK = 0.2
 
 LEAST_WORDS = 2_000
 """The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
-
-REVISED_LINES = 0.015
-"""Share of lines with other words or numbers from which on books with the same pages are no copies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +41,7 @@ class Relation:
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
     link: float | None  # share of text that joins them in a cluster, 0 to 1; None: nothing does
+    doubt: float  # 0 to 1
     revised: float | None = None  # share of lines with other words or numbers; None: texts were not compared
 
 
@@ -99,7 +98,10 @@ def relation_of(
         if revised is not None and revised >= REVISED_LINES and classification.kind == "SAME_PAGINATION":
             classification, mirrored = _revised(classification, revised), _revised(mirrored, revised)
         link = _link(classification, signals.text_shared, comparison.words)
-    return Relation(classification, mirrored, CLASSIFIER, signals, comparison.alignment, link, revised)
+    doubted = doubt(classification, signals, comparison.words, revised)
+    return Relation(
+        classification, mirrored, CLASSIFIER, signals, comparison.alignment, link, doubted, revised
+    )
 
 
 def _revised(copies: Classification, share: float) -> Classification:
