@@ -127,7 +127,7 @@ class StoredBatch:
 
 
 def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcome:
-    """The outcome of a book that the catalogue has taken in or refused."""
+    """Return the outcome of a book that the catalogue has taken in or refused."""
     if isinstance(stored, Conflict):
         return Outcome("failed", Refusal.of(stored))
     if isinstance(stored, UUID | ExistingBook):
@@ -226,7 +226,7 @@ class Ingest:
         return stored.as_indexed() if await self._write_to_index([entry]) else stored
 
     async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
-        """The outcome of a book with this content key and external id; None where it is new."""
+        """Return the outcome of a book with this content key and external id; None where it is new."""
         [found] = await self._sets.list_existing([(key, external_id)])
         return None if found is None else outcome_of(found)
 
@@ -322,7 +322,7 @@ class Books(BookStore):
 
 
 def new_book_id() -> UUID:
-    """A UUID of version 7 (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits."""
+    """Return a UUID of version 7 (RFC 9562, 5.7): 48 bits of Unix time in milliseconds, then random bits."""
     return _id_of(time.time_ns() // 1_000_000)
 
 

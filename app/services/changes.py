@@ -126,11 +126,11 @@ class Changes:
         return page.changes[::-1]
 
     async def pages(self) -> NumberedPages:
-        """The pages of the collection; there is always one."""
+        """Return the pages of the collection; there is always one."""
         return _pages(await self._bounds())
 
     async def page(self, number: int) -> NumberedPage:
-        """The page with this number, counted from 0; raises `UnknownPage` and `ChangesGone`."""
+        """Return the page with this number, counted from 0; raises `UnknownPage` and `ChangesGone`."""
         bounds = await self._bounds()
         pages = _pages(bounds)
         if number > pages.last:

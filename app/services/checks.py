@@ -63,7 +63,7 @@ class CheckRow:
 
 
 def row_of(book: Submission) -> CheckRow:
-    """The row that a book of a list makes; raises InvalidInput where nothing is said of it."""
+    """Return the row for a book of a list; raises InvalidInput if it has no data."""
     metadata, sketch = book.metadata, book.sketch
     named = (metadata.identifiers, metadata.external_id, metadata.title, metadata.authors)
     if book.content is None and sketch is None and not any(named):
@@ -120,7 +120,7 @@ class Checks:
         self._reconciliation = reconciliation
 
     async def check(self, row: CheckRow) -> CheckAnswer:
-        """The answer to one row; raises InvalidInput, RecipeNotIndexed and Unavailable."""
+        """Return the answer to one row; raises InvalidInput, RecipeNotIndexed and Unavailable."""
         if row.identifier is not None:
             return await self._by_content_identifier(row.identifier, row.book.metadata)
         if row.book.content is not None or row.book.sketch is not None:
@@ -227,7 +227,7 @@ def _sketch(book: Submission) -> Sketch:
 
 
 def _answer(items: Sequence[CheckedBook], by: DecidedBy, nothing: str) -> CheckAnswer:
-    """The answer that the best of these books makes; `nothing` says why there is none."""
+    """Return the answer with the best of these books, or with `nothing` as its reason if there is none."""
     in_order = sorted(items, key=lambda item: VERDICTS.index(item.verdict))[:MOST_BOOKS]
     if not in_order or in_order[0].verdict == "no":
         return CheckAnswer("no", by, nothing, in_order)
@@ -282,7 +282,7 @@ def _other_printing(row: Metadata, book: Metadata) -> str | None:
 
 
 def _by_number(book: Book | DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
-    """A book with an identifier of the row; it only may be meant where the names contradict that."""
+    """Return a book with an identifier of the row; it only may be meant where the names contradict that."""
     verdict: CheckVerdict = "have"
     because = f"It has {identifier}."
     for what, this, that, least, similarity in (
@@ -309,6 +309,6 @@ def _id(book: DescribedBook) -> UUID:
 
 
 def _first(wanted: Iterable[str], held: Iterable[str]) -> str:
-    """The first wanted identifier that a book has."""
+    """Return the first wanted identifier that a book has."""
     known = set(held)
     return next(each for each in wanted if each in known)

@@ -83,7 +83,7 @@ class Clusters(ClusterQueries):
     async def of_book(
         self, book_id: UUID, by: By, after: UUID | None, limit: int, collection: str | None = None
     ) -> ClusterPage:
-        """The same of the cluster that a book is in; raises `UnknownBook`."""
+        """Return the name of the cluster that a book is in; raises `UnknownBook`."""
         async with self.snapshot() as snapshot:
             founder = await snapshot.read_founder(by, book_id)
             if founder is None or not await snapshot.has_book(book_id):
@@ -98,12 +98,12 @@ class Clusters(ClusterQueries):
         return ListedClusters(found[:limit], pending, len(found) > limit)
 
     async def relations_between(self, books: Collection[UUID]) -> Mapping[Pair, PairRelation]:
-        """The effective relations between these books, by their pairs."""
+        """Return the effective relations between these books, by their pairs."""
         async with self.snapshot() as snapshot:
             return await snapshot.read_relations(books)
 
     async def neighbours(self, name: ClusterName, book_id: UUID) -> list[UUID]:
-        """The books whose relations hold a book in a cluster, those that people decided first."""
+        """Return the books whose relations hold a book in a cluster, those that people decided first."""
         async with self.snapshot() as snapshot:
             present = await _present(snapshot, name)
             links = await snapshot.list_links(present.by, present.book_id)

@@ -50,7 +50,7 @@ class CompletenessRead:
     relations: Mapping[UUID, PairRelation]  # of the book with the copies
 
     def faults(self, book_id: UUID, title: str | None) -> "list[FaultOfBook]":
-        """The faults as those of a book with this title."""
+        """Return the faults as those of a book with this title."""
         return [
             FaultOfBook(book_id, title, each, self.relations.get(each.copies[0].book_id))
             for each in self.findings
@@ -158,7 +158,7 @@ class Completeness:
         return KeptFindings(book_id, 0, True, copies, findings)
 
     async def _read(self, book_id: UUID) -> tuple[list[UUID], Mapping[UUID, StoredText]]:
-        """The copies to hold a scan against, and all their texts."""
+        """Return the copies to compare a scan with, and all their texts."""
         direct = await self._related.list_direct(book_id)
         related = {each.book_id: effective_of(each) for each in direct}
         copies = sorted(

@@ -125,7 +125,7 @@ class Conflicts:
 async def _next_steps(
     snapshot: ConflictSnapshot, by: ConflictBy, place: ConflictPlace
 ) -> tuple[list[_Step], bool]:
-    """The next steps, and whether others follow."""
+    """Return the next steps, and whether others follow."""
     if by == "text":
         copies = await snapshot.list_copies(place, _COPIES_AT_ONCE)
         pairs = [pair for pair, differ in copies.items() if differ]
@@ -146,7 +146,7 @@ async def _read_facts(snapshot: ConflictSnapshot, steps: Iterable[_Step]) -> _Fa
 
 
 def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataConflict]:
-    """The conflicts of a step, in the order of its pairs."""
+    """Return the conflicts of a step, in the order of its pairs."""
     judged = (
         _conflict(by, step.key, facts.books[left], facts.books[right], facts.relations.get((left, right)))
         for left, right in step.pairs
@@ -157,7 +157,7 @@ def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataCo
 def _conflict(
     by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: PairRelation | None
 ) -> MetadataConflict | None:
-    """The conflict of two books of a group, or of two copies; None: there is none."""
+    """Return the conflict of two books of a group, or of two copies; None: there is none."""
     metadata = agreement(left.metadata, right.metadata)
     match by:
         case "isbn":

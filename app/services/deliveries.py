@@ -113,7 +113,7 @@ class _CheckedAddresses(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first address that takes one; raises `NoWayThere`."""
+        """Return a connection to the first address that takes one; raises `NoWayThere`."""
         *others, last = await addresses_of(host, port, self._allowed_hosts)
         for address in others:
             try:
@@ -134,7 +134,7 @@ class Patience:
     give_up_after: timedelta = timedelta(days=3)
 
     def wait(self, failures: int) -> timedelta:
-        """The wait after this number of failures in a row."""
+        """Return the wait after this number of failures in a row."""
         if not failures:
             return self.again
         doubled = self.first_wait * float(2 ** min(failures - 1, 20))
@@ -232,7 +232,7 @@ class Delivery:
 
 
 def signed(webhook: Webhook, message_id: str, body: str, at: datetime) -> dict[str, str]:
-    """The headers of a message: its id, the time, and a signature with each secret that counts."""
+    """Return the headers of a message: its id, the time, and a signature with each secret that counts."""
     secrets = [secret for secret in (webhook.secret, webhook.former_secret) if secret is not None]
     return {
         "Content-Type": "application/json",

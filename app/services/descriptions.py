@@ -37,7 +37,7 @@ class Description:
     standing: Standing
 
     def written(self, form: DescriptionForm) -> bytes:
-        """The description in a form, with the relations as links; raises TooLongForBinary.
+        """Return the description in a form, with the relations as links; raises TooLongForBinary.
 
         In binary MARC titles and authors of related books are cut where the record is too long with them.
         """
@@ -61,7 +61,7 @@ class Descriptions:
         self._volumes = volumes
 
     async def read(self, book_id: UUID) -> Description:
-        """The description of a book with all its effective relations; raises `UnknownBook`."""
+        """Return the description of a book with all its effective relations; raises `UnknownBook`."""
         related = await list_related(self._related, book_id)
         relations = {other.book_id: summary for other, summary in related}
         ids = [book_id, *sorted(relations)]

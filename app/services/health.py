@@ -53,7 +53,7 @@ class Health:
         self._next_notice = time.monotonic() + _SECONDS_BETWEEN_NOTICES
 
     async def check(self) -> dict[str, PartHealth]:
-        """The health of each part by name: postgres, redis, jobs; no older than 0.2 seconds."""
+        """Return the health of each part by name: postgres, redis, jobs; no older than 0.2 seconds."""
         async with self._checking:
             if time.monotonic() - self._checked_at > _FRESH_SECONDS:
                 self._parts = await self._check()

@@ -52,7 +52,7 @@ class Jobs(JobStore):
     """The state of jobs, and what is done about those that failed."""
 
     async def get(self, job_id: int) -> Job:
-        """The job with this id; raises UnknownJob."""
+        """Return the job with this id; raises UnknownJob."""
         job = await self.read(job_id) if 0 < job_id <= _LARGEST_ID else None
         if job is None:
             raise UnknownJob(job_id)
@@ -81,7 +81,7 @@ class Jobs(JobStore):
 
 
 def reason_of(error: Exception) -> str:
-    """An error as one line without passwords: its type, and the first line of its message.
+    """Return an error as one line without passwords: its type, and the first line of its message.
 
     >>> reason_of(OSError("no way to postgresql://me:secret@db/books\\nsecond line"))
     'OSError: no way to postgresql://…@db/books'

@@ -51,7 +51,7 @@ class WholeLibrary(LibraryQueries):
             return self._holdings
 
     async def latest(self, limit: int) -> LatestChanges:
-        """The last changes."""
+        """Return the last changes."""
         items = await self._changes.latest(limit)
         ids = {book_id for item in items for book_id in (item.book_id, item.other_id) if book_id is not None}
         books = await self._names.read_books(list(ids))
@@ -65,7 +65,7 @@ class WholeLibrary(LibraryQueries):
 
 
 def _estimated(sample: Holdings, books: int) -> Holdings:
-    """The holdings that a sample of so many books stands for."""
+    """Return the holdings that a sample of so many books stands for."""
     scale = books / max(sample.books, 1)
 
     def scaled(counts: Sequence[ValueCount]) -> list[ValueCount]:

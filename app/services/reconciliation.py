@@ -114,7 +114,7 @@ class Reconciliation(NameQueries):
         return self._counts
 
     async def _by_content(self, descriptions: Sequence[BookDescription]) -> list[ByContent | BookprintError]:
-        """The books that have the content of each description."""
+        """Return the books that have the content of each description."""
         if not any(description.contents for description in descriptions):
             return [{} for _ in descriptions]
         places = asyncio.Semaphore(_LOOKUPS_AT_ONCE)

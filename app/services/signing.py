@@ -26,7 +26,7 @@ class Extras:
 
 
 def computed(content: Content, extras: Extras, key: bytes | None = None) -> NewContent:
-    """The signatures of a text, and the extras that are asked for.
+    """Return the signatures of a text, and the extras that are asked for.
 
     `key` is the content key where the caller has computed it.
     """
@@ -66,5 +66,5 @@ def require_recipes(signatures: Sketch) -> None:
 
 @cache
 def read_vector_weights() -> VectorWeights:
-    """The learnt weights of the recipe `VECTORS`, read once in a process."""
+    """Return the learnt weights of the recipe `VECTORS`, read once in a process."""
     return unpack_weights(files("app.services").joinpath("weights", f"{VECTORS}.bin").read_bytes())

@@ -77,7 +77,7 @@ class SimilarBooks(VectorQueries):
             reach *= 10
 
     async def _current_rows(self) -> EntryVectors:
-        """The vectors of all entries, those of every transaction that has ended included."""
+        """Return the vectors of all entries, those of every transaction that has ended included."""
         async with self._reading:
             written = await self.read_written(self._since)
             if written.is_all:

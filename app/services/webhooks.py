@@ -30,7 +30,7 @@ class NoWayThere(BookprintError):
 
 
 async def addresses_of(host: str, port: int, allowed: Collection[str]) -> list[str]:
-    """The addresses of a host, in the order in which to try them; raises `NoWayThere`."""
+    """Return the addresses of a host, in the order in which to try them; raises `NoWayThere`."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as exc:
@@ -42,7 +42,7 @@ async def addresses_of(host: str, port: int, allowed: Collection[str]) -> list[s
 
 
 def is_public(address: str) -> bool:
-    """Whether an address belongs to the public internet.
+    """Return whether an address belongs to the public internet.
 
     >>> [is_public(each) for each in ("93.184.215.14", "10.0.0.1", "::ffff:127.0.0.1", "fe80::1%eth0")]
     [True, False, False, False]
@@ -125,5 +125,5 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def new_secret() -> str:
-    """A secret to sign with, in the form of the Standard Webhooks specification."""
+    """Return a secret to sign with, in the form of the Standard Webhooks specification."""
     return f"whsec_{b64encode(os.urandom(_SECRET_BYTES)).decode()}"

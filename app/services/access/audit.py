@@ -65,7 +65,7 @@ class Audit(AuditStore):
 
 
 def actor_of(caller: Caller, address: str | None) -> Actor:
-    """The actor in a request of this caller from this address."""
+    """Return the actor in a request of this caller from this address."""
     if caller.key_id is not None:
         return Actor("key", caller.name, caller.key_id, address, caller.collection)
     return Actor("anyone" if caller == ANYONE else "admin_key", caller.name, None, address)

@@ -128,7 +128,7 @@ class Keys(KeyStore):
         return ShownKey(key, text)
 
     async def get(self, key_id: UUID) -> Key:
-        """The key with this id; raises `UnknownKey`."""
+        """Return the key with this id; raises `UnknownKey`."""
         for key in await self.list_keys():
             if key.id == key_id:
                 return key
@@ -144,7 +144,7 @@ class Keys(KeyStore):
         return ShownKey(await self.update_hash(key_id, key_hash(text), actor=actor), text)
 
     async def any_valid(self) -> bool:
-        """Whether any key opens the service at all."""
+        """Return whether any key opens the service at all."""
         return self._admin_hash is not None or await self.read_any_valid()
 
     async def caller_of(self, text: str | None) -> Caller | None:
@@ -163,7 +163,7 @@ class Keys(KeyStore):
         return (await self._valid_since(_NEW_SECONDS)).get(sent) if caller is None else caller
 
     async def _valid_since(self, seconds: float) -> Mapping[bytes, Caller]:
-        """The valid keys, as they were read at most `seconds` ago."""
+        """Return the valid keys, as they were read at most `seconds` ago."""
         if time.monotonic() - self._read_at > seconds:
             async with self._reading:
                 asked = time.monotonic()

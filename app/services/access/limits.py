@@ -157,7 +157,7 @@ class _Counts:
 
 
 def address_group(address: str) -> str:
-    """The addresses that one client can send from: an IPv4 address, or a network of IPv6.
+    """Return the addresses that one client can send from: an IPv4 address, or a network of IPv6.
 
     >>> address_group("192.0.2.1"), address_group("2001:db8::1:2:3:4")
     ('192.0.2.1', '2001:db8::/64')

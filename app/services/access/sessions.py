@@ -47,7 +47,7 @@ class Sessions(SessionStore):
         return None if session is None else await self._open(session)
 
     async def list_open(self) -> Sequence[OpenSession]:
-        """The sessions whose keys are valid, the newest first, up to a bound."""
+        """Return the sessions whose keys are valid, the newest first, up to a bound."""
         found = [await self._open(session) for session in await self.list_sessions()]
         return [session for session in found if session is not None]
 

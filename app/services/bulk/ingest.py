@@ -41,7 +41,7 @@ class Prepare:
     collection: str | None = None  # to put the book in, whatever is said with it
 
     def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal | Outcome:
-        """The book ready to be stored, or the outcome where `Known` was answered with one."""
+        """Return the book ready to be stored, or the outcome where `Known` was answered with one."""
         try:
             submission = submission_in(self.collection, book)
             key = key_of(submission)
@@ -144,7 +144,7 @@ async def _in_stages(
 
 
 def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tuple[Unread, Result]]:
-    """The results of the next batch to be stored; empty at the end."""
+    """Return the results of the next batch to be stored; empty at the end."""
     batch, size = [], 0
     for book, result in results:
         batch.append((book, result))
@@ -155,7 +155,7 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tup
 
 
 async def _stored(ingest: Ingest, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
-    """The batch when its new books are stored."""
+    """Return the batch when its new books are stored."""
     prepared = [result for _, result in results if isinstance(result, NewBook)]
     return results, await _patiently(lambda: ingest.store(prepared, actor=actor))
 
@@ -180,7 +180,7 @@ def _size(result: object) -> int:
 
 
 async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer, asked for again while a server is out of reach."""
+    """Return the answer, asked for again while a server is out of reach."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:

@@ -25,7 +25,7 @@ _SHOWN = 5
 
 
 def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
-    """The books of the records in some files, each with the text that is named after it.
+    """Yield the books of the records in some files, each with the text that is named after it.
 
     Last come, as what cannot be read, the texts that no record names. Records are read one at a time.
     """
@@ -86,7 +86,7 @@ class _Names:
         return names
 
     def text_of(self, numbered: NumberedRecord) -> str:
-        """The text of a record; raises InvalidInput where it is damaged, or not one has its name."""
+        """Return the text of a record; raises InvalidInput where it is damaged, or not one has its name."""
         if isinstance(numbered.record, InvalidRecord):
             raise numbered.record
         names = [name for name in dict.fromkeys(names_of(numbered.record)) if name]
@@ -102,7 +102,7 @@ class _Names:
 
 
 def _records_in(path: str) -> Iterator[NumberedRecord | InvalidInput]:
-    """The records of a file; last, where it cannot be read to its end, why."""
+    """Yield the records of a file; last, where it cannot be read to its end, why."""
     try:
         with open(path, "rb") as raw:
             stream = gunzipped(raw)

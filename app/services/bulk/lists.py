@@ -124,7 +124,7 @@ class ListedLine(Unread):
 
 
 def listed_books(path: Path, named: Mapping[str, str]) -> Iterator[Unread]:
-    """The books of a list; `named` are columns of a table by what they hold.
+    """Yield the books of a list; `named` are columns of a table by what they hold.
 
     Raises OSError, and InvalidInput for a table of which no column is known.
     """
@@ -146,7 +146,7 @@ def listed_books(path: Path, named: Mapping[str, str]) -> Iterator[Unread]:
 def listed_rows(
     source: Source, named: Mapping[str, str], folder: Path | None = None, longest: int = jsonl.LONGEST_LINE
 ) -> Iterator[Unread] | None:
-    """The rows of a table as text, MARC records or JSON lines, of at most `longest` bytes.
+    """Return the rows of a table as text, MARC records or JSON lines, of at most `longest` bytes.
 
     None: the file is none of them.
 
@@ -177,19 +177,19 @@ def told_of(path: Path) -> str | None:
 
 
 def sent_rows(data: bytes, name: str) -> Iterator[Unread] | None:
-    """The rows of a list that was sent, as `listed_rows` has them; one that is compressed is none."""
+    """Return the rows of a list that was sent, as `listed_rows` has them; one that is compressed is none."""
     if data.startswith(_GZIP):
         return None
     return listed_rows(Source.of_bytes(data, name), {}, longest=LONGEST_ROW)
 
 
 def pasted_text(text: str) -> Iterator[Unread]:
-    """A text as the one book of a list."""
+    """Yield a text as the one book of a list."""
     yield ListedBook("", "text", len(text), Submission(content=content_from_text(text)))
 
 
 def pasted_lines(text: str) -> Iterator[ListedLine]:
-    """The lines of a text as rows of a list, but for blank ones."""
+    """Yield the lines of a text as rows of a list, but for blank ones."""
     position = 0
     for number, line in enumerate(text.splitlines(keepends=True), start=1):
         position += len(line)
@@ -250,7 +250,7 @@ def _records(source: Source, head: bytes, longest: int) -> Iterator[Unread]:
 
 
 def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
-    """The lines of a text of which most name a book by its ISBN; None where it is another text."""
+    """Return the lines of a text of which most name a book by its ISBN; None where it is another text."""
     if _MNEMONIC_MARC.match(head.removeprefix(codecs.BOM_UTF8)):
         raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
     start = decoded(head)

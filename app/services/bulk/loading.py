@@ -177,7 +177,7 @@ class Loading:
             self._load.refuse(place, refusal)
 
     def _found(self, pair: CorpusPair, numbered: Mapping[int, UUID]) -> FoundPair | None:
-        """The pair by ids; None where one of its books is not there."""
+        """Return the pair by ids; None where one of its books is not there."""
         right, left_entry = numbered.get(pair.right), None
         left = numbered.get(pair.left)
         if left is None and (version := self._older.get(pair.left)) is not None:
@@ -190,7 +190,7 @@ class Loading:
 
 
 def _described(rows: Iterator[CorpusBookRow]) -> list[tuple[CorpusBookRow, Refusal | None]]:
-    """The next books as they would be stored, each with the reason where it would be refused."""
+    """Return the next books as they would be stored, each with the reason where it would be refused."""
     described: list[tuple[CorpusBookRow, Refusal | None]] = []
     for book in islice(rows, _DESCRIBED_AT_ONCE):
         try:
@@ -212,7 +212,7 @@ def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
 
 
 def _read_batch(rows: Iterator[CorpusBook]) -> _Batch | None:
-    """The next batch of books; None at the end."""
+    """Return the next batch of books; None at the end."""
     books: list[tuple[CorpusBook, NewContent]] = []
     refused: list[tuple[str, Refusal]] = []
     size, last = 0, None

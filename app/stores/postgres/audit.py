@@ -132,7 +132,7 @@ def insert_entries(action: Action, written: str, object_id: str = "id", other_id
 
 
 def actor_values(actor: Actor) -> dict[str, Any]:
-    """The actor as parameters of a statement with `insert_entries`."""
+    """Return the actor as parameters of a statement with `insert_entries`."""
     return {
         "actor": actor.kind,
         "actor_key_id": actor.key_id,

@@ -191,7 +191,7 @@ class BookStore:
                 return existing
 
     async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
-        """The book that an insert repeats; None if it has been deleted since."""
+        """Return the book that an insert repeats; None if it has been deleted since."""
         if metadata.external_id is None:
             existing = await self._database.rows(_READ_BY_CONTENT, content_key=content.key)
         else:
@@ -273,7 +273,7 @@ class BookStore:
             return entry
 
     async def get(self, book_id: UUID) -> Book:
-        """The book with this id; raises `UnknownBook`."""
+        """Return the book with this id; raises `UnknownBook`."""
         async with self._database.connection() as connection:
             return await _read(connection, book_id)
 
@@ -335,7 +335,7 @@ async def _read(connection: Connection, book_id: UUID) -> Book:
 
 
 async def _read_locked(connection: Connection, book_id: UUID, if_version: int | None) -> Row:
-    """The book's row, held against other changes until the transaction ends."""
+    """Return the book's row, held against other changes until the transaction ends."""
     for row in await rows(connection, _READ_LOCKED, book_id=book_id):
         if if_version is not None and row["version"] != if_version:
             raise StaleVersion(book_id, row["version"])
@@ -344,7 +344,7 @@ async def _read_locked(connection: Connection, book_id: UUID, if_version: int | 
 
 
 async def _read_entry(connection: Connection, book_id: UUID) -> Entry:
-    """The book's entry as the band index holds it."""
+    """Return the book's entry as the band index holds it."""
     [row] = await rows(connection, _READ_SUMMARY, book_id=book_id)
     return to_summary(row).entry
 

@@ -79,7 +79,7 @@ async def insert_found(connection: Connection, created: Mapping[UUID, int], foun
 
 
 def _values(pair: FoundPair, created: Mapping[UUID, int]) -> dict[str, Any] | None:
-    """The columns of a pair; None where one of its books is not there."""
+    """Return the columns of a pair; None where one of its books is not there."""
     left_entry = created.get(pair.left) if pair.left_entry is None else pair.left_entry
     right_entry = created.get(pair.right)
     if left_entry is None or right_entry is None:
@@ -169,7 +169,7 @@ class BulkStore:
 async def _insert(
     connection: Connection, books: Mapping[UUID, NewBook], actor: Actor, found: FoundRelations | None
 ) -> dict[UUID, int]:
-    """The entries of those of the books that are new, with all that belongs to them."""
+    """Store the new ones among the books with all that belongs to them, and return their entries."""
     drawn = sorted(row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books)))
     by_entry = dict(zip(drawn, books.items(), strict=True))
     await rows(connection, _CREATE_NEW_BOOKS)

@@ -52,7 +52,7 @@ CURSOR_MARK = b"feed"
 
 
 def cursor_of(position: int) -> str:
-    """The cursor that goes on behind a position."""
+    """Return the cursor that goes on behind a position."""
     return urlsafe_b64encode(CURSOR_MARK + position.to_bytes(8, "big")).decode()
 
 
@@ -314,12 +314,12 @@ def insert_withdrawals(pairs: str) -> str:
 
 
 def identifier_of(fingerprint: Fingerprint | None, word_count: int) -> str | None:
-    """The identifier that a change of a book tells; none without a fingerprint."""
+    """Return the identifier that a change of a book tells; none without a fingerprint."""
     return None if fingerprint is None else identifier.encode(fingerprint, word_count)
 
 
 def identifier_of_book(book: Book) -> str | None:
-    """The identifier of a book as it is stored."""
+    """Return the identifier of a book as it is stored."""
     return identifier_of(book.fingerprint, book.word_count)
 
 

@@ -161,24 +161,24 @@ class Snapshot:
         return None
 
     async def read_founders(self, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
-        """The founder of the cluster that each of these books is in; a book alone is its own."""
+        """Return the founder of the cluster that each of these books is in; a book alone is its own."""
         return await read_founders(self._connection, by, books)
 
     async def has_book(self, book_id: UUID) -> bool:
         return bool(await rows(self._connection, _READ_BOOK, book=book_id))
 
     async def list_copies(self, by: By, founder: UUID) -> list[Copy]:
-        """All members of a cluster, as copies."""
+        """Return all members of a cluster, as copies."""
         copies = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
         return [Copy(**row) for row in copies]
 
     async def list_links(self, by: By, founder: UUID) -> list[Link]:
-        """All edges within a cluster, those that a person decided first, then by falling share."""
+        """Return all edges within a cluster, those that a person decided first, then by falling share."""
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
 
     async def read_relations(self, books: Collection[UUID]) -> dict[Pair, PairRelation]:
-        """The effective relations between these books, by their pairs."""
+        """Return the effective relations between these books, by their pairs."""
         return await read_relations(self._connection, books)
 
     async def list_members(
@@ -190,7 +190,7 @@ class Snapshot:
         return [Member(**row) for row in members]
 
     async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:
-        """The mean similarity of the pages of each book and of its relatives in its cluster, 0 to 1.
+        """Return the mean similarity of the pages of each book and of its relatives in its cluster, 0 to 1.
 
         Books without such a relative are left out.
         """
@@ -203,11 +203,11 @@ class Snapshot:
         return {row["id"] for row in found}
 
     async def read_texts(self, books: Collection[UUID]) -> dict[UUID, StoredText]:
-        """The texts of those of the books of which they are kept."""
+        """Return the stored texts of the books."""
         return await read_texts(self._connection, books)
 
     async def list_unmeasured(self, by: By, limit: int) -> dict[UUID, int]:
-        """Some clusters to measure, by their founders: which transaction changed each last."""
+        """Return some clusters to measure, by their founders: which transaction changed each last."""
         found = await rows(self._connection, _LIST_UNMEASURED, by=by, limit=limit)
         return {row["founder_id"]: row["written_by"] for row in found}
 
@@ -316,7 +316,7 @@ _READ_NEVER_MATCHING = SQL("""
 
 
 async def read_founders(connection: Connection, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
-    """The founder of the cluster that each of these books is in; a book alone is its own."""
+    """Return the founder of the cluster that each of these books is in; a book alone is its own."""
     members = await rows(connection, _READ_FOUNDERS, by=by, books=list(books))
     return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
 
@@ -331,7 +331,7 @@ async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -
 
 
 async def read_edges(connection: Connection, by: By, books: Iterable[UUID]) -> list[Pair]:
-    """Every edge that has one of the books at its end; some come twice."""
+    """Return every edge that has one of the books at its end; some come twice."""
     edges = await rows(connection, _READ_EDGES, books=list(books), kinds=list(KINDS[by]))
     return [(row["left_id"], row["right_id"]) for row in edges]
 
@@ -345,7 +345,7 @@ async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) 
 async def read_edges_in_order(
     connection: Connection, by: By, books: Iterable[UUID]
 ) -> AsyncGenerator[list[Edge], None]:
-    """Every edge whose older book is one of these, in the canonical order, some at a time."""
+    """Yield every edge whose older book is one of these, in the canonical order, some at a time."""
     values = _READ_IN_ORDER.values({"books": list(books), "kinds": list(KINDS[by])})
     cursor = await connection.cursor(_READ_IN_ORDER.text, *values)
     while batch := await cursor.fetch(_READ_AT_ONCE):
@@ -353,6 +353,6 @@ async def read_edges_in_order(
 
 
 async def read_never_matching(connection: Connection, by: By, founders: Collection[UUID]) -> list[Pair]:
-    """The pairs that never match whose books are in the clusters with these founders."""
+    """Return the pairs that never match whose books are in the clusters with these founders."""
     pairs = await rows(connection, _READ_NEVER_MATCHING, by=by, founders=list(founders))
     return [(row["left_id"], row["right_id"]) for row in pairs]

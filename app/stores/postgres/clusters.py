@@ -202,7 +202,7 @@ class _Change:
         await insert_cluster_changes(self._connection, self._by, self._moves, deleted)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
-        """The change of clusters that the changed pairs cause, by `bookprint_core.clusters`."""
+        """Return the change of clusters that the changed pairs cause, by `bookprint_core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
         founders = await read_founders(self._connection, self._by, {book for pair in pairs for book in pair})
         self._touched |= set(founders.values())
@@ -243,7 +243,7 @@ class _Change:
         return list(groups.values())
 
     async def _region(self, groups: Iterable[_Group]) -> set[UUID]:
-        """The founders of all clusters that have to be computed together."""
+        """Return the founders of all clusters that have to be computed together."""
         region = {founder for group in groups if group.unclear for founder in group.clusters}
         while region:
             size = len(region)
@@ -304,7 +304,7 @@ class _Change:
         await self._remove(alone if len(rest) > 1 else [*alone, *rest])
 
     async def _borders(self, founders: Collection[UUID]) -> set[Pair]:
-        """The borders of the clusters with these founders."""
+        """Return the borders of the clusters with these founders."""
         borders = await self._rows(_BORDERS, founders=list(founders))
         return {(row["left_id"], row["right_id"]) for row in borders}
 

@@ -141,16 +141,16 @@ class ConflictSnapshot:
         return {(row["left_id"], row["right_id"]): row["differ"] for row in copies}
 
     async def read_books(self, book_ids: Iterable[UUID]) -> dict[UUID, ConflictBook]:
-        """The books with their signatures."""
+        """Return the books with their signatures."""
         books = await rows(self._connection, _READ_BOOKS, books=list(book_ids))
         return {row["id"]: _book(row) for row in books}
 
     async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
-        """The effective relations between these books, by their pairs."""
+        """Return the effective relations between these books, by their pairs."""
         return await read_relations(self._connection, book_ids)
 
     async def list_named_copies(self, book_ids: Iterable[UUID]) -> dict[UUID, list[NamedCopy]]:
-        """The oldest books in the cluster of the same text as each of the books, without itself."""
+        """Return the oldest books in the cluster of the same text as each of the books, without itself."""
         copies: dict[UUID, list[NamedCopy]] = {}
         for row in await rows(self._connection, _LIST_NAMED_COPIES, books=list(book_ids)):
             copies.setdefault(row["copied"], []).append(NamedCopy(row["id"], to_metadata(row)))

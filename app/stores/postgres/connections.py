@@ -58,7 +58,7 @@ class ConditionalSQL:
         self._compiled: dict[frozenset[str], SQL] = {}
 
     def given(self, values: Mapping[str, object]) -> SQL:
-        """The query with the conditions whose values are not None."""
+        """Return the query with the conditions whose values are not None."""
         names = frozenset(name for name in self.conditions if values.get(name) is not None)
         if names not in self._compiled:
             wanted = (condition for name, condition in self.conditions.items() if name in names)
@@ -135,12 +135,12 @@ class Database:
         self._transactions = _Connections(transactions)
 
     async def rows(self, statement: SQL, **parameters: object) -> list[Row]:
-        """All rows of one statement, which finds them by key and is a transaction of its own."""
+        """Return all rows of one statement, which finds them by key and is a transaction of its own."""
         async with self.connection() as connection:
             return await rows(connection, statement, **parameters)
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection for statements that find rows by key, each a transaction of its own."""
+        """Return a connection for statements that find rows by key, each a transaction of its own."""
         return self._statements.lent(_STATEMENT_WAIT, passed_on=True)
 
     def session(self) -> AbstractAsyncContextManager[Connection]:
@@ -149,7 +149,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """A connection as `session` has them, in a transaction that is committed at the end."""
+        """Yield a connection as `session` has them, in a transaction that is committed at the end."""
         async with self.session() as connection, connection.transaction():
             yield connection
 
@@ -308,7 +308,7 @@ class SessionLock:
         self._held = AsyncExitStack()
 
     async def __aenter__(self) -> bool:
-        """Whether the lock could be had; False: another process holds it."""
+        """Try to take the lock; returns False if another process holds it."""
         connection = await self._held.enter_async_context(self._database.session())
         # The session's end frees the lock in any state of the connection.
         self._held.push_async_callback(connection.close)
@@ -342,7 +342,7 @@ class SchemaQueries:
         self._database = database
 
     async def has_newest(self) -> bool:
-        """Whether the database has the schema that this version of Bookprint expects."""
+        """Return whether the database has the schema that this version of Bookprint expects."""
         try:
             revisions = await self._database.rows(_READ_REVISIONS)
         except asyncpg.UndefinedTableError:

@@ -73,12 +73,12 @@ _DELETE_OUTDATED = SQL("""
 
 
 def compress(text: str) -> bytes:
-    """The text as it is stored."""
+    """Return the text as it is stored."""
     return zstandard.ZstdCompressor(level=1).compress(text.encode())
 
 
 def decompress(data: bytes, codec: str) -> str:
-    """The text back from how it is stored."""
+    """Return the text back from how it is stored."""
     if codec != CODEC:
         raise ValueError(f"A text was stored with the unknown codec {codec!r}; this version knows {CODEC!r}.")
     return zstandard.ZstdDecompressor().decompress(data).decode()
@@ -105,13 +105,13 @@ class TextStore:
         self._database = database
 
     async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
-        """The texts of those of the books that have one, by their ids."""
+        """Return the texts of those of the books that have one, by their ids."""
         async with self._database.connection() as connection:
             return await read_texts(connection, book_ids)
 
 
 async def read_texts(connection: Connection, book_ids: Iterable[UUID]) -> dict[UUID, StoredText]:
-    """The texts of those of the books that have one, by their ids."""
+    """Return the texts of those of the books that have one, by their ids."""
     found = await rows(connection, _READ_TEXTS, book_ids=list(book_ids))
     return {row.pop("id"): StoredText(**row) for row in map(dict, found)}
 
@@ -120,7 +120,7 @@ class UnsignedBooks:
     """Books whose signatures are to be computed, and the texts from which they can be."""
 
     def __init__(self, database: Database, lacking: str | None) -> None:
-        """The books that lack a signature of this recipe.
+        """Return the books that lack a signature of this recipe.
 
         None: those with signatures of recipes that this version of Bookprint does not use.
         """
@@ -130,7 +130,7 @@ class UnsignedBooks:
         self._recipes = list(PRESENT_RECIPES) if lacking is None else [lacking]
 
     async def count(self) -> tuple[int, int]:
-        """The number of books with a text, and without one.
+        """Return the number of books with a text, and without one.
 
         Books whose text is too short for a signature that they lack are always counted.
         """
@@ -173,7 +173,7 @@ STORE_CONTENT = f"""
 
 
 def stored_values(content: NewContent) -> dict[str, Any]:
-    """The content as parameters of a statement that stores it."""
+    """Return the content as parameters of a statement that stores it."""
     made = content_signature_values(content)
     return content_values(content) | {
         "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
@@ -214,7 +214,7 @@ class MarcRecordStore:
         self._database = database
 
     async def read_records(self, book_ids: Sequence[UUID]) -> dict[UUID, CatalogRecord]:
-        """The records of those of the books that have one, by their ids."""
+        """Return the records of those of the books that have one, by their ids."""
         found = await self._database.rows(_READ_RECORDS, book_ids=list(book_ids))
         return {row["book_id"]: _to_record(row) for row in found}
 
@@ -233,7 +233,7 @@ async def update_changed(connection: Connection, book_id: UUID, names: Iterable[
 
 
 def record_values(record: CatalogRecord | None) -> dict[str, Any]:
-    """The values of a record's columns, all None where there is no record."""
+    """Return the values of a record's columns, all None where there is no record."""
     return {
         "record_format": None if record is None else record.format,
         "record_data": None if record is None else record.data,

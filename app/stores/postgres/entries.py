@@ -170,7 +170,7 @@ class EntryStore:
         return await self._query_book(to_summary(rows[0]).entry, rows[0], collection)
 
     async def read_pending(self, query: Entry, collection: str | None = None) -> QueryBook:
-        """The same for a book that is not stored."""
+        """Read the pending books and the entries for a lookup of a book that is not stored."""
         statement = _READ_PENDING[collection is not None]
         [row] = await self._database.rows(statement, **_limits(collection))
         return await self._query_book(query, row, collection)
@@ -191,7 +191,7 @@ class EntryStore:
     async def read_current_hits(
         self, shown: Sequence[int], hits: NDArray[np.uint64], book_id: UUID | None = None
     ) -> CurrentHits:
-        """The current hits of a lookup; `shown` are the entries that its page shows.
+        """Return the current hits of a lookup; `shown` are the entries that its page shows.
 
         `book_id` is that of the query, if it is a stored book.
         """
@@ -233,12 +233,12 @@ class EntryStore:
         return _current_hits(found, others)
 
     async def read_members(self, collection: str) -> NDArray[np.uint64]:
-        """All entries of a collection, ascending."""
+        """Return all entries of a collection, ascending."""
         [row] = await self._database.rows(_READ_MEMBERS, collection=collection, most=None)
         return _entry_ids(row["members"])
 
     async def read_summaries(self, entry_ids: Sequence[int]) -> list[BookSummary]:
-        """The entries that are current, in no order."""
+        """Return the entries that are current, in no order."""
         rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids))
         return [to_summary(row) for row in rows]
 
@@ -255,12 +255,12 @@ class EntryStore:
         return int(row["count"])
 
     async def count_roughly(self) -> int:
-        """The number of books; above 100,000 Postgres's estimate, which its autovacuum corrects."""
+        """Return the number of books; above 100,000 Postgres's estimate, which its autovacuum corrects."""
         [row] = await self._database.rows(_COUNT_ROUGHLY)
         return int(row["count"])
 
     async def count_pending(self) -> int:
-        """The number of books that are not in the band index yet."""
+        """Return the number of books that are not in the band index yet."""
         [row] = await self._database.rows(_COUNT_PENDING)
         return int(row["count"])
 
@@ -275,7 +275,7 @@ class EntryStore:
 
 
 def _limits(collection: str | None) -> dict[str, object]:
-    """The parameters of what is read before the index."""
+    """Return the parameters of the query that precedes the index."""
     return {"limit": PENDING_LIMIT + 1, "collection": collection, "most": FEW_MEMBERS + 1}
 
 
@@ -333,14 +333,14 @@ class SignatureQueries:
         self._database = database
 
     async def read_entry_ids(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """All current entries, and which of them the band index is said to hold."""
+        """Return all current entries, and which of them the band index is said to hold."""
         async with self._database.transaction() as connection:
             [row] = await rows(connection, _READ_ENTRIES)
         marked_ids = np.sort(_numbers(row["entries"]))
         return (marked_ids >> 1).astype(np.uint64), (marked_ids & 1).astype(np.bool_)
 
     async def read_columns(self, entry_ids: NDArray[np.uint64]) -> EntryColumns:
-        """The columns of these entries, which ascend; others are passed over."""
+        """Return the columns of these entries, which ascend; others are passed over."""
         columns = EntryColumns.empty(entry_ids)
         async for part in self._read_parts(entry_ids, DEFAULT_FINGERPRINT, 1, 16):
             columns.bits[part.rows] = part.data.reshape(-1, 16)
@@ -357,7 +357,7 @@ class SignatureQueries:
     async def read_posted_hashes(
         self, entry_ids: NDArray[np.uint64], bands: MinHashBands
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """The `posted_hashes` of the entries, some at a time, by ascending entry, each with its entry."""
+        """Yield the `posted_hashes` of the entries, some at a time, by ascending entry, each with its entry."""
         minhashes = self._read_parts(entry_ids, DEFAULT_MINHASH, 1, 4 * _VALUES)
         async for sample in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
             minhash = await anext(minhashes)
@@ -380,7 +380,7 @@ class SignatureQueries:
 
 
 def _known(wanted: NDArray[np.uint64], place: int, row: Row) -> _Part:
-    """The wanted entries of a row; the first of `wanted` is entry `place` of all."""
+    """Return the wanted entries of a row; the first of `wanted` is entry `place` of all."""
     entries = _numbers(row["entries"]).astype(np.uint64)
     lengths, counts = _numbers(row["lengths"]), _numbers(row["counts"])
     data = np.frombuffer(row["data"] or b"", dtype=np.uint8)

@@ -224,16 +224,16 @@ class JobStore:
         return [Job(**row) for row in await self._database.rows(_LIST_FAILED, limit=limit)]
 
     async def count(self) -> list[JobCounts]:
-        """The number of jobs by task and state, but for those that succeeded."""
+        """Return the number of jobs by task and state, but for those that succeeded."""
         return [JobCounts(**row) for row in await self._database.rows(_COUNT_BY_STATE)]
 
     async def count_waiting(self, limit: int) -> int:
-        """The number of jobs that wait, as far as this limit."""
+        """Return the number of jobs that wait, as far as this limit."""
         [row] = await self._database.rows(_COUNT_WAITING, limit=limit)
         return int(row["count"])
 
     async def count_failures(self) -> dict[str, int]:
-        """The number of tries that ever failed, by task."""
+        """Return the number of tries that ever failed, by task."""
         return {row["task"]: row["tries"] for row in await self._database.rows(_COUNT_FAILURES)}
 
     async def count_workers(self, silent_for: timedelta) -> int:

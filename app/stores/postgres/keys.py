@@ -83,7 +83,7 @@ class Caller:
     collection: str | None = None  # the only one that it writes to; None: it writes to all
 
     def may(self, scope: Scope) -> bool:
-        """Whether one of the scopes is this one or includes it."""
+        """Return whether one of the scopes is this one or includes it."""
         return any(scope in _INCLUDED[each] for each in self.scopes)
 
 
@@ -102,7 +102,7 @@ class Key:
 
 
 def key_hash(key: str) -> bytes:
-    """The 32 bytes under which a key is stored and looked up: its SHA-256.
+    """Return the 32 bytes under which a key is stored and looked up: its SHA-256.
 
     A slow hash guards passwords, of which there are few enough to try them all. A key has 256 random bits.
     """
@@ -176,7 +176,7 @@ class KeyStore:
         return _key(row)
 
     async def list_keys(self) -> list[Key]:
-        """All keys, the oldest first, revoked and expired ones too."""
+        """Return all keys, the oldest first, revoked and expired ones too."""
         return [_key(row) for row in await self._database.rows(_LIST)]
 
     async def read_callers(self) -> dict[bytes, Caller]:
@@ -268,12 +268,12 @@ class SessionStore:
         )
 
     async def read(self, token_hash: bytes) -> StoredSession | None:
-        """The session of a token; None: there is none, or it has expired."""
+        """Return the session of a token; None: there is none, or it has expired."""
         found = await self._database.rows(_READ_SESSION, hash=token_hash)
         return StoredSession(**found[0]) if found else None
 
     async def list_sessions(self) -> Sequence[StoredSession]:
-        """The keys that have not expired, newest first, up to a bound."""
+        """Return the keys that have not expired, newest first, up to a bound."""
         return [StoredSession(**row) for row in await self._database.rows(_LIST_SESSIONS)]
 
     async def delete(self, session_id: UUID) -> bool:

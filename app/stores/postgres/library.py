@@ -92,7 +92,7 @@ class LibraryQueries:
         self._database = database
 
     async def count_copies(self) -> int:
-        """The number of books of whose text there is another copy."""
+        """Return the number of books of whose text there is another copy."""
         [row] = await self._database.rows(_COUNT_COPIES)
         return row["books"] or 0
 
@@ -102,7 +102,7 @@ class LibraryQueries:
         return {row["book_id"]: row["size"] for row in found}
 
     async def count_values(self, percent: float, limit: int) -> Holdings:
-        """The most frequent values of so much of all books, at most `limit` of each kind."""
+        """Return the most frequent values of so much of all books, at most `limit` of each kind."""
         found = await self._database.rows(_COUNT, percent=percent, limit=limit)
 
         def counts(columns: int, name: str) -> list[ValueCount]:

@@ -87,7 +87,7 @@ class NameQueries:
         self._database = database
 
     async def list_candidates(self, searches: Sequence[CandidateSearch]) -> list[list[DescribedBook]]:
-        """The candidates of each search, in no order; one statement for all of them."""
+        """Return the candidates of each search, in no order; one statement for all of them."""
         conditions = [(row, each) for row, search in enumerate(searches) for each in search.conditions]
         named = [(row, text) for row, search in enumerate(searches) for text in search.identifiers]
         known = [(row, book_id) for row, search in enumerate(searches) for book_id in search.ids]
@@ -132,7 +132,7 @@ class NameQueries:
 
 
 def _array(keys: Sequence[int]) -> str:
-    """The literal of an array: parameters of Postgres have no arrays of arrays of several lengths."""
+    """Return the literal of an array: parameters of Postgres have no arrays of arrays of several lengths."""
     return f"{{{','.join(map(str, keys))}}}"
 
 

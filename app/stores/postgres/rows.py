@@ -39,28 +39,28 @@ from bookprint_core.text.names import folded, folded_words, name_keys
 
 
 def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
-    """The names of a table's columns, in order."""
+    """Return the names of a table's columns, in order."""
     return tuple(name for name in table.columns.keys() if name not in without)  # noqa: SIM118 - not a mapping
 
 
 def parameters(table: Table, names: Iterable[str]) -> str:
-    """A parameter for each of the columns, of its name and type."""
+    """Return a parameter for each of the columns, of its name and type."""
     return ", ".join(f"${name}::{_type_of(table, name)}" for name in names)
 
 
 def array_parameters(table: Table, names: Iterable[str]) -> str:
-    """An array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
+    """Return an array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
     types = {name: "text" if is_json(table, name) else _type_of(table, name) for name in names}
     return ", ".join(f"${name}::{kind}[]" for name, kind in types.items())
 
 
 def assignments(table: Table, names: Iterable[str]) -> str:
-    """Each of the columns set to the parameter of its name."""
+    """Return each of the columns set to the parameter of its name."""
     return ", ".join(f"{name} = ${name}::{_type_of(table, name)}" for name in names)
 
 
 def is_json(table: Table, name: str) -> bool:
-    """Whether a column holds JSON."""
+    """Return whether a column holds JSON."""
     return isinstance(table.columns[name].type, JSONB)
 
 
@@ -181,7 +181,7 @@ def _signature(kind: str) -> str:
 
 
 def to_book(row: Row) -> Book:
-    """A row of `SELECT_BOOKS`."""
+    """Read a row of `SELECT_BOOKS`."""
     return Book(
         id=row["id"],
         entry_id=row["entry_id"],
@@ -214,12 +214,12 @@ def _identified(row: Row) -> Identified:
 
 
 def to_metadata(row: Row) -> Metadata:
-    """The columns of a row that hold metadata."""
+    """Return the columns of a row that hold metadata."""
     return metadata_from({name: row[name] for name in FIELD})
 
 
 def to_summary(row: Row) -> BookSummary:
-    """A row of `select_summaries`."""
+    """Read a row of `select_summaries`."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     identified = None
     if minhash is not None and len(minhash) <= _BITS:
@@ -243,7 +243,7 @@ def to_summary(row: Row) -> BookSummary:
 
 
 def metadata_values(metadata: Metadata) -> dict[str, Any]:
-    """The values of `METADATA_COLUMNS`."""
+    """Return the values of `METADATA_COLUMNS`."""
     title = metadata.title or ""
     values = asdict(metadata).items()
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values} | {
@@ -254,7 +254,7 @@ def metadata_values(metadata: Metadata) -> dict[str, Any]:
 
 
 def content_values(content: NewContent) -> dict[str, Any]:
-    """The values of `CONTENT_COLUMNS`."""
+    """Return the values of `CONTENT_COLUMNS`."""
     return {
         "content_key": content.key,
         "page_count": content.sketch.page_count,
@@ -272,7 +272,7 @@ def title_words(title: str) -> list[str]:
 
 
 def content_signature_values(content: NewContent) -> list[SignatureRow]:
-    """The rows of the signatures of the content."""
+    """Return the rows of the signatures of the content."""
     rows = signature_values(content.sketch)
     if content.vector is not None:
         rows.append(signature_row(VECTORS, content.vector.tobytes()))
@@ -280,7 +280,7 @@ def content_signature_values(content: NewContent) -> list[SignatureRow]:
 
 
 def signature_values(sketch: Sketch) -> list[SignatureRow]:
-    """The rows of the signatures of the sketch."""
+    """Return the rows of the signatures of the sketch."""
     rows: list[SignatureRow] = []
     if sketch.fingerprint is not None:
         rows.append(signature_row(sketch.fingerprint.recipe, sketch.fingerprint.bits))
@@ -299,5 +299,5 @@ def signature_values(sketch: Sketch) -> list[SignatureRow]:
 def signature_row(
     recipe: str, data: bytes, *, shingle_count: int | None = None, unit: str | None = None
 ) -> SignatureRow:
-    """The row of a signature."""
+    """Return the row of a signature."""
     return {"recipe": recipe, "data": data, "shingle_count": shingle_count, "unit": unit}

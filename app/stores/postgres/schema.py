@@ -48,7 +48,7 @@ entry_ids = Sequence("entry_ids", metadata=metadata)
 
 
 def _of_metadata(field: MetadataField) -> Column[Any]:
-    """The column of a field of a book's metadata."""
+    """Return the column of a field of a book's metadata."""
     if field.kind is tuple:
         return Column(field.name, ARRAY(Text), nullable=False, server_default="{}")
     kind = Integer if field.kind is int else Text

@@ -95,7 +95,7 @@ class VectorQueries:
         self._database = database
 
     async def read_written(self, since: int | None) -> Written:
-        """The vectors that this transaction and later ones have written; None: all."""
+        """Return the vectors that this transaction and later ones have written; None: all."""
         parts: list[Row] = []
         place = {"since": since or 0, "entry_id": 0}
         async with self._database.connection() as connection:
@@ -114,19 +114,19 @@ class VectorQueries:
         return Written(vectors, parts[0]["oldest"], is_all=since is None)
 
     async def are_lacking(self) -> bool:
-        """Whether there are books, and none of them has a vector."""
+        """Return whether there are books, and none of them has a vector."""
         [row] = await self._database.rows(_ARE_LACKING)
         return bool(row["lacking"])
 
     async def read_book(self, book_id: UUID) -> QueryVector:
-        """A book with its vector and its signatures; raises `UnknownBook`."""
+        """Return a book with its vector and its signatures; raises `UnknownBook`."""
         for row in await self._database.rows(_READ_BOOK, book_id=book_id):
             vector = None if row["vector"] is None else _vectors(row["vector"])[0]
             return QueryVector(_described(row), vector, row["has_text"])
         raise UnknownBook(book_id)
 
     async def read_books(self, entry_ids: Sequence[int]) -> dict[int, ShownBook]:
-        """The books of those of the entries that are current, by entry."""
+        """Return the current books by entry."""
         found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids))
         return {row["entry_id"]: _described(row) for row in found}
 

@@ -166,7 +166,7 @@ class WebhookStore:
         return _webhook(row)
 
     async def read(self, webhook_id: UUID) -> Webhook:
-        """The webhook with this id; raises `UnknownWebhook`."""
+        """Return the webhook with this id; raises `UnknownWebhook`."""
         return _known(await self._database.rows(_READ, id=webhook_id), webhook_id)
 
     async def list_webhooks(self, after: UUID | None, limit: int) -> list[Webhook]:
@@ -175,7 +175,7 @@ class WebhookStore:
         return [_webhook(row) for row in found]
 
     async def count_by_state(self) -> dict[str, int]:
-        """The number of webhooks that are active, failing and disabled."""
+        """Return the number of webhooks that are active, failing and disabled."""
         return {row["state"]: row["count"] for row in await self._database.rows(_COUNT_BY_STATE)}
 
     async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:

@@ -95,7 +95,7 @@ class StoredSignatures:
     has_text: bool  # from which page signatures can be computed
 
     def candidate(self) -> ComparedBook:
-        """The book as the core compares it."""
+        """Return the book as the core compares it."""
         minhash = pages = None
         if self.minhash is not None and self.shingle_count is not None:
             minhash = MinHashSignature.from_bytes(DEFAULT_MINHASH, self.minhash, self.shingle_count)
@@ -132,12 +132,12 @@ class CandidateStore:
         return [known[entry] for entry in wanted if entry in known]
 
     async def read_signatures(self, entry_ids: Sequence[int]) -> list[StoredSignatures]:
-        """The entries that are current, in no order."""
+        """Return the entries that are current, in no order."""
         signatures = await self._database.rows(_READ_SIGNATURES, entry_ids=list(entry_ids))
         return [StoredSignatures(**row) for row in signatures]
 
     async def read_content(self, entry_id: int) -> Content | None:
-        """The text of an entry, if it is kept."""
+        """Return the text of an entry, if it is kept."""
         for row in await self._database.rows(_READ_TEXT, entry_id=entry_id):
             return Content(decompress(row["data"], row["codec"]), row["page_count"])
         return None

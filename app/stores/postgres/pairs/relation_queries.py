@@ -161,7 +161,7 @@ class RelationQueries:
         self._database = database
 
     async def read_progress(self, book_id: UUID) -> RelationProgress | None:
-        """The progress of the search for the present content; None: there is no such book."""
+        """Return the progress of the search for the present content; None: there is no such book."""
         for row in await self._database.rows(_READ_PROGRESS, book_id=book_id):
             return RelationProgress(**row)
         return None
@@ -186,28 +186,28 @@ class RelationQueries:
         return [IndirectRelation(**row) for row in rows]
 
     async def read_pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
-        """The relation of two books, seen from the first; None: nothing."""
+        """Return the relation of two books, seen from the first; None: nothing."""
         for row in await self._database.rows(_READ_PAIR, book_id=book_id, other_id=other_id):
             return _related(row), _page_matches(row)
         return None
 
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
-        """The effective relations of a book with others, by their ids; without one, none."""
+        """Return the effective relations of a book with others, by their ids; without one, none."""
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
         return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
 
     async def count(self) -> list[KindCounts]:
-        """The number of compared pairs and the time taken, by kind."""
+        """Return the number of compared pairs and the time taken, by kind."""
         return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
 
 
 def effective_relation_in(row: Row) -> RelationSummary | None:
-    """The effective relation of the two books of a row; None: not compared, and nobody has decided."""
+    """Return the effective relation of the two books of a row; None: not compared, and nobody has decided."""
     return effective_relation(_summary(row), _decision(row))
 
 
 async def read_relations(connection: Connection, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
-    """The effective relations between these books, by their pairs."""
+    """Return the effective relations between these books, by their pairs."""
     relations = {}
     for row in await rows(connection, _READ_BETWEEN, books=list(book_ids)):
         summary = effective_relation_in(row)
@@ -248,7 +248,7 @@ def _decision(row: Row) -> Decision | None:
 
 
 def to_signals(document: Mapping[str, Any]) -> Signals:
-    """The signals as they are stored, left book first."""
+    """Return the signals as they are stored, left book first."""
     values: dict[str, Any] = {
         name: Sides(**value) if isinstance(value, dict) and "left" in value else value
         for name, value in document.items()

@@ -30,7 +30,7 @@ _METADATA = ", ".join(
 
 
 def _size(book: str) -> str:
-    """The size of the cluster of related books that a book is in, at most `_MOST_MEMBERS`."""
+    """Return the size of the cluster of related books that a book is in, at most `_MOST_MEMBERS`."""
     return f"""greatest(1, (
         SELECT count(*) FROM (
             SELECT FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
