@@ -27,14 +27,9 @@ from app.replaceable import LEAVE, REPORT_TO, Reports
 
 _FIRST_DELAY = 0.1  # seconds before a restart; doubles with each
 _LONGEST_DELAY = 2.0
-_STEADY_AFTER = 10.0
-"""Seconds of life after which a death counts as the first again."""
-
-_MOST_FALSE_STARTS = 5
-"""Exits of its own accord after which a command that was never steady is given up."""
-
-_SECONDS_TO_CLAIM = 1.0
-"""Seconds in which the code that started a process reaps it."""
+_STEADY_AFTER = 10.0  # seconds of life after which a death counts as the first again
+_MOST_FALSE_STARTS = 5  # exits of its own accord after which a command that was never steady is given up
+_SECONDS_TO_CLAIM = 1.0  # in which the code that started a process reaps it
 _SECONDS_BETWEEN_LOGS = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 

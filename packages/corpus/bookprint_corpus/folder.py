@@ -55,8 +55,7 @@ class CorpusFolder:
 class NumberedRows:
     """The rows of a table by a number in each, whichever files and row groups they lie in.
 
-    An engine distributes rows over files in any way, so 12 bytes a row record which row group has each
-    number.
+    An engine may put rows into any file, so 12 bytes a row record which row group has each number.
     """
 
     def __init__(self, folder: CorpusFolder, table: str, column: str) -> None:

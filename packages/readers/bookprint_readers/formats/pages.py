@@ -120,11 +120,7 @@ def warnings_of(broken: Sequence[UnusableFile], count: int) -> list[str]:
     """Return warnings of damaged files among `count` files; raises the first error if most are damaged."""
     if 2 * len(broken) > count:
         raise broken[0]
-    more = (
-        [f"{len(broken) - _MOST_TOLD:,} more pages are left blank for such reasons."]
-        if len(broken) > _MOST_TOLD
-        else []
-    )
+    more = [f"{len(broken) - _MOST_TOLD:,} more pages are blank."] if len(broken) > _MOST_TOLD else []
     return [f"{exc} This page is left blank." for exc in broken[:_MOST_TOLD]] + more
 
 
