@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.index.records import (
-    POSTING_BYTES,
     POSTING_CAP,
+    Buckets,
     SharedHashes,
     entries_sharing,
-    pack_postings,
 )
+from bookprint_core.index.tables import POSTINGS, Keys
 from research.identifiers.all_pairs_join import brute_pairs
 from research.identifiers.paper_sets import SignedSet
 
@@ -58,8 +58,7 @@ class _Postings:
         numbers = np.unique(hashes, return_inverse=True)[1]
         owners = np.searchsorted(ends, np.arange(hashes.size), side="right")
         # Each hash has a bucket of its own, so no tag is needed to tell it from others.
-        by_hash = owners[np.argsort(numbers, kind="stable")].astype(np.uint64)
-        records = pack_postings(np.zeros(by_hash.size, dtype=np.uint32), by_hash).tobytes()
+        records = owners[np.argsort(numbers, kind="stable")].astype("<u4").tobytes()
         starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
         return cls(records, starts, numbers, ends)
 
@@ -67,12 +66,16 @@ class _Postings:
         """The texts that share hashes with this one, and how many; hashes of too many texts tell nothing."""
         numbers = self.hashes[self.ends[row - 1] if row else 0 : self.ends[row]]
         buckets = [
-            self.records[POSTING_BYTES * start : POSTING_BYTES * end] if end - start <= POSTING_CAP else None
+            self.records[POSTINGS.width * start : POSTINGS.width * end]
+            if end - start <= POSTING_CAP
+            else None
             for start, end in zip(
                 self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), strict=True
             )
         ]
-        return entries_sharing(buckets, np.zeros(len(buckets), dtype=np.uint32))
+        none = np.zeros(len(buckets), dtype=np.uint32)
+        most = np.full(len(buckets), POSTINGS.most.bit_length() - 1, dtype=np.uint32)
+        return entries_sharing(Buckets(buckets, none, most), Keys(POSTINGS, none, none))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

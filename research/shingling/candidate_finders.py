@@ -18,7 +18,7 @@ from bench.data.real_pairs import HARD_NEGATIVES, labels
 from bench.data.simulated_books import VALUES, simulate
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, corpus_pairs
 from bench.harness.report import Cell, Section, Table
-from bookprint_core.index.records import POSTING_BYTES
+from bookprint_core.index.tables import POSTINGS
 from bookprint_core.model import Content
 from bookprint_core.recipe import (
     DEFAULT_MINHASH,
@@ -200,7 +200,7 @@ def real_pairs(
         proposed = np.concatenate(
             [finder.proposes(book, shelf)[number + 1 :] for number, book in enumerate(signed)]
         )
-        weight = POSTING_BYTES * float(np.mean([finder.records(book) for book in signed]))
+        weight = POSTINGS.width * float(np.mean([finder.records(book) for book in signed]))
         met = None
         if finder.in_simulation:
             met = 1e6 * float(np.mean([finder.proposes(book, unrelated).mean() for book in asked]))

@@ -13,8 +13,14 @@ import pytest
 import sqlalchemy as sa
 
 from app.embedded import running_servers
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.client import open_client
 from app.synthesis.library import synthetic_library
+from bookprint_core.index.records import ENTRIES_PER_SEGMENT
+from bookprint_core.index.tables import POSTINGS
+from tests.factories import BANDS
 from tests.faults.killable_service import READY_SECONDS, Service, answered, serving
+from tests.index_buckets import sizes_of
 from tests.waiting import until
 
 SEED = 2024
@@ -119,6 +125,9 @@ async def test_no_acknowledged_book_is_lost_or_doubled_by_kills(service: Service
     with engine.connect() as connection:
         assert connection.scalar(sa.text("SHOW fsync")) == "on"
         assert connection.scalar(sa.text("SHOW synchronous_commit")) == "on"
+        # The index takes each segment of ids for full, so it grows with every post.
+        connection.execute(sa.text(f"ALTER SEQUENCE entry_ids INCREMENT {ENTRIES_PER_SEGMENT}"))
+        connection.commit()
 
     wanted = books()
     queue = wanted[::-1]
@@ -150,6 +159,9 @@ async def test_no_acknowledged_book_is_lost_or_doubled_by_kills(service: Service
             question = {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": hexadecimal}}
             answer = (await client.post("/v1/lookups?d=0", json=question)).json()
             assert [item["id"] for item in answer["items"]].count(book_id) == 1
+
+    async with open_client(servers.redis_url) as redis:
+        assert min(await sizes_of(BandIndex(redis, BANDS), POSTINGS)) > 8 * POSTINGS.least
 
 
 async def wait_until_clean(data_dir: Path) -> None:

@@ -14,12 +14,12 @@ from app.settings import Settings
 from app.stores.postgres.entries import EntryStore, SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
-from app.stores.redis.epoch import IndexState
+from app.stores.redis.epoch import IndexState, size_of
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
-from app.stores.redis.scripts import ADD_RECORDS
 from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
 from bookprint_core.model import Book, Metadata, Submission
 from tests.factories import ACTOR, a_sketch, flipped
+from tests.index_buckets import placed
 from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -134,10 +134,11 @@ async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     book = await post(services)
     monkeypatch.undo()
     [summary] = await services.entries.read_summaries([book.entry_id])
-    _, postings = services.index.records([summary.entry])
+    _, [postings] = services.index.records([summary.entry])
     # As a rebuilding leaves it that writes whole buckets over some of its records.
     async with open_client(index_url) as client:
-        await client.call_each(ADD_RECORDS, postings.keys[:20], postings.data[:20])
+        for key, record in (await placed(services.index, postings))[:20]:
+            await client.write({key: record})
     await services.upkeep.index_entry(book.entry_id)
     assert (await services.books.get(book.id)).indexed
     assert await services.is_clean()
@@ -196,8 +197,8 @@ async def test_an_old_snapshot_gets_only_what_it_lacks(services: OpenServices, r
     for key, members in chunks.items():
         await redis.sadd(key, *members)
     for key in snapshot:
-        if key.endswith(b":epoch"):
-            await redis.set(key, f"{'f' * 40}:of-another-life")
+        if key.endswith(b"epoch"):
+            await redis.set(key, f"{'f' * 40}:of-another-life {size_of(snapshot[key])}")
     # The nodes of a cluster may come back with data of different age, so there the index is built from
     # nothing.
     alone = isinstance(redis, Redis)
@@ -247,7 +248,7 @@ async def test_a_book_deleted_while_the_index_catches_up_has_it_not_read_as_a_wh
     async def after_a_deletion(columns: SignatureQueries) -> object:
         monkeypatch.undo()
         await services.ingest.delete(leaving.id, None, actor=ACTOR)
-        monkeypatch.setattr(BandIndex, "list_buckets", None)
+        monkeypatch.setattr(BandIndex, "buckets", None)
         return await read(columns)
 
     monkeypatch.setattr(SignatureQueries, "read_entry_ids", after_a_deletion)
@@ -258,10 +259,12 @@ async def test_a_book_deleted_while_the_index_catches_up_has_it_not_read_as_a_wh
 
 async def test_rebuilding_replaces_what_was_tampered_with(services: OpenServices, redis: Operator) -> None:
     books = [await post(services) for _ in range(5)]
-    bands, postings = services.index.records([await entry_of(services, books[0])])
-    await redis.delete(bands.keys[0])
-    await redis.append(bands.keys[1], b"half a record")
-    await redis.append(postings.keys[20], postings.data[20])
+    bands, [postings] = services.index.records([await entry_of(services, books[0])])
+    [(lost, _), (broken, _), *_] = await placed(services.index, bands)
+    [(doubled, record), *_] = await placed(services.index, postings)
+    await redis.delete(lost)
+    await redis.append(broken, b"half a record")
+    await redis.append(doubled, record)
     assert not await services.is_clean()
     seen: list[tuple[int, int]] = []
     await services.upkeep.rebuild(lambda done, total: seen.append((done, total)))

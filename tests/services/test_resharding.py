@@ -17,8 +17,10 @@ from redis.exceptions import AskError
 
 from app.services.index.questions import Question, Verified, Within
 from app.settings import Settings
+from app.stores.redis.keys import epochs_of
 from bookprint_core.errors import Unavailable
 from bookprint_core.index import fingerprints
+from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS
 from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
 from bookprint_core.model import Book, FracMinHash, Sketch, Submission
 from bookprint_core.recipe import DEFAULT_SAMPLE
@@ -194,7 +196,7 @@ class Resharding:
 
     async def _keys(self, slot: int, giver: Master, taker: Master, *, epoch_first: bool) -> list[bytes]:
         keys = await asyncio.to_thread(self._cluster.open_slot, slot, giver, taker)
-        return sorted(keys, key=lambda key: (key.endswith(b":epoch") != epoch_first, key))
+        return sorted(keys, key=lambda key: (key.endswith(b"epoch") != epoch_first, key))
 
     async def _give(self, keys: Sequence[bytes], giver: Master, taker: Master) -> None:
         for key in keys:
@@ -303,9 +305,14 @@ async def rebuild(services: OpenServices) -> None:
 
 
 def slots_of(services: OpenServices, entry_id: int, sketch: Sketch) -> list[int]:
-    """The slots of the flat index and of one bucket each of the bands, MinHash and FracMinHash."""
-    bands, postings = services.index.records([sketch.to_entry(entry_id)])
-    keys = [services.index.flat_index.segments_key, bands.keys[0], postings.keys[0], postings.keys[-1]]
+    """The slots of the flat index, of one band of a book and of two partitions with postings of it."""
+    _, [posted] = services.index.records([sketch.to_entry(entry_id)])
+    partitions = np.unique(posted.keys.partitions)
+    keys = [
+        services.index.flat_index.epoch,
+        epochs_of(BAND_BUCKETS)[0],
+        *(epochs_of(POSTINGS)[each] for each in partitions[[0, -1]]),
+    ]
     slots = [key_slot(key.encode()) for key in keys]
     assert len(set(slots)) == len(slots)
     return slots

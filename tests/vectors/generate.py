@@ -209,7 +209,7 @@ def identifiers() -> Any:
             good[:4] + good[4:].replace("1", "l"),
         ],
         "invalid": damaged,
-        "probe_keys_one_flip": np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist(),
+        "probe_keys_one_flip": np.stack([probed.partitions, probed.values], axis=1).tolist(),
     }
 
 

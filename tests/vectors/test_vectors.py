@@ -163,4 +163,4 @@ def test_minhash_bits_are_the_lowest_of_the_values() -> None:
 def test_probed_buckets_are_those_of_the_vectors() -> None:
     bits = bytes.fromhex(IDENTIFIERS["valid"][1]["hex"])
     probed = probes(bits, 1)
-    assert np.stack([probed >> 16, probed & 0xFFFF], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]
+    assert np.stack([probed.partitions, probed.values], axis=1).tolist() == IDENTIFIERS["probe_keys_one_flip"]

@@ -1,13 +1,12 @@
 """The index as it should be, computed from Postgres, and how the index that is there differs from it.
 
-It comes one list of buckets after the other. The samples of a million books take two gigabytes. So the
-posting list is made in parts, which lie in temporary files until it is their turn.
+It comes one part of a table after the other. The samples of a million books take two gigabytes. So the
+postings are made in parts, which lie in temporary files until it is their turn.
 """
 
 import asyncio
 import errno
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -17,28 +16,25 @@ from numpy.typing import NDArray
 
 from app.stores.postgres.entries import SignatureQueries
 from app.stores.redis.band_index import BandIndex
-from app.stores.redis.keys import address_of, bucket_keys
+from app.stores.redis.keys import bucket_keys
 from bookprint_core.errors import Unavailable
 from bookprint_core.index.fingerprints import BANDS
 from bookprint_core.index.records import (
-    POSTING_BYTES,
-    POSTING_CAP,
-    SAMPLE_BUCKET_BITS,
+    FLAT_RECORD,
+    FULL,
     EntryColumns,
     PackedBuckets,
-    band_buckets,
+    band_records,
+    capped,
     differences,
+    filled_buckets,
     flat_segments,
-    in_lists,
-    pack_postings,
-    packed_buckets,
-    record_ids,
-    sample_posting,
 )
-from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, sample_recipe
+from bookprint_core.index.tables import POSTINGS, Records, Table, posting_records, records_in
+from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 
-_READ_AT_ONCE = 1000
-"""Buckets read in one round trip."""
+_SEGMENTS_AT_ONCE = 100
+"""Segments of the flat index read in one round trip."""
 
 _ROOM = 1024 * 1024 * 1024
 """Bytes of signatures held at a time, about."""
@@ -46,8 +42,8 @@ _ROOM = 1024 * 1024 * 1024
 _POSTING_ROW = 10
 """Bytes that one posting takes in temporary files, and while a part is sorted, at most."""
 
-_POSTED = np.dtype([("address", "<u4"), ("record", "<u4")])
-"""One posting and the address of its bucket."""
+_POSTED = np.dtype([("hash", "<u4"), ("entry_id", "<u4")])
+"""One posting in a temporary file: of the hash the bits that are compared."""
 
 EntryIds = NDArray[np.uint64]
 
@@ -56,16 +52,13 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BucketList:
-    """Buckets of one list as the catalogue demands them."""
+class TablePart:
+    """The records that some partitions should have: those of every `step`-th bucket from the first on."""
 
-    keys: list[str]
-    packed: PackedBuckets
-    cap: int | None = None  # a bucket takes no more records
-
-    @property
-    def largest(self) -> int:
-        return sys.maxsize if self.cap is None else self.cap * self.packed.width
+    records: Records
+    partitions: Sequence[int]
+    first: int = 0
+    step: int = 1
 
 
 class ExpectedIndex:
@@ -88,13 +81,14 @@ class ExpectedIndex:
         return self._columns.entry_ids.size
 
     @property
-    def list_count(self) -> int:
-        """The number of lists that `lists` yields."""
+    def part_count(self) -> int:
+        """The number of parts, the flat index included."""
         return 1 + BANDS + self._sample_parts
 
     @property
     def _sample_parts(self) -> int:
-        return max(1, -(-self._posted_bytes // _ROOM))
+        """A power of two, so that a part holds whole buckets."""
+        return 1 << (self._posted_bytes // _ROOM).bit_length()
 
     @property
     def _posted_bytes(self) -> int:
@@ -102,43 +96,53 @@ class ExpectedIndex:
         most = sample_recipe(DEFAULT_SAMPLE).most + self._bands.count
         return _POSTING_ROW * most * self.size
 
-    async def lists(self) -> AsyncIterator[BucketList]:
-        """All lists of buckets, the flat index last."""
+    async def parts(self) -> AsyncIterator[TablePart]:
+        """All records of the tables."""
+        signed = self._columns.signed
         for band in range(BANDS):
-            packed = band_buckets(self._columns, band)
-            yield BucketList(bucket_keys(DEFAULT_FINGERPRINT, packed.addresses), packed)
-        async for part in self.samples():
-            yield part
-        packed = flat_segments(self._columns)
-        keys = [f"{self._segment_prefix}{segment}" for segment in packed.addresses.tolist()]
-        yield BucketList(keys, packed)
-
-    @property
-    def segments(self) -> list[int]:
-        return [int(segment) for segment in flat_segments(self._columns).addresses]
-
-    async def samples(self) -> AsyncIterator[BucketList]:
-        """The posting list, in parts, each of some buckets in a row."""
-        parts = self._sample_parts
+            bits, entry_ids = self._columns.bits[signed], self._columns.entry_ids[signed]
+            yield TablePart(band_records(bits, entry_ids, [band]), [band])
+        count = self._sample_parts
         with _told_of_full_disk(self.size, self._posted_bytes), ExitStack() as stack:
-            files = [stack.enter_context(SpooledTemporaryFile(_ROOM // parts)) for _ in range(parts)]
+            files = [stack.enter_context(SpooledTemporaryFile(_ROOM // count)) for _ in range(count)]
             async for entry_ids, hashes in self._signatures.read_posted_hashes(
                 self._columns.entry_ids, self._bands
             ):
-                posting = sample_posting(hashes)
                 posted = np.empty(hashes.size, dtype=_POSTED)
-                posted["address"] = in_lists(posting.addresses, entry_ids)
-                posted["record"] = pack_postings(posting.tags, entry_ids)
-                belongs_to = posting.addresses * np.uint64(parts) >> np.uint64(SAMPLE_BUCKET_BITS)
+                posted["hash"], posted["entry_id"] = hashes.astype(np.uint32), entry_ids
                 for part, file in enumerate(files):
-                    file.write(posted[belongs_to == part].tobytes())
-            for file in files:
+                    file.write(posted[posted["hash"] % count == part].tobytes())
+            for part, file in enumerate(files):
                 file.seek(0)
                 posted = np.frombuffer(file.read(), dtype=_POSTED)
                 file.close()
-                packed = await asyncio.to_thread(packed_buckets, posted["address"], posted["record"])
-                keys = bucket_keys(DEFAULT_SAMPLE, packed.addresses)
-                yield BucketList(keys, packed, POSTING_CAP)
+                records = posting_records(
+                    posted["hash"].astype(np.uint64), posted["entry_id"].astype(np.uint64)
+                )
+                if count <= POSTINGS.partitions:
+                    yield TablePart(records, range(part, POSTINGS.partitions, count))
+                else:
+                    first, partition = divmod(part, POSTINGS.partitions)
+                    yield TablePart(records, [partition], first, count // POSTINGS.partitions)
+
+    async def buckets(
+        self, sizes: Mapping[Table, NDArray[np.int64]]
+    ) -> AsyncIterator[tuple[list[str], PackedBuckets]]:
+        """All buckets and their keys, where partitions have these sizes, the flat index last."""
+        async for part in self.parts():
+            table = part.records.keys.table
+            packed = await asyncio.to_thread(_filled, part.records, sizes[table])
+            yield bucket_keys(table, packed.addresses), packed
+        segments = self.segments()
+        yield [f"{self._segment_prefix}{segment}" for segment in segments.addresses.tolist()], segments
+
+    def segments(self) -> PackedBuckets:
+        """The segments of the flat index."""
+        return flat_segments(self._columns)
+
+
+def _filled(records: Records, sizes: NDArray[np.int64]) -> PackedBuckets:
+    return filled_buckets(capped(records) if records.keys.table is POSTINGS else records, sizes)
 
 
 @contextmanager
@@ -165,7 +169,7 @@ class IndexReport:
     missing: int = 0  # of those, how many it does not hold
     superfluous: int = 0  # stale or double records that it holds
     broken: int = 0  # buckets that do not consist of whole records
-    full: int = 0  # posting buckets that take no more records: values so common that they show nothing
+    full: int = 0  # hashes that take no more postings: so common that they show nothing
 
     @property
     def clean(self) -> bool:
@@ -177,39 +181,54 @@ async def compare(
     expected: ExpectedIndex, index: BandIndex, pending: EntryIds, report: IndexReport, progress: Progress
 ) -> None:
     """Count what every bucket of the index should hold and how it differs; pending entries may be in it."""
-    known: set[str] = set()
     done = 0
-    async for part in expected.lists():
-        width = part.packed.width
-        known.update(part.keys)
-        for start in range(0, len(part.keys), _READ_AT_ONCE):
-            keys = part.keys[start : start + _READ_AT_ONCE]
-            data = part.packed.data(start, start + _READ_AT_ONCE)
-            for key, target, actual in zip(keys, data, await index.read_buckets(keys), strict=True):
-                report.records += len(target) // width
-                if target != actual:
-                    _count(key, target, actual or b"", width, pending, report)
-                report.full += part.cap is not None and len(actual or b"") >= part.cap * width
+    async for part in expected.parts():
+        for partition in part.partitions:
+            await _compare_partition(part, partition, index, pending, report)
         done += 1
-        progress(expected.size * done // expected.list_count, expected.size)
-    for prefix, width in index.widths().items():
-        async for keys in index.list_buckets(prefix):
-            unknown = [key for key in keys if key not in known]
-            known.update(unknown)
-            for key, actual in zip(unknown, await index.read_buckets(unknown), strict=True):
-                _count(key, b"", actual or b"", width, pending, report)
+        progress(expected.size * done // expected.part_count, expected.size)
+    segments = expected.segments()
+    numbers = sorted({*segments.addresses.tolist()} | await index.flat_index.segments())
+    for start in range(0, len(numbers), _SEGMENTS_AT_ONCE):
+        some = numbers[start : start + _SEGMENTS_AT_ONCE]
+        values = await index.read_strings([f"{index.flat_index.segment_prefix}{number}" for number in some])
+        for target, actual in zip(segments.at(np.array(some, dtype=np.uint32)), values, strict=True):
+            missing, superfluous = _difference(target, actual or b"", segments.width, report)
+            report.missing += len(missing)
+            entry_ids = np.frombuffer(b"".join(superfluous), dtype=FLAT_RECORD)["entry_id"]
+            report.superfluous += int((~np.isin(entry_ids, pending)).sum())
+    progress(expected.size, expected.size)
 
 
-def _count(
-    key: str, target: bytes, actual: bytes, width: int, pending: EntryIds, report: IndexReport
+async def _compare_partition(
+    part: TablePart, partition: int, index: BandIndex, pending: EntryIds, report: IndexReport
 ) -> None:
-    """Count how a bucket differs from what it should hold."""
-    size = len(actual) // width
-    report.broken += len(actual) != size * width
-    missing, superfluous = differences(target, actual[: size * width], width)
-    # A full bucket lacks some by design.
-    room = max(0, POSTING_CAP - size + len(superfluous))
-    most = room if width == POSTING_BYTES else len(missing)
-    report.missing += min(len(missing), most)
-    entry_ids = record_ids(b"".join(superfluous), width, address_of(key))
-    report.superfluous += int((~np.isin(entry_ids, pending)).sum())
+    table = part.records.keys.table
+    records = part.records.chosen(part.records.keys.partitions == partition)
+    size, packed = 0, None
+    async for read in index.buckets(table, partition, part.first, part.step):
+        if packed is None or read.size != size:
+            size = read.size
+            packed = await asyncio.to_thread(filled_buckets, records, np.full(table.partitions, size))
+        targets = packed.at(read.addresses)
+        for address, target, actual in zip(read.addresses.tolist(), targets, read.values, strict=True):
+            lists = _difference(target, actual or b"", table.width, report)
+            missing, superfluous = (records_in(table, address, size, b"".join(each)) for each in lists)
+            full = (superfluous.entry_ids == FULL) & (table is POSTINGS)
+            # Of a full hash some are missing by design.
+            excused = np.isin(missing.keys.values, superfluous.keys.values[full])
+            report.full += int(full.sum())
+            report.missing += int((~excused).sum())
+            report.superfluous += int((~full & ~np.isin(superfluous.entry_ids, pending)).sum())
+
+
+def _difference(
+    target: bytes, actual: bytes, width: int, report: IndexReport
+) -> tuple[list[bytes], list[bytes]]:
+    """The records that a bucket lacks, and those that it has too many of."""
+    report.records += len(target) // width
+    if target == actual:
+        return [], []
+    whole = len(actual) - len(actual) % width
+    report.broken += len(actual) != whole
+    return differences(target, actual[:whole], width)

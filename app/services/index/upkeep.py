@@ -7,7 +7,7 @@ until it is whole. `verify` compares every record.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -19,11 +19,10 @@ from app.services.index.contents import EntryIds, ExpectedIndex, IndexReport, Pr
 from app.services.index.missing_signatures import MissingSignatures
 from app.stores.postgres.connections import ReconcileLock
 from app.stores.postgres.entries import EntryStore, SignatureQueries
-from app.stores.redis.band_index import BandIndex
+from app.stores.redis.band_index import BandIndex, BucketsRead
 from app.stores.redis.epoch import IndexState
-from app.stores.redis.keys import address_of
 from bookprint_core.errors import Unavailable
-from bookprint_core.index.records import record_ids
+from bookprint_core.index.tables import TABLES, Records, Table, records_in
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""
@@ -150,17 +149,16 @@ class IndexUpkeep:
             )
         await self._index.delete_all()
         entry_ids, indexed = await self._signatures.read_entry_ids()
+        sizes = await self._index.resize(entry_ids.size, int(entry_ids.max(initial=0)))
         expected = await ExpectedIndex.of(self._signatures, entry_ids, self._index)
-        done, lists = 0, expected.lists()
-        part = await anext(lists, None)
+        done, parts = 0, expected.buckets(sizes)
+        part = await anext(parts, None)
         while part is not None:
-            # One list travels to Redis while the next one is made.
-            part = await _beside(
-                anext(lists, None), self._index.write_buckets(part.keys, part.packed, part.largest)
-            )
+            # One part travels to Redis while the next one is made.
+            part = await _beside(anext(parts, None), self._index.write_buckets(*part))
             done += 1
-            progress(expected.size * done // expected.list_count, expected.size)
-        await self._index.flat_index.list_segments(expected.segments)
+            progress(expected.size * done // expected.part_count, expected.size)
+        await self._index.flat_index.list_segments(expected.segments().addresses.tolist())
         await self._mark(entry_ids[~indexed])
         return Changed(entries=entry_ids.size, added=entry_ids.size, removed=0)
 
@@ -184,12 +182,11 @@ class IndexUpkeep:
         """Remove entries, which the catalogue does not know any more: the whole index is read for them."""
         if not entry_ids.size:
             return
-        for prefix, width in self._index.widths().items():
-            async for keys in self._index.list_buckets(prefix):
-                for key, data in zip(keys, await self._index.read_buckets(keys), strict=True):
-                    records = _records_of(entry_ids, key, data or b"", width)
-                    if records:
-                        await self._index.delete_records(key, records)
+        for table in TABLES:
+            for partition in range(table.partitions):
+                async for read in self._index.buckets(table, partition):
+                    await self._index.delete_records([*_records_of(entry_ids, table, read)])
+        await self._index.flat_index.remove(entry_ids)
 
     async def _insert(self, entry_ids: EntryIds, *, guarded: bool = True) -> None:
         """Write entries into the index, and mark them as indexed."""
@@ -214,11 +211,14 @@ class IndexUpkeep:
             await asyncio.sleep(_PAUSE)
 
 
-def _records_of(entry_ids: EntryIds, key: str, data: bytes, width: int) -> list[bytes]:
-    """Those whole records of a bucket that belong to these entries."""
-    whole = data[: len(data) - len(data) % width]
-    places = np.flatnonzero(np.isin(record_ids(whole, width, address_of(key)), entry_ids))
-    return [whole[place * width : (place + 1) * width] for place in places.tolist()]
+def _records_of(entry_ids: EntryIds, table: Table, read: BucketsRead) -> Iterator[Records]:
+    """Those whole records of buckets that belong to these entries."""
+    for address, data in zip(read.addresses.tolist(), read.values, strict=True):
+        if data:
+            records = records_in(table, address, read.size, data[: len(data) - len(data) % table.width])
+            gone = np.isin(records.entry_ids, entry_ids)
+            if gone.any():
+                yield records.chosen(gone)
 
 
 async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:

@@ -357,7 +357,7 @@ class SignatureQueries:
     async def read_posted_hashes(
         self, entry_ids: NDArray[np.uint64], bands: MinHashBands
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """Yield the `posted_hashes` of the entries, some at a time, by ascending entry, each with its entry."""
+        """Yield the `posted_hashes` of the entries, by ascending entry, each with its entry."""
         minhashes = self._read_parts(entry_ids, DEFAULT_MINHASH, 1, 4 * _VALUES)
         async for sample in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
             minhash = await anext(minhashes)

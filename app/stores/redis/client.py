@@ -7,6 +7,7 @@ difference that the callers meet: `together` says which keys one command may nam
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,7 +28,7 @@ from redis.exceptions import (
 )
 
 from app.stores.redis.keys import hash_tag
-from app.stores.redis.scripts import SCRIPTS, Script
+from app.stores.redis.scripts import SCRIPTS
 from bookprint_core.errors import BookprintError, Unavailable
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ _SCANNED_AT_ONCE = 2000
 """Keys looked at in one step through all keys of a node."""
 
 _WRITTEN_AT_ONCE = 64
-"""Buckets that scripts change in one round trip. Redis does one thing after the other: all 220 postings of a
+"""Buckets that scripts change in one round trip. Redis does one thing after the other: all 280 postings of a
 book would keep every lookup waiting for two milliseconds."""
 
 _SECONDS = 5.0
@@ -149,20 +150,15 @@ class RedisClient:
             ]
         )
 
-    async def call_each(self, script: Script, keys: Sequence[str], arguments: Sequence[bytes]) -> None:
-        """Call a script that treats each key by itself, each key with its argument, all of one length."""
-        for start in range(0, len(keys), _WRITTEN_AT_ONCE):
-            chunk = keys[start : start + _WRITTEN_AT_ONCE]
-            await self.run(
-                [
-                    (
-                        *("EVALSHA", script.sha, len(group)),
-                        *(chunk[place] for place in group),
-                        b"".join(arguments[start + place] for place in group),
-                    )
-                    for group in self.together(chunk)
-                ]
-            )
+    async def call(self, calls: Sequence[Command]) -> list[Any]:
+        """Call scripts, so many in a round trip that they change few buckets; their answers in order."""
+        answers: list[Any] = []
+        while calls:
+            keys = accumulate(int(words[2]) for words in calls)
+            count = max(1, sum(each <= _WRITTEN_AT_ONCE for each in keys))
+            answers += await self.run(calls[:count])
+            calls = calls[count:]
+        return answers
 
     def together(self, keys: Sequence[str]) -> list[list[int]]:
         """The keys, by their places, in groups that one command may name."""

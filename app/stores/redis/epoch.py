@@ -4,6 +4,9 @@ The epoch of a partition names the life of the server in which it was built, and
 it; after a restart or a failover, or on another node of a cluster, it no longer fits the server's run id. A
 partition's buckets are read together with its epoch and before the run id, so what was read of them was
 complete. Until the index has been reconciled, guarded reads and writes raise `IndexRebuilding`.
+
+An epoch also tells the number of buckets that the partition has. So whoever reads or writes buckets together
+with it knows whether they are the right ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from app.stores.redis.client import Command, RedisClient, in_places
-from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID
+from app.stores.redis.scripts import FINISH_EPOCH, OPEN_EPOCH, READ_RUN_ID, RESIZE
 from bookprint_core.errors import IndexRebuilding
 
 
@@ -28,6 +31,16 @@ Marks = Mapping[str, bytes | None]
 """The epochs of some partitions, by their keys; None where there is none."""
 
 
+def building_of(mark: bytes | None) -> bytes | None:
+    """An epoch without the size."""
+    return mark and mark.partition(b" ")[0]
+
+
+def size_of(mark: bytes | None) -> int:
+    """The number of buckets that an epoch tells; 0 where there is none."""
+    return int((mark or b"").partition(b" ")[2] or 0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochRead:
     """What was read of some partitions, together with their epochs."""
@@ -41,13 +54,15 @@ class EpochRead:
 class Epochs:
     """The epochs of some partitions, as one."""
 
-    def __init__(self, client: RedisClient, keys: Sequence[str]) -> None:
+    def __init__(self, client: RedisClient, least_sizes: Mapping[str, int]) -> None:
+        """`least_sizes` are the buckets of each partition where it is empty, by the key of its epoch."""
         self._client = client
-        self._keys = list(dict.fromkeys(keys))
+        self._least_sizes = least_sizes
+        self._keys = [*least_sizes]
 
     async def state(self) -> IndexState:
         """The state of the partitions in this life of Redis."""
-        epochs = await read_with_epochs(self._client, self._keys, [], complete=False)
+        epochs = await self.read(complete=False)
         if epochs.is_complete:
             return IndexState.COMPLETE
         # Where a node comes back with older data, the flat index, on another one, promises too much.
@@ -58,7 +73,13 @@ class Epochs:
 
     async def begin(self, token: str) -> None:
         """Take the partitions out of service; `finish` notices a flush or a restart from now on."""
-        await self._client.run([("EVALSHA", OPEN_EPOCH.sha, 1, key, token) for key in self._keys])
+        await self._client.run(
+            [("EVALSHA", OPEN_EPOCH.sha, 1, key, token, size) for key, size in self._least_sizes.items()]
+        )
+
+    async def resize(self, sizes: Mapping[str, int]) -> None:
+        """Say how many buckets partitions have, which are empty and out of service."""
+        await self._client.run([("EVALSHA", RESIZE.sha, 1, key, size) for key, size in sizes.items()])
 
     async def finish(self, token: str) -> bool:
         """Declare the partitions complete, if Redis has lived through since `begin`; says whether it did."""
@@ -69,12 +90,15 @@ class Epochs:
         """Take the partitions out of service for good."""
         await self._client.run([("DEL", key) for key in self._keys])
 
-    async def require(self, marks: Marks | None = None) -> Marks:
-        """The epochs; raises `IndexRebuilding` where one is not complete, or they are not `marks`."""
-        current = (await read_with_epochs(self._client, self._keys, [])).marks
-        if marks is not None and marks != current:
-            raise _rebuilding()
-        return current
+    async def read(self, *commands: Command, complete: bool = True) -> EpochRead:
+        """The epochs, and the answers to commands; raises `IndexRebuilding` as `read_with_epochs` does."""
+        return await read_with_epochs(self._client, self._keys, [], *commands, complete=complete)
+
+    async def require(self, marks: Marks) -> None:
+        """Raise `IndexRebuilding` where an epoch is not complete, or of another building than in `marks`."""
+        current = (await self.read()).marks
+        if any(building_of(current[key]) != building_of(mark) for key, mark in marks.items()):
+            raise rebuilding()
 
 
 async def read_with_epochs(
@@ -115,12 +139,13 @@ async def read_with_epochs(
         for mark in {marks[key] for key in keys_of_node}
     )
     if complete and not is_complete:
-        raise _rebuilding()
+        raise rebuilding()
     rest = answers[len(groups) : len(groups) + len(commands)]
     return EpochRead(values[len(served) :], rest, marks, is_complete)
 
 
-def _rebuilding() -> IndexRebuilding:
+def rebuilding() -> IndexRebuilding:
+    """The error of whoever meets an index that cannot be relied on."""
     return IndexRebuilding(
         "The band index is being rebuilt from the catalogue. Try again in a few seconds.", retry_after=2
     )

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.stores.redis.client import Command, RedisClient
-from app.stores.redis.epoch import read_with_epochs
+from app.stores.redis.epoch import Marks, read_with_epochs, size_of
 from app.stores.redis.keys import bucket_keys, epochs_of
-from app.stores.redis.scripts import ADD_RECORDS, REMOVE_RECORDS, Script
+from app.stores.redis.scripts import ADD_SEGMENTS, REMOVE_SEGMENTS, Script
 from bookprint_core.index.flat_index import FlatIndex
-from bookprint_core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, pack_flat
+from bookprint_core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, Buckets, pack_flat
+from bookprint_core.index.tables import TABLES, Keys, Table
 from bookprint_core.model import Entry
 
 Request = TypeVar("Request")
@@ -90,8 +91,8 @@ _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
 _Change = tuple[bytes, dict[bytes, bytes]]
 
-Buckets = tuple[str, NDArray[np.uint32]]
-"""Some buckets of one recipe, by their addresses."""
+_Sizes = dict[Table, NDArray[np.int64]]
+"""The buckets of each partition of the tables."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +100,39 @@ class Reading:
     """The flat index as of now, and what was read together with it."""
 
     flat: FlatIndex
-    values: Sequence[bytes | None]  # one for each bucket
+    buckets: Sequence[Buckets]  # of all keys of one table each
+
+
+class _Search:
+    """The buckets of some keys, as far as they have been read."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self.table = keys.table
+        self.waiting = np.arange(keys.values.size)  # those whose bucket is still to be read
+        self._values: list[bytes | None] = [None] * keys.values.size
+        self._addresses, self._levels = np.zeros((2, keys.values.size), dtype=np.uint32)
+        self._asked = np.zeros(0, dtype=np.uint32)
+
+    def ask(self, sizes: _Sizes) -> list[str]:
+        """The keys in Redis of the buckets to read next, if partitions have these sizes."""
+        self._place(sizes)
+        self._asked, self._order = np.unique(self._addresses[self.waiting], return_inverse=True)
+        return bucket_keys(self.table, self._asked)
+
+    def take(self, values: Sequence[bytes | None], sizes: _Sizes) -> None:
+        """Take in the buckets that were asked for, where they are the right ones by these sizes."""
+        for place, row in zip(self._order.tolist(), self.waiting.tolist(), strict=True):
+            self._values[row] = values[place]
+        self._place(sizes)
+        self.waiting = self.waiting[self._addresses[self.waiting] != self._asked[self._order]]
+
+    def found(self) -> Buckets:
+        return Buckets(self._values, self._addresses, self._levels)
+
+    def _place(self, sizes: _Sizes) -> None:
+        keys = Keys(self.table, self._keys.partitions[self.waiting], self._keys.values[self.waiting])
+        self._addresses[self.waiting], self._levels[self.waiting] = keys.place(sizes[self.table])
 
 
 class FlatIndexReplica:
@@ -109,11 +142,12 @@ class FlatIndexReplica:
         self._client = client
         self.segment_prefix = prefix
         self.segments_key = f"{self.segment_prefix}segments"
-        self._changes = f"{self.segment_prefix}changes"
         self.epoch = f"{self.segment_prefix}epoch"
+        self._changes = f"{self.segment_prefix}changes"
         self._flat: FlatIndex | None = None
         self._last = ""  # id of the last change that the replica holds
         self._mark: bytes | None = None  # the epoch in which the replica was read
+        self._sizes = {table: np.full(table.partitions, table.least) for table in TABLES}  # as last read
         self._reads = Batcher(self._read_batch, _LARGEST_BATCH)
 
     @property
@@ -121,26 +155,40 @@ class FlatIndexReplica:
         """The flat index as it was last read, for estimates; None before it was read at all."""
         return self._flat
 
-    async def read(self, *buckets: Buckets) -> Reading:
-        """The flat index and these buckets, read in the same round trip.
+    async def read(self, *keys: Keys) -> Reading:
+        """The flat index and the buckets of these keys, read in the same round trip.
+
+        A bucket of a partition that has grown since is read in another one.
 
         Raises `IndexRebuilding` unless the flat index and the buckets' partitions are complete.
         """
-        return await self._reads.ask(buckets)
+        return await self._reads.ask(keys)
 
     async def insert(self, entries: Sequence[Entry]) -> None:
         """Enter these entries; they are in all their buckets already."""
         segments = dict.fromkeys(entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries)
         listed: Command = ("SADD", self.segments_key, *segments)
-        await self._client.run([listed, *self._change(ADD_RECORDS, _ADDED, entries)])
+        await self._client.run([listed, *self._change(ADD_SEGMENTS, _ADDED, entries)])
 
     async def delete(self, entries: Sequence[Entry]) -> None:
         """Take these entries out; entries that are not in are passed over."""
-        await self._client.run(self._change(REMOVE_RECORDS, _REMOVED, entries))
+        await self._client.run(self._change(REMOVE_SEGMENTS, _REMOVED, entries))
 
-    async def note_deleted(self, records: Sequence[bytes]) -> None:
-        """Tell the replicas of records that were taken out of segments."""
-        await self._client.run([self._append(_REMOVED, b"".join(records))])
+    async def remove(self, entry_ids: NDArray[np.uint64]) -> None:
+        """Take entries out of which nothing but the ids is known."""
+        for keys in self._segment_keys(np.unique(entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).tolist()):
+            for key, value in zip(keys, await self._client.read(keys), strict=True):
+                records = _whole(value)
+                gone = records[np.isin(records["entry_id"], entry_ids)]
+                if gone.size:
+                    data, taken = gone.tobytes(), [key] * gone.size
+                    removal: Command = ("EVALSHA", REMOVE_SEGMENTS.sha, len(taken), *taken, data)
+                    await self._client.run([removal, self._append(_REMOVED, data)])
+
+    async def segments(self) -> set[int]:
+        """The numbers of the segments that hold entries."""
+        [segments] = await self._client.run([("SMEMBERS", self.segments_key)])
+        return {*map(int, segments)}
 
     async def list_segments(self, segments: Sequence[int]) -> None:
         """List segments that were written whole, and have every replica read them anew."""
@@ -150,12 +198,9 @@ class FlatIndexReplica:
 
     async def entry_ids(self) -> NDArray[np.uint64]:
         """The entries that Redis holds now, ascending, whether or not the index is complete."""
-        [segments] = await self._client.run([("SMEMBERS", self.segments_key)])
         ids = [np.zeros(0, dtype=np.uint64)]
-        for keys in self._segment_keys(segments):
-            values = [value or b"" for value in await self._client.read(keys)]
-            whole = b"".join(value for value in values if not len(value) % FLAT_RECORD.itemsize)
-            ids.append(np.frombuffer(whole, dtype=FLAT_RECORD)["entry_id"])
+        for keys in self._segment_keys(await self.segments()):
+            ids += [_whole(value)["entry_id"] for value in await self._client.read(keys)]
         return np.unique(np.concatenate(ids))
 
     def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Command]:
@@ -167,23 +212,26 @@ class FlatIndexReplica:
     def _append(self, kind: bytes, records: bytes) -> Command:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def _read_batch(self, requests: Sequence[Sequence[Buckets]]) -> Sequence[Reading]:
-        keys: list[str] = []
-        epochs = {self.epoch: None}
-        for recipe, addresses in chain.from_iterable(requests):
-            keys += bucket_keys(recipe, addresses)
-            epochs |= dict.fromkeys(epochs_of(recipe, addresses))
+    async def _read_batch(self, requests: Sequence[Sequence[Keys]]) -> Sequence[Reading]:
+        searches = [[_Search(keys) for keys in request] for request in requests]
+        each = [search for request in searches for search in request if search.waiting.size]
+        tables = {search.table: epochs_of(search.table) for search in each}
+        epochs = [self.epoch, *chain.from_iterable(tables.values())]
         while True:
             flat = self._flat or await self._load()
             tail = ("XRANGE", self._changes, self._last, "+", "COUNT", _CHANGES_AT_ONCE)
-            read = await read_with_epochs(self._client, [*epochs], keys, tail)
+            asked = [search.ask(self._sizes) for search in each]
+            read = await read_with_epochs(self._client, epochs, [*chain.from_iterable(asked)], tail)
             [changes] = read.answers
+            self._sizes |= {table: _sizes_of(read.marks, keys) for table, keys in tables.items()}
             if read.marks[self.epoch] != self._mark or not self._follow(flat, changes):
                 self._flat = None
             elif len(changes) < _CHANGES_AT_ONCE:
                 values = iter(read.values)
-                sizes = (sum(addresses.size for _, addresses in request) for request in requests)
-                return [Reading(flat, list(islice(values, size))) for size in sizes]
+                for search, keys in zip(each, asked, strict=True):
+                    search.take(list(islice(values, len(keys))), self._sizes)
+                if not any(search.waiting.size for search in each):
+                    return [Reading(flat, [search.found() for search in request]) for request in searches]
 
     def _follow(self, flat: FlatIndex, changes: Sequence[_Change]) -> bool:
         """Apply changes; False if they do not join on to those that the replica holds."""
@@ -219,6 +267,16 @@ class FlatIndexReplica:
         self._last, self._mark = last.decode(), read.marks[self.epoch]
         return self._flat
 
-    def _segment_keys(self, segments: Iterable[bytes]) -> Iterable[list[str]]:
+    def _segment_keys(self, segments: Iterable[bytes | int]) -> Iterable[list[str]]:
         keys = [f"{self.segment_prefix}{int(segment)}" for segment in segments]
         return (keys[start : start + _SEGMENTS_AT_ONCE] for start in range(0, len(keys), _SEGMENTS_AT_ONCE))
+
+
+def _sizes_of(marks: Marks, epochs: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([size_of(marks[epoch]) for epoch in epochs])
+
+
+def _whole(segment: bytes | None) -> NDArray[np.void]:
+    """The records of a segment; none of a broken one."""
+    whole = segment and not len(segment) % FLAT_RECORD.itemsize
+    return np.frombuffer(segment if whole and segment else b"", dtype=FLAT_RECORD)

@@ -1,61 +1,44 @@
 """Keys of the band index in Redis.
 
-A bucket's key is `bp:2{recipe:partition}:address`; 2 is the form of the records. On a cluster the part in
-braces decides the hash slot. So the buckets of one partition, 16,384 in a row of a band or of every posting
-list, lie on one node, and one command can name many of them.
-The names of the recipes are part of the keys, so an index of other recipes is never read. Nor is one of other
-MinHash bands, which the keys of the flat index name, as nothing is read without it.
-Every partition has an epoch (`app.stores.redis.epoch`), and so has the flat index.
+A bucket's key is `bp:3{recipes:partition}number`; 3 is the form of the records, and numbers are hexadecimal.
+On a cluster the part in braces decides the hash slot. So the buckets of one partition lie on one node, and
+one command can name many of them. The names of the recipes are part of the keys, as a digest, so an index of
+other recipes is never read. Nor is one of other MinHash bands, which the keys of the flat index name, as
+nothing is read without it. Every partition and the flat index have an epoch (`app.stores.redis.epoch`).
 """
 
 from functools import cache
+from hashlib import sha256
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bookprint_core.index.fingerprints import BAND_BITS, BANDS
 from bookprint_core.index.minhash_bands import MinHashBands
-from bookprint_core.index.records import SAMPLE_BUCKET_BITS
+from bookprint_core.index.tables import TABLES, Numbers, Table, parts
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 
-_PREFIX = "bp:2"
+_RECIPES = sha256(f"{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}+{DEFAULT_MINHASH}".encode()).hexdigest()[:10]
+_PREFIX = f"bp:3{{{_RECIPES}:"
 
-ALL_KEYS = (f"{_PREFIX}{{*}}:epoch", f"{_PREFIX}{{*")
-"""Patterns of all keys of the index, also of one of other recipes; epochs come first."""
-
-_PARTITION_BITS = 14
-_LAST_PARTITION = (1 << (SAMPLE_BUCKET_BITS - _PARTITION_BITS)) - 1
+ALL_KEYS = ("bp:*{*}*epoch", "bp:*{*")
+"""Patterns of all keys of the index, also of other recipes or an earlier form; epochs come first."""
 
 
-def bucket_keys(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
-    """The keys of the buckets at these addresses.
-
-    >>> bucket_keys("a", np.array([5, 65536]))
-    ['bp:2{a:0}:5', 'bp:2{a:4}:65536']
-    """
-    partitions = _partitions(recipe)
-    return [f"{partitions[each >> _PARTITION_BITS & _LAST_PARTITION]}{each}" for each in addresses.tolist()]
+def bucket_keys(table: Table, addresses: Numbers) -> list[str]:
+    """The keys of the buckets at these addresses."""
+    prefixes = _prefixes(table)
+    partitions, numbers = parts(addresses)
+    pairs = zip(partitions.tolist(), numbers.tolist(), strict=True)
+    return [f"{prefixes[partition]}{number:x}" for partition, number in pairs]
 
 
 @cache
-def _partitions(recipe: str) -> tuple[str, ...]:
+def _prefixes(table: Table) -> tuple[str, ...]:
     """The prefixes of the keys of each partition, by its number."""
-    return tuple(f"{bucket_prefix(recipe)}{number}}}:" for number in range(_LAST_PARTITION + 1))
+    return tuple(f"{_PREFIX}{table.name}{number:x}}}" for number in range(table.partitions))
 
 
-def address_of(key: str) -> int:
-    """The address in the key of a bucket, or the number of a segment."""
-    return int(key.rpartition(":")[2])
-
-
-def bucket_prefix(recipe: str) -> str:
-    """The prefix of every key of a recipe's buckets."""
-    return f"{_PREFIX}{{{recipe}:"
-
-
-def is_bucket(key: str) -> bool:
-    """Whether the key is one of a bucket or a segment, not of an epoch or of what goes with segments."""
-    return key.rpartition(":")[2].isdigit()
+@cache
+def epochs_of(table: Table) -> tuple[str, ...]:
+    """The keys of the epochs of a table's partitions, by their numbers."""
+    return tuple(f"{prefix}epoch" for prefix in _prefixes(table))
 
 
 def hash_tag(key: str) -> str:
@@ -63,34 +46,13 @@ def hash_tag(key: str) -> str:
     return key[key.index("{") + 1 : key.index("}")]
 
 
-def epochs_of(recipe: str, addresses: NDArray[np.integer]) -> list[str]:
-    """The keys of the epochs of the partitions that the buckets at these addresses belong to, each once.
-
-    >>> epochs_of("a", np.array([5, 65536, 7]))
-    ['bp:2{a:0}:epoch', 'bp:2{a:4}:epoch']
-    """
-    partitions, touched = _partitions(recipe), addresses >> _PARTITION_BITS & _LAST_PARTITION
-    return [f"{partitions[each]}epoch" for each in set(touched.tolist())]
-
-
 def flat_index_prefix(bands: MinHashBands) -> str:
-    """The prefix of the keys of the flat index.
-
-    >>> flat_index_prefix(MinHashBands(25, 5))
-    'bp:2{gap-simhash128-v1+char20-sample256-v2+word5-minhash128-v1+25x5}:'
-    """
-    return f"{_PREFIX}{{{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}+{DEFAULT_MINHASH}+{bands.name}}}:"
+    """The prefix of the keys of the flat index."""
+    return f"{_PREFIX}f{bands.name}}}"
 
 
 @cache
-def epoch_keys(bands: MinHashBands) -> tuple[str, ...]:
-    """The epochs of the flat index, of all bands and of the posting list."""
-    sizes = {DEFAULT_FINGERPRINT: (BANDS - 1).bit_length() + BAND_BITS, DEFAULT_SAMPLE: SAMPLE_BUCKET_BITS}
-    return (
-        f"{flat_index_prefix(bands)}epoch",
-        *(
-            epoch
-            for recipe, bits in sizes.items()
-            for epoch in epochs_of(recipe, np.arange(0, 1 << bits, 1 << _PARTITION_BITS))
-        ),
-    )
+def least_sizes(bands: MinHashBands) -> dict[str, int]:
+    """The buckets of each partition of an empty index, by its epoch; 0: the flat index has none."""
+    flat = f"{flat_index_prefix(bands)}epoch"
+    return {flat: 0} | {epoch: table.least for table in TABLES for epoch in epochs_of(table)}

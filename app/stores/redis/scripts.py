@@ -1,14 +1,17 @@
 """The Lua scripts of the band index.
 
-Those that take many keys also do right where they are called once for each key, as on a cluster. A bucket of
-up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles the room that
-a string takes. Of a larger one only the end is searched, so the work of a write stays bounded.
+A bucket of up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles
+the room that a string takes. Of a larger one only the end is searched, so the work of a write stays bounded.
+
+Scripts that change buckets of a partition get the key of its epoch last. They change nothing and answer the
+epoch that is there, where it is not the one in their last argument: another building, or another size.
 """
 
 from dataclasses import dataclass, field
 from hashlib import sha1
 
-from bookprint_core.index.records import POSTING_BYTES, POSTING_CAP
+from bookprint_core.index.records import POSTING_CAP
+from bookprint_core.index.tables import POSTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,12 @@ class Script:
         object.__setattr__(self, "sha", sha1(self.body.encode(), usedforsecurity=False).hexdigest())
 
 
+_AT_EPOCH = """
+local epoch = table.remove(KEYS)
+local held = redis.call('GET', epoch)
+if held ~= ARGV[#ARGV] then return held end
+"""
+
 _RECORDS = """
 local width = #ARGV[1] / #KEYS
 local function record_of(i) return string.sub(ARGV[1], (i - 1) * width + 1, i * width) end
@@ -32,66 +41,93 @@ local function find(bucket, record)
 end
 """
 
+_NO_CAP = """
+local cap = nil
+local function is_full() return false end
+"""
+
+_CAP = f"""
+local cap = {POSTING_CAP * POSTINGS.width}
+local function is_full(i, bucket)
+  local ids = 2 ^ string.byte(ARGV[2], i)
+  local word = struct.unpack('<I4', record_of(i))
+  local first = word - word % ids
+  local mark = struct.pack('<I4', first)
+  if find(bucket, mark) then return true end
+  local count = 0
+  for at = 1, #bucket, {POSTINGS.width} do
+    local other = struct.unpack('<I4', bucket, at)
+    if other >= first and other < first + ids then count = count + 1 end
+  end
+  if count >= {POSTING_CAP} then redis.call('APPEND', KEYS[i], mark) end
+  return count >= {POSTING_CAP}
+end
+"""
+
 _MEND = """
-local function mend(key, record)
+local function mend(i)
+  local key, record = KEYS[i], record_of(i)
   local size = redis.call('STRLEN', key)
   if size == 0 then
     redis.call('SET', key, record)
   elseif size < 16384 then
     local bucket = redis.call('GET', key)
-    if not find(bucket, record) and (not cap or size < cap) then redis.call('SET', key, bucket .. record) end
-  elseif not cap or size < cap then
+    if not find(bucket, record) then redis.call('SET', key, bucket .. record) end
+  else
     local searched = math.max(0, size - #record * 8192)
-    if not find(redis.call('GETRANGE', key, searched, -1), record) then redis.call('APPEND', key, record) end
+    if find(redis.call('GETRANGE', key, searched, -1), record) then return end
+    if cap and size >= cap and is_full(i, redis.call('GET', key)) then return end
+    redis.call('APPEND', key, record)
   end
 end
 """
 
-_UNBOUNDED = "local cap = nil\n"
-_CAPPED = f"local cap = {POSTING_CAP * POSTING_BYTES}\n"
+_MEND_EACH = "for i = 1, #KEYS do mend(i) end\nreturn 1\n"
 
-_MEND_EACH = "for i, key in ipairs(KEYS) do mend(key, record_of(i)) end\n"
+ADD_SEGMENTS = Script(_RECORDS + _NO_CAP + _MEND + _MEND_EACH)
+"""Put the i-th record of ARGV[1] into the segment KEYS[i], for every i, unless it is there."""
 
-ADD_RECORDS = Script(_RECORDS + _UNBOUNDED + _MEND + _MEND_EACH)
-"""Put the i-th record of ARGV[1] into the bucket KEYS[i], for every i, unless it is there."""
+ADD_RECORDS = Script(_AT_EPOCH + _RECORDS + _NO_CAP + _MEND + _MEND_EACH)
+"""The same for buckets of a partition."""
 
-MEND_POSTINGS = Script(_RECORDS + _CAPPED + _MEND + _MEND_EACH)
-"""The same for buckets with a bound on their records."""
+MEND_POSTINGS = Script(_AT_EPOCH + _RECORDS + _CAP + _MEND + _MEND_EACH)
+"""The same for postings, unless their hash is full; byte i of ARGV[2] says how many bits an entry id has."""
 
 ADD_POSTINGS = Script(
-    _RECORDS
-    + _CAPPED
+    _AT_EPOCH
+    + _RECORDS
+    + _CAP
     + _MEND
     + """
-local is_there, seen_full = false, false
+local is_there = false
 for i, key in ipairs(KEYS) do
-  if redis.call('STRLEN', key) < cap then
-    local bucket = redis.call('GET', key)
-    is_there = bucket and find(bucket, record_of(i))
+  local bucket = redis.call('STRLEN', key) < cap and (redis.call('GET', key) or '')
+  if bucket then
+    is_there = find(bucket, record_of(i))
     break
   end
-  seen_full = true
 end
 for i, key in ipairs(KEYS) do
   if is_there then
-    mend(key, record_of(i))
-  elseif not seen_full or redis.call('STRLEN', key) < cap then
-    if redis.call('APPEND', key, record_of(i)) <= cap then
-      redis.call('BITOP', 'OR', key, key)
+    mend(i)
+  else
+    local size = redis.call('APPEND', key, record_of(i))
+    if size > cap then
+      redis.call('SET', key, redis.call('GETRANGE', key, 0, -1 - width))
+      mend(i)
     else
-      redis.call('SET', key, redis.call('GETRANGE', key, 0, cap - 1))
+      redis.call('BITOP', 'OR', key, key)
     end
   end
 end
+return 1
 """
 )
-"""The same for postings of one new entry: the first bucket with room tells whether they are there. No script
-is interrupted, and postings are always written in their order. BITOP copies a string without the room that
-APPEND added; to read each bucket here and write it anew takes twice as long."""
+"""The same for postings of one new entry: the first bucket of usual size tells whether they are there. No
+script is interrupted, so either all are or none. BITOP copies a string without the room that APPEND added; to
+read each bucket here and write it anew takes twice as long."""
 
-REMOVE_RECORDS = Script(
-    _RECORDS
-    + """
+_REMOVE = """
 for i, key in ipairs(KEYS) do
   local record, bucket = record_of(i), redis.call('GET', key)
   local at = bucket and find(bucket, record)
@@ -101,24 +137,76 @@ for i, key in ipairs(KEYS) do
     redis.call('SET', key, string.sub(bucket, 1, at - 1) .. string.sub(bucket, at + #record))
   end
 end
+return 1
+"""
+
+REMOVE_SEGMENTS = Script(_RECORDS + _REMOVE)
+"""Take the i-th record of ARGV[1] out of the segment KEYS[i], for every i; an empty one goes."""
+
+REMOVE_RECORDS = Script(_AT_EPOCH + _RECORDS + _REMOVE)
+"""The same for buckets of a partition."""
+
+GROW = Script(
+    _AT_EPOCH
+    + """
+local width, byte, mask = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local size, read = tonumber(string.match(held, '%d+$')), 0
+for i = 1, #KEYS, 2 do
+  local bucket = redis.call('GET', KEYS[i]) or ''
+  local stay, move = {}, {}
+  for at = 1, #bucket, width do
+    local bits = string.byte(bucket, at + byte)
+    if bits and math.floor(bits / mask) % 2 == 1 then
+      move[#move + 1] = string.sub(bucket, at, at + byte - 1)
+      move[#move + 1] = string.char(bits - mask)
+      move[#move + 1] = string.sub(bucket, at + byte + 1, at + width - 1)
+    else
+      stay[#stay + 1] = string.sub(bucket, at, at + width - 1)
+    end
+  end
+  redis.call('DEL', KEYS[i + 1])
+  if #move > 0 then
+    redis.call('SET', KEYS[i + 1], table.concat(move))
+    if #stay > 0 then redis.call('SET', KEYS[i], table.concat(stay)) else redis.call('DEL', KEYS[i]) end
+  end
+  size, read = size + 1, read + #bucket
+  if read > 8192 then break end
+end
+local epoch_now = string.gsub(held, '%d+$', size)
+redis.call('SET', epoch, epoch_now)
+return epoch_now
 """
 )
-"""Take the i-th record of ARGV[1] out of the bucket KEYS[i], for every i; an empty bucket goes."""
+"""Divide the buckets KEYS[1], KEYS[3], … by the bit of their words that ARGV[2], a byte of the record, and
+ARGV[3], a mask, tell: into themselves and KEYS[2], KEYS[4], …, until some thousand records were read. Answers
+the epoch with the size that the partition then has."""
 
 _RUN_ID = "local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"
 
 READ_RUN_ID = Script(_RUN_ID + "return run")
 """The id of this life of the server that serves KEYS[1]."""
 
-OPEN_EPOCH = Script(_RUN_ID + "return redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1])")
-"""Say that building ARGV[1] has begun in this life of the server; there is no epoch until it ends."""
+OPEN_EPOCH = Script(
+    _RUN_ID
+    + """
+local size = string.match(redis.call('GET', KEYS[1]) or '', ' (%d+)$') or ARGV[2]
+return redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1] .. ' ' .. size)
+"""
+)
+"""Say that building ARGV[1] has begun in this life of the server; there is no epoch until it ends. A
+partition of no known size gets ARGV[2] buckets."""
+
+RESIZE = Script(
+    "return redis.call('SET', KEYS[1], string.match(redis.call('GET', KEYS[1]), '^%S+ ') .. ARGV[1])"
+)
+"""Say that a partition, which is empty, has ARGV[1] buckets."""
 
 FINISH_EPOCH = Script(
     _RUN_ID
     + """
 local epoch = run .. ':' .. ARGV[1]
-local held = redis.call('GET', KEYS[1])
-if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch) end
+local held, size = string.match(redis.call('GET', KEYS[1]) or '', '^(%S+)(.*)$')
+if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch .. size) end
 return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
@@ -126,6 +214,6 @@ return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 between."""
 
 SCRIPTS = (
-    *(ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_RECORDS),
-    *(READ_RUN_ID, OPEN_EPOCH, FINISH_EPOCH),
+    *(ADD_SEGMENTS, ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_SEGMENTS, REMOVE_RECORDS, GROW),
+    *(READ_RUN_ID, OPEN_EPOCH, RESIZE, FINISH_EPOCH),
 )

@@ -3,7 +3,8 @@
 import numpy as np
 
 from bookprint_core.index.fingerprints import rows_within, words
-from bookprint_core.index.records import entries_sharing
+from bookprint_core.index.records import Buckets, entries_sharing
+from bookprint_core.index.tables import hash_keys
 from bookprint_core.model import PageSignatures
 from bookprint_core.recipe import (
     DEFAULT_FINGERPRINT,
@@ -44,7 +45,8 @@ def _characters() -> None:
         page_minhash(text, none, page_recipe(DEFAULT_PAGES))
     query, rows = bytes(16), np.zeros((1, 16), dtype=np.uint8)
     rows_within(query, words(rows), 0)
-    entries_sharing([bytes(4)], np.zeros(1, dtype=np.uint32))
+    none_yet = Buckets([bytes(4)], np.zeros(1, dtype=np.uint32), np.zeros(1, dtype=np.uint32))
+    entries_sharing(none_yet, hash_keys(np.zeros(1, dtype=np.uint64)))
 
 
 def _words() -> None:

@@ -5,8 +5,7 @@ rule and in the same order. Pairs with a single hash in common are counted and d
 because each book meets a thousand others in a million by chance. Spasojević and Poncin (2011,
 algorithm 1) group the books by shingle for this, and count the pairs of each group.
 
-The index of a block answers as the band index does. A hash that very many books share lists the first of them
-only, as a full posting bucket does; here that counts for each hash of its own.
+The index of a block answers as the band index does: of the books that share a hash it lists 8,192 at most.
 """
 
 from collections.abc import Iterator

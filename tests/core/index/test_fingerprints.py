@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from numpy.typing import NDArray
 
 from bookprint_core.errors import InvalidInput
 from bookprint_core.index.fingerprints import (
-    BAND_BITS,
     band_keys,
     distances,
     flips_needed,
@@ -17,15 +15,10 @@ from bookprint_core.index.fingerprints import (
     words,
 )
 from bookprint_core.index.flat_index import FlatIndex
-from bookprint_core.index.records import FLAT_RECORD, entries_near, pack_bands
+from bookprint_core.index.records import FLAT_RECORD, Buckets, band_records, entries_near
 from bookprint_core.signatures.simhash import hamming
 
 BITS = st.binary(min_size=16, max_size=16)
-
-
-def pairs(addresses: NDArray[np.uint32]) -> list[tuple[int, int]]:
-    """The band of each bucket, and its number in the band."""
-    return [divmod(address, 1 << BAND_BITS) for address in addresses.tolist()]
 
 
 @given(BITS)
@@ -38,8 +31,9 @@ def test_every_fingerprint_within_a_distance_stands_in_a_probed_bucket(
     bits: bytes, flipped: set[int]
 ) -> None:
     other = (int.from_bytes(bits, "big") ^ sum(1 << bit for bit in flipped)).to_bytes(16, "big")
-    probed = set(pairs(probes(bits, flips_needed(len(flipped)))))
-    assert any(key in probed for key in enumerate(band_keys(other)))
+    probed = probes(bits, flips_needed(len(flipped)))
+    keys = zip(probed.partitions.tolist(), probed.values.tolist(), strict=True)
+    assert {*keys} & {*enumerate(band_keys(other))}
 
 
 def test_fingerprint_of_another_length_has_no_bands() -> None:
@@ -78,9 +72,11 @@ def test_hits_of_buckets_are_each_entry_within_the_distance_once(
     flat = np.zeros(len(entries), dtype=FLAT_RECORD)
     flat["entry_id"], flat["signed"] = list(entries), 1
     flat["bits"] = np.frombuffer(b"".join(entries.values()), dtype=np.uint8).reshape(-1, 16)
-    packed = pack_bands(flat["bits"], flat["entry_id"])
-    records = [record.tobytes() for record in packed]
-    buckets = [b"".join(data.draw(st.permutations(records * 2))), None, b"".join(records)]
+    records = band_records(flat["bits"], flat["entry_id"], [0])
+    levels = np.array([16, 16, 16], dtype=np.uint32)
+    packed = [each.tobytes() for each in records.packed(np.full(len(entries), 16, dtype=np.uint32))]
+    values = [b"".join(data.draw(st.permutations(packed * 2))), None, b"".join(packed)]
+    buckets = Buckets(values, np.arange(3, dtype=np.uint32), levels)
     hits = FlatIndex(flat).among(entries_near(buckets, query, d), query, d)
     assert list(zip(hits.distances.tolist(), hits.entry_ids.tolist(), strict=True)) == sorted(
         (distance, entry_id) for entry_id, distance in expected.items() if distance <= d

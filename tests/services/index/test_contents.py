@@ -20,12 +20,12 @@ async def test_posting_list_in_parts_is_the_one_that_is_made_at_once(
         await services.ingest.post(Submission(content=content_from_text(prose(seed))), actor=ACTOR)
     lists: list[int] = []
     with monkeypatch.context() as narrow:
-        narrow.setattr("app.services.index.contents._ROOM", 3000)
+        narrow.setattr("app.services.index.contents._ROOM", 600)
         await services.upkeep.rebuild(lambda done, total: lists.append(done))
 
     report = await services.upkeep.verify(lambda done, total: None)
 
-    assert len(lists) == 8 + 6 + 1  # bands, parts, the flat index
+    assert len(lists) == 8 + 32 + 1  # bands, two parts of each partition, the flat index
     assert report.clean
     assert report.records > 6 * (8 + 100 + 1)
 

@@ -9,15 +9,18 @@ from app.services.index.questions import Nearest, Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import IndexState
+from app.stores.redis.keys import epochs_of
 from bookprint_core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from bookprint_core.index import fingerprints as planning
-from bookprint_core.index.records import POSTING_BYTES, POSTING_CAP, Hits
+from bookprint_core.index.records import POSTING_CAP, Hits
+from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, Keys, Records
 from bookprint_core.matching.search import Proposed, plan_candidates, proposed
 from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
 from bookprint_core.model import Entry, Fingerprint
 from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 from bookprint_core.signatures.fracminhash import fracminhash, shared_hashes
 from tests.factories import an_entry, flipped
+from tests.index_buckets import buckets_of, placed
 from tests.redis_cluster import Operator, on_cluster_too
 
 DISTANCES = (0, 1, 3, 7, 8, 10, 15, 16, 20, 23, 24, 28, 40, 64, 128)
@@ -42,15 +45,6 @@ def brute_force(entries: list[Entry], bits: bytes, d: int) -> list[tuple[int, in
         for entry in entries
     }
     return sorted((distance, entry_id) for entry_id, distance in distances.items() if distance <= d)
-
-
-async def buckets_of(index: BandIndex) -> dict[str, bytes]:
-    """Every bucket of the index."""
-    buckets = {}
-    for prefix in index.widths():
-        async for keys in index.list_buckets(prefix):
-            buckets |= dict(zip(keys, await index.read_buckets(keys), strict=True))
-    return buckets
 
 
 async def within(index: BandIndex, fingerprint: Fingerprint, d: int) -> Hits:
@@ -98,81 +92,103 @@ async def test_every_distance_is_answered_like_brute_force(index: BandIndex, siz
             assert pairs(hits) == brute_force(entries, query.fingerprint.bits, d)
 
 
-async def test_a_record_that_only_appears_across_two_others_is_still_added(index: BandIndex) -> None:
+async def test_the_nearest_are_the_first_of_all(index: BandIndex) -> None:
+    entries = family(np.random.default_rng(9), 300)
+    await index.insert(entries)
+    for query in entries[::90]:
+        expected = brute_force(entries, query.fingerprint.bits, 128)
+        for k in (1, 7, 299, 300, 500):
+            assert pairs(await nearest(index, query.fingerprint, k)) == expected[:k]
+
+
+@on_cluster_too
+async def test_adding_twice_is_adding_once(index: BandIndex, redis_client: RedisClient) -> None:
+    entry = an_entry(np.random.default_rng(1), 7)
+    await index.insert([entry])
+    before = await buckets_of(redis_client)
+    await index.insert([entry, entry])
+    assert await buckets_of(redis_client) == before
+    bands, [postings] = index.records([entry])
+    records = await placed(index, bands, postings)
+    assert all(data in before[key] for key, data in records)
+    assert len(before) == len({key for key, _ in records}) + 1
+
+
+async def test_a_record_that_only_appears_across_two_others_is_still_added(
+    index: BandIndex, redis_client: RedisClient
+) -> None:
     bits = bytes(16)
     straddled = [
-        Entry(entry_id, Fingerprint("gap-simhash128-v1", bits), None) for entry_id in (1 << 24, 0, 256)
+        Entry(entry_id, Fingerprint("gap-simhash128-v1", bits), None) for entry_id in (1 << 16, 0, 256)
     ]
     for entry in straddled:
         await index.insert([entry])
     hits = await within(index, straddled[0].fingerprint, 0)
     assert sorted(hits.entry_ids.tolist()) == sorted(entry.entry_id for entry in straddled)
-    assert sum(map(len, (await buckets_of(index)).values())) == 3 * (8 * 12 + 30)
+    assert sum(map(len, (await buckets_of(redis_client)).values())) == 3 * (8 * 12 + 30)
 
 
 @on_cluster_too
-async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(index: BandIndex) -> None:
+async def test_removing_leaves_nothing_of_an_entry_and_everything_of_the_others(
+    index: BandIndex, redis_client: RedisClient
+) -> None:
     rng = np.random.default_rng(2)
     gone = an_entry(rng, 1)
     stays = an_entry(rng, 2, gone.fingerprint.bits)
     await index.insert([stays])
-    alone = await buckets_of(index)
+    alone = await buckets_of(redis_client)
     await index.insert([gone])
     await index.delete([gone])
     await index.delete([gone])
-    assert await buckets_of(index) == alone
+    assert await buckets_of(redis_client) == alone
     await index.delete([stays])
-    assert await buckets_of(index) == {}
+    assert await buckets_of(redis_client) == {}
 
 
-async def test_a_full_posting_bucket_takes_no_more_and_the_fingerprint_still_finds(
+async def test_crowded_buckets_take_every_entry_once(index: BandIndex, redis_client: RedisClient) -> None:
+    rng = np.random.default_rng(12)
+    bits = rng.bytes(16)
+    entries = [Entry(i, Fingerprint("gap-simhash128-v1", bits), None) for i in range(1, 1501)]
+    for start in range(0, 1500, 250):
+        await index.insert(entries[start : start + 250])
+        await index.insert(entries[start + 240 : start + 250])
+    hits = await within(index, entries[0].fingerprint, 0)
+    assert hits.entry_ids.tolist() == list(range(1, 1501))
+    assert {len(data) for key, data in (await buckets_of(redis_client)).items() if ":f" not in key} == {
+        1500 * 12
+    }
+
+
+async def test_a_full_hash_takes_no_more_postings_and_its_bucket_takes_others(
     index: BandIndex, redis_client: RedisClient
 ) -> None:
-    first = an_entry(np.random.default_rng(13), 1)
-    copies = [Entry(i, first.fingerprint, first.minhash, first.sample) for i in range(2, 12)]
-    [_, postings] = index.records([first])
-    full = dict.fromkeys(postings.keys, b"\x00" * POSTING_CAP * POSTING_BYTES)
-    await redis_client.write(full)
-    await index.insert([first, *copies])
-    buckets = await buckets_of(index)
-    assert all(buckets[key] == data for key, data in full.items())
-    assert (await near_duplicates(index, first)).size == 11
-
-
-@on_cluster_too
-async def test_entries_of_every_posting_list_share_hashes(index: BandIndex, other: BandIndex) -> None:
-    first, stranger = an_entry(np.random.default_rng(19), 5), an_entry(np.random.default_rng(20), 6)
-    entries = [replace(first, entry_id=entry_id) for entry_id in (5, (1 << 24) + 5, (3 << 24) + 6)]
-    await index.insert([stranger])
-    assert (await related(other, first)).entry_ids.tolist() == []
-    await index.insert(entries)
-    for asked in (index, other):
-        found = await related(asked, replace(first, fingerprint=None))
-        assert found.entry_ids.tolist() == [entry.entry_id for entry in entries]
-        assert set(found.candidates.shared.tolist()) == {first.sample.hashes.size}
-    await index.delete([*entries, stranger])
-    assert await buckets_of(index) == {}
-
-
-@on_cluster_too
-async def test_beside_full_posting_buckets_an_entry_is_added_once(
-    index: BandIndex, redis_client: RedisClient
-) -> None:
-    entries = [an_entry(np.random.default_rng(15), i) for i in range(1, 4)]
-    [_, postings] = index.records([entries[0]])
-    full = dict.fromkeys(postings.keys[:40:3], bytes(POSTING_CAP * POSTING_BYTES))
-    lists = {"first": postings.keys[0], "one short": postings.keys[1]}
-    full[lists["one short"]] = bytes((POSTING_CAP - 1) * POSTING_BYTES)
-    await redis_client.write(full)
+    rng = np.random.default_rng(13)
+    first = an_entry(rng, 1)
+    copies = [replace(first, entry_id=entry_id) for entry_id in range(2, 5)]
+    [full] = index.records([first])[1]
+    # Others of its hash fill a bucket, of another hash one short of it, and other hashes beside its own.
+    keys = [key for key, _ in await placed(index, full)]
+    alone = [place for place, key in enumerate(keys) if keys.count(key) == 1]
+    fillings = [(POSTING_CAP, 0), (POSTING_CAP - 1, 0), (POSTING_CAP, 1 << 20)]
+    before = {}
+    for place, (count, other_hash) in zip(alone, fillings, strict=False):
+        key = full.chosen(slice(place, place + 1))
+        others = Keys(
+            POSTINGS, key.keys.partitions.repeat(count), (key.keys.values ^ other_hash).repeat(count)
+        )
+        records = Records(others, np.arange(count, dtype=np.uint64) % np.uint64(8000) + np.uint64(9))
+        before[(await placed(index, key))[0][0]] = b"".join(data for _, data in await placed(index, records))
+    await redis_client.write(before)
     for _ in range(2):
-        await index.insert(entries)
-        await index.insert(entries, missing=True, guarded=False)
-    buckets = await buckets_of(index)
-    assert buckets[lists["first"]] == full[lists["first"]]
-    assert buckets[lists["one short"]] == full[lists["one short"]] + postings.data[1]
-    for key, data in zip(postings.keys, postings.data, strict=True):
-        records = [buckets[key][at : at + POSTING_BYTES] for at in range(0, len(buckets[key]), POSTING_BYTES)]
-        assert records.count(data) == (0 if len(full.get(key, b"")) == POSTING_CAP * POSTING_BYTES else 1)
+        await index.insert([first, *copies])
+        await index.insert([first, *copies], missing=True, guarded=False)
+    buckets = await buckets_of(redis_client)
+    marks = dict(await placed(index, replace(full, entry_ids=full.entry_ids * 0)))
+    added = [await placed(index, records) for records in index.records([first, *copies])[1]]
+    for (key, data), kept in zip(before.items(), (0, 1, 4), strict=True):
+        records = b"".join(dict(each)[key] for each in added[:kept])
+        assert buckets[key] == data + records + (b"" if kept == 4 else marks[key])
+    assert (await near_duplicates(index, first)).size == 4
 
 
 async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(
@@ -180,18 +196,19 @@ async def test_what_is_lost_of_an_entry_is_restored_and_the_rest_left(
 ) -> None:
     entries = [an_entry(np.random.default_rng(16), i) for i in range(1, 4)]
     await index.insert(entries)
-    before = await buckets_of(index)
-    await redis_client.run([("DEL", index.records(entries[:1])[1].keys[0])])
+    before = await buckets_of(redis_client)
+    [(key, _), *_] = await placed(index, *index.records(entries[:1])[1])
+    await redis_client.run([("DEL", key)])
     await index.insert(entries, missing=True, guarded=False)
-    assert await buckets_of(index) == before
+    assert await buckets_of(redis_client) == before
 
 
 async def test_posting_buckets_have_no_spare_room(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(17), 1)
     for number in range(1, 151):
         await index.insert([Entry(number, None, entry.minhash, entry.sample)])
-    [key, *_] = index.records([entry])[1].keys
-    assert await redis.memory_usage(key) <= 150 * POSTING_BYTES * 1.15 + 100
+    [(key, _), *_] = await placed(index, *index.records([entry])[1])
+    assert await redis.memory_usage(key) <= 150 * POSTINGS.width * 1.15 + 100
 
 
 @on_cluster_too
@@ -268,7 +285,7 @@ async def test_a_process_that_slept_through_a_trimmed_stream_reads_the_flat_inde
     assert (await within(other, entries[0].fingerprint, 128)).size == 20
     await index.insert(entries[20:40])
     await index.delete(entries[:10])
-    [stream] = [key async for key in redis.scan_iter(match="*:changes")]
+    [stream] = [key async for key in redis.scan_iter(match="*changes")]
     await redis.xtrim(stream, maxlen=0)
     await index.insert(entries[40:])
     hits = await within(other, entries[0].fingerprint, 128)
@@ -305,19 +322,15 @@ async def test_a_flush_is_noticed_and_nothing_is_answered_from_it(index: BandInd
 
 
 @on_cluster_too
-async def test_an_insert_asks_for_the_epochs_of_its_own_partitions(index: BandIndex, redis: Operator) -> None:
+async def test_an_insert_asks_for_all_epochs(index: BandIndex, redis: Operator) -> None:
     entry = an_entry(np.random.default_rng(4), 1)
-    bands, postings = index.records([entry])
-    touched = {index.flat_index.epoch, *bands.epochs, *postings.epochs}
-    marks = await index.epochs.require()
-    for key in marks.keys() - touched:
-        await redis.delete(key)
     await index.insert([entry])
-    for key in touched:
+    for key in (index.flat_index.epoch, epochs_of(BAND_BUCKETS)[7], epochs_of(POSTINGS)[3]):
+        mark = await redis.get(key)
         await redis.delete(key)
         with pytest.raises(IndexRebuilding):
             await index.insert([entry])
-        await redis.set(key, marks[key])
+        await redis.set(key, mark)
 
 
 async def test_a_flush_during_reconciliation_keeps_the_index_out_of_service(

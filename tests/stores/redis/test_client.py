@@ -9,7 +9,7 @@ from redis.asyncio import RedisCluster
 
 from app.stores.redis.client import Command, RedisClient, open_client
 from app.stores.redis.epoch import Epochs, read_with_epochs
-from app.stores.redis.scripts import ADD_RECORDS
+from app.stores.redis.scripts import ADD_SEGMENTS
 from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -44,7 +44,7 @@ async def test_a_guarded_read_is_one_round_trip(
     redis_client: RedisClient, pipelines: list[Sequence[Command]]
 ) -> None:
     keys = [f"bp:{{a:{number}}}:epoch" for number in range(7)]
-    epochs = Epochs(redis_client, keys)
+    epochs = Epochs(redis_client, dict.fromkeys(keys, 0))
     await epochs.begin("token")
     assert await epochs.finish("token")
     await redis_client.write({KEYS[3]: b"there"})
@@ -58,10 +58,20 @@ async def test_a_guarded_read_is_one_round_trip(
 async def test_many_writes_leave_room_for_others_and_are_all_made(
     redis_client: RedisClient, pipelines: list[Sequence[Command]]
 ) -> None:
-    await redis_client.call_each(ADD_RECORDS, KEYS[:1], RECORDS[:1])  # the server learns the script
+    calls: list[Command] = [
+        (
+            "EVALSHA",
+            ADD_SEGMENTS.sha,
+            len(group),
+            *(KEYS[place] for place in group),
+            b"".join(RECORDS[place] for place in group),
+        )
+        for group in (range(first, COUNT, 7) for first in range(7))
+    ]
+    await redis_client.call(calls[:1])  # the server learns the script
     pipelines.clear()
-    await redis_client.call_each(ADD_RECORDS, KEYS, RECORDS)
-    assert [sum(int(words[2]) for words in commands) for commands in pipelines] == [64, 64, COUNT - 128]
+    await redis_client.call(calls)
+    assert [sum(int(words[2]) for words in commands) for commands in pipelines] == [44, 64, 42]
     assert await redis_client.read(KEYS) == RECORDS
 
 
@@ -96,10 +106,14 @@ async def test_an_epoch_counts_in_its_own_life_of_the_server(
     keys = [f"bp:{{{name}:0}}:epoch" for name in [*epochs, "missing"]]
     for key, epoch in zip(keys, epochs.values(), strict=False):
         await redis.set(key, epoch)
-    assert await Epochs(redis_client, keys[:1]).require() == {keys[0]: epochs["ours"].encode()}
-    for key in keys[1:]:
+    [first, *others] = (Epochs(redis_client, {key: 0}) for key in keys)
+    marks = (await first.read()).marks
+    assert marks == {keys[0]: epochs["ours"].encode()}
+    await redis.append(keys[0], " 512")
+    await first.require(marks)
+    for epoch in others:
         with pytest.raises(IndexRebuilding):
-            await Epochs(redis_client, [key]).require()
+            await epoch.read()
 
 
 async def test_hung_up_connections_are_replaced(redis: Operator, redis_client: RedisClient) -> None:
@@ -129,6 +143,6 @@ async def test_a_server_that_will_not_tell_its_life_is_named(redis: Operator, re
         scheme, _, place = redis_url.partition("://")
         async with open_client(f"{scheme}://mute:p@{place}") as client:
             with pytest.raises(Unavailable, match=r"refuses: .*(info|subcommand)"):
-                await Epochs(client, ["bp:{a:0}:epoch"]).state()
+                await Epochs(client, {"bp:{a:0}:epoch": 0}).state()
     finally:
         await redis.execute_command("ACL", "DELUSER", "mute")

@@ -4,10 +4,10 @@ Tables of fingerprints by some of their bits are those of Manku, Jain and Das Sa
 the query to stay exact at larger distances is multi-index hashing (Norouzi, Punjani and Fleet 2012).
 
 128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band
-(pigeonhole). So all fingerprints within d are in the buckets within d // 8 flips of each band of the query.
-These are 8 buckets for d ≤ 7, 136 for d ≤ 15, 1,096 for d ≤ 23.
+(pigeonhole). So all fingerprints within d have keys within d // 8 flips of those of the query: of 8 keys for
+d ≤ 7, of 136 for d ≤ 15, of 1,096 for d ≤ 23. In a small table several keys lead to one bucket.
 
-Those buckets together hold all entries at distance at most d, and so does the flat index. To probe them (Lv
+The buckets together hold all entries at distance at most d, and so does the flat index. To probe them (Lv
 et al. 2007) or to scan it are two ways to the same answer. The cost of probing depends on how the library's
 fingerprints are spread, so it is computed from the live sizes of the query's buckets. A bucket that holds
 half the library is thus never read: no lookup costs more than one scan of the flat index.
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.errors import InvalidInput
+from bookprint_core.index.tables import BAND_BUCKETS, Keys, parts
 
 Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 """Packed fingerprints in two columns, (n,) each: the first eight bytes of each one, and the last eight."""
@@ -51,8 +52,8 @@ def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32]
 NO_DISTANCE = 255
 """Distance where either book has no fingerprint."""
 
-BANDS = 8
-BAND_BITS = 16
+BANDS = BAND_BUCKETS.partitions
+BAND_BITS = BAND_BUCKETS.key_bits
 _KEYS = Struct(f">{BANDS}H")
 
 
@@ -91,15 +92,15 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
     )
 
 
-def probes(bits: bytes, flips: int) -> NDArray[np.uint32]:
-    """The addresses of all buckets within `flips` bits of the fingerprint's bands, each once.
+def probes(bits: bytes, flips: int) -> Keys:
+    """All keys within `flips` bits of those of the fingerprint's bands, each once.
 
-    >>> [probes(bytes(16), flips).size for flips in (0, 1, 2)]
+    >>> [probes(bytes(16), flips).values.size for flips in (0, 1, 2)]
     [8, 136, 1096]
     """
-    keys = np.array(band_keys(bits), dtype=np.uint32)
-    bands = np.arange(BANDS, dtype=np.uint32) << np.uint32(BAND_BITS)
-    return np.asarray(bands[:, None] | (keys[:, None] ^ flip_masks(flips)), dtype=np.uint32).ravel()
+    masks = flip_masks(flips)
+    keys = np.array(band_keys(bits), dtype=np.uint32)[:, None] ^ masks
+    return Keys(BAND_BUCKETS, np.repeat(np.arange(BANDS, dtype=np.uint32), masks.size), keys.ravel())
 
 
 KEY_NANOSECONDS = 900
@@ -112,21 +113,26 @@ ROW_NANOSECONDS = 1.3
 """To compare one row of the flat index."""
 
 MOST_FLIPS = 3
-"""Beyond three flips a probe reads 20,000 of all 524,288 buckets."""
+"""Beyond three flips a probe reads 20,000 of at most 524,288 buckets."""
 
 
 def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
     """The flips of each band to probe for distance d; None: scanning the flat index is cheaper.
 
-    `bucket_sizes` (8, 65536) are the entries of every bucket, `rows` those of the flat index.
+    `bucket_sizes` (8, 65536) are the entries with each key of a band, `rows` those of the flat index.
     """
     flips = flips_needed(d)
-    if flips > MOST_FLIPS:
+    if flips > MOST_FLIPS or ROW_NANOSECONDS * rows <= KEY_NANOSECONDS * BANDS:
         return None
-    masks = flip_masks(flips)
-    left = ROW_NANOSECONDS * rows - KEY_NANOSECONDS * BANDS * masks.size
+    size = BAND_BUCKETS.size_for(rows, 0)
+    addresses, levels = probes(bits, flips).place(np.full(BANDS, size))
+    addresses, first = np.unique(addresses, return_index=True)
+    left = ROW_NANOSECONDS * rows - KEY_NANOSECONDS * addresses.size
     if left <= 0:
         return None
-    buckets = np.array(band_keys(bits), dtype=np.uint32)[:, None] ^ masks
-    records = int(bucket_sizes[np.arange(BANDS)[:, None], buckets].sum())
+    records = 0
+    for level in {*levels.tolist()}:
+        bands, numbers = parts(addresses[levels[first] == level])
+        # The keys of a bucket agree in as many low bits as its number has.
+        records += int(bucket_sizes.reshape(BANDS, -1, 1 << level)[bands, :, numbers].sum())
     return flips if RECORD_NANOSECONDS * records < left else None

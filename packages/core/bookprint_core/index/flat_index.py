@@ -12,7 +12,7 @@ from bookprint_core.index.fingerprints import (
     rows_within,
     words,
 )
-from bookprint_core.index.records import FLAT_RECORD, IDENTIFIED, LIST_BITS, NO_SAMPLE, SIGNED, Hits
+from bookprint_core.index.records import FLAT_RECORD, IDENTIFIED, NO_SAMPLE, SIGNED, Hits
 
 _SAMPLED = 4096
 
@@ -52,11 +52,6 @@ class FlatIndex:
     def has_identified(self) -> bool:
         """Whether any entry is an identifier alone."""
         return self._identified > 0
-
-    @property
-    def posting_lists(self) -> int:
-        """The lists that hold postings of its entries."""
-        return 1 + (int(self._entry_ids[self._size - 1]) >> LIST_BITS if self._size else 0)
 
     def put(self, record: NDArray[np.void]) -> None:
         """Enter one record in place of any of the same entry."""

@@ -65,16 +65,17 @@ def _place_of(entry_id: np.uint64, table: NDArray[np.int32], entry_ids: NDArray[
 
 @compiled
 def count_sharing(
-    postings: NDArray[np.uint32],
+    words: NDArray[np.uint32],
     ends: NDArray[np.int64],
     tags: NDArray[np.uint32],
+    id_bits: NDArray[np.uint32],
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
     """The number of entries of which a posting bears the tag of its bucket; -1 if there is no room for them.
 
-    `postings` are those of all buckets one after the other, those of bucket i before `ends[i]`: a bucket for
-    each tag from the first list, then from the second, and so forth. Writes the entries in the order in which
+    `words` are the postings of all buckets one after the other, those of bucket i before `ends[i]`: entry ids
+    of `id_bits[i]` bits, and above them a tag, sought is `tags[i]`. Writes the entries in the order in which
     they are met, and for each the number of such buckets. There is room for a power of two of them.
     """
     table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table: one more than an entry's place
@@ -82,12 +83,12 @@ def count_sharing(
     count = 0
     row = Index(0)
     for position in range(ends.size):
-        tag = U32(tags[position % tags.size])
-        first_id = U64(position // tags.size) << U64(24)
+        tag, bits = U32(tags[position]), U32(id_bits[position])
+        mask = U32((U32(1) << bits) - U32(1))
         end = Index(ends[position])
         while row < end:
-            if postings[row] >> U32(24) == tag:
-                entry_id = first_id | U64(postings[row] & U32(0xFFFFFF))
+            if words[row] >> bits == tag:
+                entry_id = U64(words[row] & mask)
                 at = _place_of(entry_id, table, entry_ids)
                 if not table[at]:
                     if count == entry_ids.size:

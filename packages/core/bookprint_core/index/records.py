@@ -1,29 +1,25 @@
 """Records of the band index: how entries are packed into buckets, and how buckets answer a query.
 
 A bucket of a band holds folded fingerprints: the two halves as one by exclusive or. They lie no farther apart
-than the fingerprints, so only the few near ones are looked up in the flat index. A bucket of a posting list
-holds entries by one hash each of their FracMinHash or of their MinHash bands. A lookup counts the hashes that
-each shares with a query (Spasojević and Poncin 2011, algorithm 1).
-
-There is a posting list for each 2^24 entry ids, as a posting has room for 24 bits. The address of a bucket is
-a number: of a band first the band, then the bucket in it; of a posting list its number, then the bucket.
+than the fingerprints, so only the few near ones are looked up in the flat index. A posting bucket holds
+entries by one hash each of their FracMinHash or of their MinHash bands. A lookup counts the hashes that each
+shares with a query (Spasojević and Poncin 2011, algorithm 1). `bookprint_core.index.tables` says in which
+bucket a record stands.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bookprint_core.index.fingerprints import BAND_BITS, words
+from bookprint_core.index.fingerprints import words
 from bookprint_core.index.minhash_bands import MinHashBands
+from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, Keys, Records, posting_records
 from bookprint_core.model import Entry, require_same_recipe
 from bookprint_core.recipe import DEFAULT_MINHASH, DEFAULT_SAMPLE
-
-BAND_RECORD = np.dtype([("folded", "<u8"), ("entry_id", "<u4")])
-"""One entry of a band's bucket: 12 bytes."""
 
 FLAT_RECORD = np.dtype(
     [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
@@ -33,20 +29,14 @@ FLAT_RECORD = np.dtype(
 SIGNED, IDENTIFIED = 1, 2
 """What `signed` says of an entry with a fingerprint: the second, that it is an identifier alone."""
 
-POSTING_BYTES = 4
-"""One entry of a posting bucket, little-endian: 8 bits of tag above the low 24 bits of the entry id."""
-
-LIST_BITS = 24
-TAG_BITS = 8
-
 NO_SAMPLE = 255
 """The level in the flat index of an entry without a sample."""
 
-SAMPLE_BUCKET_BITS = 20
-"""At a million books a lookup reads 62,000 postings, as many as there are of one book in 256 buckets."""
-
 POSTING_CAP = 8192
-"""Records that a posting bucket takes. Hashes that more books share distinguish no book."""
+"""Postings of one hash. One that more books share distinguishes no book, and gets the mark of a full one."""
+
+FULL = 0
+"""The entry id of the mark of a hash that takes no more postings; no book has it."""
 
 _ROOM = 1 << 13
 """Entries for which shared hashes are counted at first; four times as many if they are too few."""
@@ -114,17 +104,6 @@ def _are_among(these: NDArray[np.uint64], those: NDArray[np.uint64]) -> NDArray[
     return np.array([each in known for each in these.tolist()], dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Posting:
-    """The buckets in which the hashes of one book are posted: hash i in `addresses[i]`."""
-
-    addresses: NDArray[np.uint32]  # (n,)
-    tags: NDArray[np.uint32]  # (n,), of 8 bits: distinguish hashes in one bucket
-
-
-NO_POSTING = Posting(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
-
-
 def posted_hashes(entry: Entry, bands: MinHashBands) -> NDArray[np.uint64]:
     """The hashes by which an entry is posted: those of its sample, then those of its MinHash bands."""
     posted = np.zeros(0, dtype=np.uint64)
@@ -137,36 +116,13 @@ def posted_hashes(entry: Entry, bands: MinHashBands) -> NDArray[np.uint64]:
     return posted
 
 
-def sample_posting(hashes: NDArray[np.uint64]) -> Posting:
-    """The buckets of hashes in the first list of 2^20; the low bits choose the bucket."""
-    buckets = (hashes & np.uint64((1 << SAMPLE_BUCKET_BITS) - 1)).astype(np.uint32)
-    tags = hashes >> np.uint64(SAMPLE_BUCKET_BITS) & np.uint64((1 << TAG_BITS) - 1)
-    return Posting(buckets, tags.astype(np.uint32))
-
-
-def in_lists(addresses: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Addresses of the first list, moved to the lists of these entries; raises OverflowError from 2^32 on."""
-    _require_room(entry_ids)
-    lists = (entry_ids >> np.uint64(LIST_BITS)).astype(np.uint32)
-    return addresses | lists << np.uint32(SAMPLE_BUCKET_BITS)
-
-
-def pack_bands(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64]) -> NDArray[np.void]:
-    """The records of fingerprints (n, 16), the same in each band; raises OverflowError from id 2^32 on."""
-    _require_room(entry_ids)
-    records = np.empty(entry_ids.size, dtype=BAND_RECORD)
-    records["folded"], records["entry_id"] = np.bitwise_xor(*words(bits)), entry_ids
-    return records
-
-
-def _require_room(entry_ids: NDArray[np.uint64]) -> None:
-    if entry_ids.size and int(entry_ids.max()) >> 32:
-        raise OverflowError("The index holds entry ids below 2^32.")
-
-
-def pack_postings(tags: NDArray[np.uint32], entry_ids: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """The records of postings, (n,)."""
-    return tags << np.uint32(LIST_BITS) | entry_ids.astype(np.uint32) & np.uint32((1 << LIST_BITS) - 1)
+def band_records(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64], bands: Sequence[int]) -> Records:
+    """The records of fingerprints (n, 16) in these bands, one band after the other."""
+    columns = np.ascontiguousarray(bits).view(">u2")[:, bands]
+    partitions = np.repeat(np.array(bands, dtype=np.uint32), len(bits))
+    keys = Keys(BAND_BUCKETS, partitions, columns.T.astype(np.uint32).ravel())
+    folded = np.bitwise_xor(*words(bits))
+    return Records(keys, np.tile(entry_ids, len(bands)), np.tile(folded, len(bands)))
 
 
 def pack_flat(entry: Entry) -> bytes:
@@ -184,21 +140,30 @@ def pack_flat(entry: Entry) -> bytes:
     return record.tobytes()
 
 
-def record_ids(data: bytes, width: int, address: int) -> NDArray[np.uint64]:
-    """The entry ids in whole records of the bucket at this address, of the kind that `width` tells; (n,)."""
-    if width == POSTING_BYTES:
-        low = np.frombuffer(data, dtype="<u4") & np.uint32((1 << LIST_BITS) - 1)
-        return low.astype(np.uint64) | np.uint64(address >> SAMPLE_BUCKET_BITS << LIST_BITS)
-    kind = BAND_RECORD if width == BAND_RECORD.itemsize else FLAT_RECORD
-    return np.frombuffer(data, dtype=kind)["entry_id"].astype(np.uint64)
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """The buckets of some keys as they were read; two keys may lead to one."""
+
+    values: Sequence[bytes | None]  # (n,); None: empty
+    addresses: NDArray[np.uint32]  # (n,)
+    levels: NDArray[np.uint32]  # (n,), bits of the numbers of the buckets
 
 
-def entries_near(buckets: Iterable[bytes | None], bits: bytes, d: int) -> NDArray[np.uint64]:
+def entries_near(buckets: Buckets, bits: bytes, d: int) -> NDArray[np.uint64]:
     """The entries of these buckets whose fingerprints, folded, lie within d of `bits`, ascending."""
-    records = np.frombuffer(b"".join(filter(None, buckets)), dtype=BAND_RECORD)
+    _, first = np.unique(buckets.addresses, return_index=True)
+    data, ends = _joined([buckets.values[place] for place in first.tolist()], BAND_BUCKETS.width)
+    records = np.frombuffer(data, dtype=BAND_BUCKETS.record)
     high, low = np.frombuffer(bits, dtype=np.uint64)
-    near = np.bitwise_count(records["folded"] ^ high ^ low) <= d
-    return np.unique(records["entry_id"][near]).astype(np.uint64)
+    rows = np.flatnonzero(np.bitwise_count(records["folded"] ^ high ^ low) <= d)
+    levels = buckets.levels[first[np.searchsorted(ends, rows, side="right")]]
+    return np.unique(BAND_BUCKETS.entry_ids(records["word"][rows], levels))
+
+
+def _joined(buckets: Sequence[bytes | None], width: int) -> tuple[bytes, NDArray[np.int64]]:
+    """The records of all buckets, and for each the number of those that come before its end."""
+    data = [bucket or b"" for bucket in buckets]
+    return b"".join(data), np.array(list(accumulate(map(len, data))), dtype=np.int64) // width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,20 +185,20 @@ class SharedHashes:
         return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
-def entries_sharing(buckets: Sequence[bytes | None], tags: NDArray[np.uint32]) -> SharedHashes:
-    """Entries with one of these hashes; `buckets` are those of the hashes in each list, one after the other.
+def entries_sharing(buckets: Buckets, keys: Keys) -> SharedHashes:
+    """Entries with one of the hashes that have these keys; `buckets` are those of the keys.
 
     Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.
     """
     from bookprint_core.index import kernels
 
-    data = [bucket or b"" for bucket in buckets]
-    ends = np.array(list(accumulate(map(len, data))), dtype=np.int64) // POSTING_BYTES
-    postings = np.frombuffer(b"".join(data), dtype="<u4")
+    data, ends = _joined(buckets.values, POSTINGS.width)
+    words, id_bits = np.frombuffer(data, dtype="<u4"), POSTINGS.id_bits(buckets.levels)
+    tags = keys.values >> buckets.levels
     room = _ROOM
     while True:
         entry_ids, counts = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
-        count = kernels.count_sharing(postings, ends, tags, entry_ids, counts)
+        count = kernels.count_sharing(words, ends, tags, id_bits, entry_ids, counts)
         if count >= 0:
             order = np.argsort(entry_ids[:count])
             return SharedHashes(entry_ids[order], counts[order])
@@ -278,12 +243,11 @@ class PackedBuckets:
         bounds = self.bounds[start:] if end is None else self.bounds[start : end + 1]
         return [self.records[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
 
-
-def band_buckets(columns: EntryColumns, band: int) -> PackedBuckets:
-    """The buckets of one band."""
-    bits, entry_ids = columns.bits[columns.signed], columns.entry_ids[columns.signed]
-    keys = np.ascontiguousarray(bits).view(">u2")[:, band].astype(np.uint32)
-    return packed_buckets(np.uint32(band << BAND_BITS) | keys, pack_bands(bits, entry_ids))
+    def at(self, addresses: NDArray[np.uint32]) -> list[bytes]:
+        """The records of the buckets at these addresses, which ascend; none of an empty one."""
+        first, last = (np.searchsorted(self.addresses, addresses, side) for side in ("left", "right"))
+        bounds = zip(self.bounds[first].tolist(), self.bounds[last].tolist(), strict=True)
+        return [self.records[start:end].tobytes() for start, end in bounds]
 
 
 def flat_segments(columns: EntryColumns) -> PackedBuckets:
@@ -296,9 +260,13 @@ def flat_segments(columns: EntryColumns) -> PackedBuckets:
     return packed_buckets((columns.entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).astype(np.uint32), records)
 
 
-def packed_buckets(
-    addresses: NDArray[np.uint32], records: NDArray[np.void] | NDArray[np.uint32]
-) -> PackedBuckets:
+def filled_buckets(records: Records, sizes: NDArray[np.integer]) -> PackedBuckets:
+    """The buckets of these records, where the partitions of their table have so many."""
+    addresses, levels = records.keys.place(sizes)
+    return packed_buckets(addresses, records.packed(levels))
+
+
+def packed_buckets(addresses: NDArray[np.uint32], records: NDArray[np.void]) -> PackedBuckets:
     """Records grouped by address, each group in the given order."""
     # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
     order = np.argsort(addresses.astype(np.uint16), kind="stable")
@@ -322,3 +290,16 @@ def differences(expected: bytes, actual: bytes, width: int) -> tuple[list[bytes]
 
 def _split(data: bytes, width: int) -> Iterator[bytes]:
     return (data[at : at + width] for at in range(0, len(data), width))
+
+
+def capped(postings: Records) -> Records:
+    """At most 8,192 postings of each hash, and behind them a mark of each hash that has more."""
+    hashes = postings.keys.values << np.uint32(4) | postings.keys.partitions
+    few_bits = hashes.astype(np.uint16)
+    crowded = np.flatnonzero((np.bincount(few_bits, minlength=1 << 16) > POSTING_CAP)[few_bits])
+    crowded = crowded[np.argsort(hashes[crowded], kind="stable")]
+    found, first, counts = np.unique(hashes[crowded], return_index=True, return_counts=True)
+    kept = np.ones(hashes.size, dtype=np.bool_)
+    kept[crowded] = np.arange(crowded.size) - np.repeat(first, counts) < POSTING_CAP
+    full = found[counts > POSTING_CAP].astype(np.uint64)
+    return postings.chosen(kept).joined(posting_records(full, np.full(full.size, FULL, dtype=np.uint64)))

@@ -1,8 +1,8 @@
 """The search of a band index: which buckets answer a question, and what they answer.
 
 A plan says what to read, a read holds the buckets, and the functions below compute the entries. The
-verification rule accepts nothing that neither the bands nor the posting list proposes. So only
-near-duplicates behind a full posting bucket are missed.
+verification rule accepts nothing that neither the bands nor the postings propose. So only near-duplicates
+whose shared hashes are full are missed.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,13 @@ from bookprint_core.index.fingerprints import probe_radius, probes
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.index.records import (
-    NO_POSTING,
     NO_SAMPLE,
+    Buckets,
     Hits,
-    Posting,
     entries_near,
     entries_sharing,
-    sample_posting,
 )
+from bookprint_core.index.tables import Keys, hash_keys
 from bookprint_core.matching.identifier_comparison import compare, reach
 from bookprint_core.matching.verification import (
     VERIFICATION,
@@ -49,23 +48,26 @@ _FEW_UNSAMPLED = 1 / 32
 _FEWEST = 0.95  # a book's words by its length code are at least this share of its shingles
 
 
+NO_KEYS = hash_keys(np.zeros(0, dtype=np.uint64))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """The part of the index to read for a query."""
 
     bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
     distance: int = 0  # bits up to which entries are near
-    bands: NDArray[np.uint32] | None = None  # addresses of buckets; None: the flat index is scanned
-    sample: Posting = NO_POSTING
+    bands: Keys | None = None  # None: the flat index is scanned
+    sample: Keys = NO_KEYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexRead:
-    """The index as read for a plan: the flat index, and a bucket for each address (None: empty)."""
+    """The index as read for a plan: the flat index, and a bucket for each key."""
 
     flat: FlatIndex
-    bands: Sequence[bytes | None]
-    sample: Sequence[bytes | None]  # those of the first posting list, then those of the next
+    bands: Buckets
+    sample: Buckets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +96,8 @@ def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) 
 def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
     """The plan for every entry that may be related, be it only by a small part of either book.
 
-    Beyond the distance that suffices alone, books with samples must share hashes, which the posting list
-    shows. The few without are compared one by one.
+    Beyond the distance that suffices alone, books with samples must share hashes, which the postings
+    show. The few without are compared one by one.
     """
     plan = Plan()
     if query.fingerprint is not None:
@@ -107,19 +109,19 @@ def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
         plan = plan_range(query.fingerprint, distance, flat)
     if query.sample is not None:
         require_same_recipe(query.sample.recipe, DEFAULT_SAMPLE)
-        plan = replace(plan, sample=sample_posting(query.sample.hashes))
+        plan = replace(plan, sample=hash_keys(query.sample.hashes))
     return plan
 
 
 def plan_alike(minhash: MinHashSignature, bands: MinHashBands) -> Plan:
     """The plan for every entry that has a MinHash band in common with a signature; raises RecipeMismatch."""
     require_same_recipe(minhash.recipe, DEFAULT_MINHASH)
-    return Plan(sample=sample_posting(bands.hashes(minhash.values[None]).ravel()))
+    return Plan(sample=hash_keys(bands.hashes(minhash.values[None]).ravel()))
 
 
 def proposed_by_bands(plan: Plan, read: IndexRead) -> NDArray[np.uint64]:
     """The entries that seem to have a MinHash band in common with the query of the plan, ascending."""
-    return entries_sharing(read.sample, plan.sample.tags).entry_ids
+    return entries_sharing(read.sample, plan.sample).entry_ids
 
 
 def alike(
@@ -153,7 +155,7 @@ def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
 
     Of two books one of which is an identifier alone, `within_reach` proposes.
     """
-    sampled = entries_sharing(read.sample, plan.sample.tags)
+    sampled = entries_sharing(read.sample, plan.sample)
     found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
     if plan.bits is not None and plan.distance < VERIFICATION.distance_unsampled:
         unsampled = read.flat.unsampled_within(plan.bits, VERIFICATION.distance_unsampled)

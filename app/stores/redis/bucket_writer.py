@@ -1,0 +1,114 @@
+"""Writing to the buckets of the band index, whose partitions grow meanwhile.
+
+A writer knows the epochs of all partitions, and so their sizes. Each change of a partition is one script call
+that does nothing where the epoch is another. If it differs by its size alone, the writer computes anew where
+the records belong; if it is one of another building, it gives up.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.stores.redis.client import Command, RedisClient
+from app.stores.redis.epoch import Marks, building_of, rebuilding, size_of
+from app.stores.redis.keys import bucket_keys, epochs_of
+from app.stores.redis.scripts import GROW, Script
+from bookprint_core.index.tables import Numbers, Records, Table, addresses
+
+_RECORDS_AT_ONCE = 64
+"""Records that one call writes."""
+
+_DIVIDED_AT_ONCE = 256
+"""Buckets that one call divides, where most are empty."""
+
+_GROWING_AT_ONCE = 4
+"""Partitions that grow in one round trip, so that lookups wait for a millisecond at most."""
+
+
+class BucketWriter:
+    """Writes records of the index as it was when `marks` were read."""
+
+    def __init__(self, client: RedisClient, marks: Marks, sizes: Mapping[Table, int] | None = None) -> None:
+        """`sizes` are the buckets that each partition of a table has to have before records are written.
+
+        Raises `IndexRebuilding` where an epoch is missing.
+        """
+        if not all(marks.values()):
+            raise rebuilding()
+        self._client = client
+        self._marks = dict(marks)
+        self._least = sizes or {}
+
+    async def change(self, script: Script, records: Records) -> None:
+        """Call a script that treats each record by itself; raises `IndexRebuilding` in another building."""
+        table = records.keys.table
+        epochs = epochs_of(table)
+        records = records.chosen(np.argsort(records.keys.partitions, kind="stable"))
+        while records.entry_ids.size:
+            await self._grow()
+            sizes = np.array([size_of(self._marks[epoch]) for epoch in epochs])
+            places, levels = records.keys.place(sizes)
+            keys, data = bucket_keys(table, places), records.packed(levels).tobytes()
+            id_bits = table.id_bits(levels).astype(np.uint8).tobytes()
+            parts = [*_parts(records.keys.partitions)]
+            calls: list[Command] = [
+                (
+                    "EVALSHA",
+                    script.sha,
+                    end - start + 1,
+                    *keys[start:end],
+                    epochs[partition],
+                    data[start * table.width : end * table.width],
+                    id_bits[start:end],
+                    self._marks[epochs[partition]] or b"",
+                )
+                for partition, start, end in parts
+            ]
+            answers = await self._client.call(calls)
+            refused = np.zeros(records.entry_ids.size, dtype=np.bool_)
+            for (partition, start, end), answer in zip(parts, answers, strict=True):
+                if answer != 1:
+                    self._note(epochs[partition], answer)
+                    refused[start:end] = True
+            records = records.chosen(refused)
+
+    async def _grow(self) -> None:
+        """Give each partition the buckets that it has to have."""
+        while True:
+            growing = [
+                (epoch, self._growth(table, partition, epoch))
+                for table, size in self._least.items()
+                for partition, epoch in enumerate(epochs_of(table))
+                if size_of(self._marks[epoch]) < size
+            ][:_GROWING_AT_ONCE]
+            if not growing:
+                return
+            answers = await self._client.run([call for _, call in growing])
+            for (epoch, _), answer in zip(growing, answers, strict=True):
+                self._note(epoch, answer)
+
+    def _growth(self, table: Table, partition: int, epoch: str) -> Command:
+        """A call by which a partition grows, at most until it has twice the buckets of its level."""
+        size = size_of(self._marks[epoch])
+        level = size.bit_length() - 1
+        count = min(self._least[table] - size, (2 << level) - size, _DIVIDED_AT_ONCE)
+        new = np.arange(size, size + count, dtype=np.uint32)
+        pairs = np.stack([new - np.uint32(1 << level), new], axis=1).ravel()
+        keys = bucket_keys(table, addresses(np.full(pairs.size, partition, dtype=np.uint32), pairs))
+        byte, bit = divmod(8 * table.width - 32 + int(table.id_bits(np.array(level, dtype=np.uint32))), 8)
+        held = self._marks[epoch] or b""
+        return ("EVALSHA", GROW.sha, len(keys) + 1, *keys, epoch, table.width, byte, 1 << bit, held)
+
+    def _note(self, epoch: str, held: bytes | None) -> None:
+        if building_of(held) != building_of(self._marks[epoch]):
+            raise rebuilding()
+        self._marks[epoch] = held
+
+
+def _parts(partitions: Numbers) -> Iterator[tuple[int, int, int]]:
+    """The partition, start and end of the rows that one call writes."""
+    bounds: NDArray[np.intp] = np.flatnonzero(np.diff(partitions, prepend=-1, append=-1))
+    for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        for first in range(start, end, _RECORDS_AT_ONCE):
+            yield int(partitions[first]), first, min(end, first + _RECORDS_AT_ONCE)

@@ -1,0 +1,34 @@
+"""The buckets of the band index, as tests look into them."""
+
+import numpy as np
+
+from app.stores.redis.band_index import BandIndex
+from app.stores.redis.client import RedisClient
+from app.stores.redis.epoch import size_of
+from app.stores.redis.keys import bucket_keys, epochs_of
+from bookprint_core.index.tables import Records, Table
+
+
+async def sizes_of(index: BandIndex, table: Table) -> list[int]:
+    """The buckets that each partition of a table has."""
+    marks = (await index.epochs.read(complete=False)).marks
+    return [size_of(marks[epoch]) for epoch in epochs_of(table)]
+
+
+async def placed(index: BandIndex, *parts: Records) -> list[tuple[str, bytes]]:
+    """The key of the bucket of each record, and the record."""
+    found: list[tuple[str, bytes]] = []
+    for records in parts:
+        table = records.keys.table
+        addresses, levels = records.keys.place(np.array(await sizes_of(index, table)))
+        packed = [record.tobytes() for record in records.packed(levels)]
+        found += zip(bucket_keys(table, addresses), packed, strict=True)
+    return found
+
+
+async def buckets_of(client: RedisClient) -> dict[str, bytes]:
+    """Every bucket of the index, and every segment of the flat index."""
+    names = [name async for names in client.names("bp:3{*") for name in names]
+    keys = [name for name in names if not name.endswith(("epoch", "changes", "segments"))]
+    values = await client.read(keys)
+    return {key: value for key, value in zip(keys, values, strict=True) if value is not None}
