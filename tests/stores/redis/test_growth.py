@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.services.lookups import Verified, Within, find
+from app.services.index.questions import Verified, Within, find
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.bucket_writer import BucketWriter
 from app.stores.redis.client import RedisClient, open_client
