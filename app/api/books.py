@@ -34,6 +34,7 @@ from app.api.schemas.documents import (
     Document,
     Format,
     PageQuery,
+    Parameters,
     Warnings,
     file_fields,
 )
@@ -57,7 +58,7 @@ from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.metadata import FIELD
 from bookprint_core.model import Book, StoredBook, Submission
 from bookprint_core.recipe import DIGESTS
-from bookprint_core.signatures import identifier
+from bookprint_core.signatures import identifier, lean_minhash
 from bookprint_core.signatures.digests import parse_digest
 
 WrittenDigest = Annotated[
@@ -312,6 +313,37 @@ async def read_book(book_id: BookId, services: ServicesDep, request: Request) ->
         return Response(orjson.dumps(_fields(book)), headers=headers | {"ETag": f'"{book.version}"'})
     description = await services.descriptions.read(book_id)
     return Response(await asyncio.to_thread(description.written, _FORMS[media_type]), headers=headers)
+
+
+class SignaturesQuery(Parameters):
+    """The form in which to answer signatures."""
+
+    format: Literal["datasketch"] = Field(
+        default="datasketch", description="The MinHash as datasketch 2 reads it."
+    )
+
+
+class LeanMinHashAnswer(Document):
+    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
+
+    leanminhash: str = Field(description="Base64 of the bytes for `LeanMinHash.deserialize`.")
+    shingle_count: int = Field(description="Distinct shingles of the book.")
+
+
+class BookSignatures(Document):
+    """Signatures of a book, as posts and lookups take them."""
+
+    datasketch: LeanMinHashAnswer | None = Field(description="Null where the book has no MinHash.")
+
+
+@router.get("/{book_id}/signatures", summary="Read a book's signatures", scope="read")
+async def read_signatures(
+    book_id: BookId, query: Annotated[SignaturesQuery, Query()], services: ServicesDep
+) -> BookSignatures:
+    """Answers the MinHash of the present content, for an index of datasketch."""
+    book = await services.entries.read_query_book(book_id, with_sample=False)
+    minhash = book.entry.minhash
+    return BookSignatures.model_validate({"datasketch": minhash and lean_minhash.encode(minhash)})
 
 
 @router.patch(

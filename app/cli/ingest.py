@@ -40,12 +40,10 @@ _POSTED_IN_PART = (
 )
 _LOADED_IN_PART = "Not every book was loaded. Run the same command again: it goes on where it ended."
 
-Paths = Annotated[
-    list[Path],
-    typer.Argument(
-        help="Files, folders, globs, archives, JSON Lines, Parquet tables, signatures, or CSV manifests."
-    ),
-]
+_PATHS = typer.Argument(
+    help="Files, folders, globs, archives, JSON Lines, Parquet tables, signatures, or CSV manifests."
+)
+Paths = Annotated[list[Path], _PATHS]
 Processes = Annotated[
     int | None, typer.Option(min=1, max=256, help="Processes that read and sign [one per core].")
 ]
@@ -67,7 +65,15 @@ ColumnOptions = Annotated[
 
 
 def ingest(
-    paths: Paths,
+    paths: Annotated[list[Path] | None, _PATHS] = None,
+    datasketch: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the keys and MinHashes of a MinHashLSH, as JSON Lines "
+            '{"external_id": key, "datasketch": {"leanminhash": base64}}.',
+        ),
+    ] = None,
     url: Annotated[
         str | None, typer.Option(help="Post to this service [store directly if possible].")
     ] = None,
@@ -102,7 +108,7 @@ def ingest(
     from bookprint_readers.processes import cores
 
     columns = column_options(column)
-    listing = find_files(paths)
+    listing = find_files([*(paths or ()), *(datasketch or ())])
     books = unread_books(listing, columns)
     if texts is not None:
         records, listing = listing, find_files(texts_in(texts))

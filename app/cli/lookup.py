@@ -119,7 +119,10 @@ def _question(service: Client, book: str, asked: Nearness) -> _Question:
     if not file.exists():
         return calls.near_duplicates(named_book(service, book), **asked)
     if file.suffix.lower() == ".json":
-        return calls.look_up({"signatures": read_signatures(file)}, **asked)
+        signatures = read_signatures(file)
+        return calls.look_up(
+            signatures if "datasketch" in signatures else {"signatures": signatures}, **asked
+        )
     content = read_one_book(file).content
     assert content is not None  # a file has a text, or is refused
     return calls.look_up({"text": content.text}, **asked)

@@ -43,6 +43,9 @@ def sign(
         ),
     ] = None,
     pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
+    datasketch: Annotated[
+        bool, typer.Option("--datasketch", help="Print the MinHash alone, as datasketch and ingest read it.")
+    ] = False,
     recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
     processes: Processes = None,
     report: Report = None,
@@ -58,6 +61,7 @@ def sign(
     from bookprint_core.errors import Refusal
     from bookprint_core.model import NewBook
     from bookprint_core.recipe import fingerprint_recipe
+    from bookprint_core.signatures import lean_minhash
     from bookprint_core.signatures.json_codec import encode
     from bookprint_corpus import sketches
     from bookprint_readers.files import unread_books
@@ -83,8 +87,14 @@ def sign(
                 table.add(book.place, result.metadata, content.sketch, content.page_labels, pages=pages)
                 signed += 1
             else:
-                document = encode(result.content.sketch, pages=pages)
-                print_json(document)
+                signed_book, minhash = result.content.sketch, result.content.sketch.minhash
+                if not datasketch:
+                    print_json(encode(signed_book, pages=pages))
+                elif minhash is not None:
+                    own_id = result.metadata.external_id or book.place
+                    print_json({"external_id": own_id, "datasketch": lean_minhash.encode(minhash)})
+                else:
+                    reporter.say(f"{book.place} is too short for a MinHash.")
                 signed += 1
             reporter.advance(signed + refusals.count, book.position / max(listing.size, 1))
     if out is not None:

@@ -1,15 +1,15 @@
 """Signatures as clients send them, the fingerprint as they are shown it, and what two texts share."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.schemas.documents import Body, Count, Document, Share, WholeNumber
+from app.api.schemas.documents import Body, Count, Document, OneOfBody, Share, WholeNumber
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.model import Fingerprint, Sketch
 from bookprint_core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
-from bookprint_core.signatures import json_codec
+from bookprint_core.signatures import json_codec, lean_minhash
 from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
@@ -116,6 +116,28 @@ DigestsBody = Annotated[
     ],
     Field(max_length=len(DIGESTS)),
 ]
+
+
+class DatasketchBody(OneOfBody):
+    """A MinHash of datasketch 2: 128 values, seed 1, scheme `affine32`."""
+
+    one_of: ClassVar[dict[str, str]] = {"leanminhash": "string", "hashvalues": "array"}
+
+    leanminhash: str | None = Field(
+        default=None, max_length=10_000, description="Base64 of what `LeanMinHash.serialize` writes."
+    )
+    hashvalues: Annotated[list[int], Field(max_length=1_024, fail_fast=True)] | None = Field(
+        default=None, description="The 128 values instead, with `seed` and `scheme`."
+    )
+    seed: int | None = None
+    scheme: Annotated[str, Field(max_length=20)] | None = None
+    shingle_count: Count | None = Field(
+        default=None, description="Distinct members of the set; unset: estimated, within some 9 %."
+    )
+
+    def to_sketch(self) -> Sketch:
+        """The signature; raises InvalidInput, naming the part that is wrong."""
+        return lean_minhash.decode(self.model_dump())
 
 
 def _sent(name: str) -> JsonDict:

@@ -17,7 +17,7 @@ from app.api.schemas.documents import (
     OneOfBody,
     WholeNumber,
 )
-from app.api.schemas.signatures import SignaturesBody
+from app.api.schemas.signatures import DatasketchBody, SignaturesBody
 from app.catalog.marc import forms
 from app.catalog.marc.description import metadata_of
 from app.catalog.marc.record import InvalidRecord
@@ -193,9 +193,14 @@ class MetadataBody(_Described):
 
 
 class ContentBody(OneOfBody):
-    """The content of a book: exactly one of text, pages and signatures, with at least one letter or digit."""
+    """The content of a book: exactly one of text, pages, signatures and datasketch, and it is not empty."""
 
-    one_of: ClassVar[dict[str, str]] = {"text": "string", "pages": "array", "signatures": "object"}
+    one_of: ClassVar[dict[str, str]] = {
+        "text": "string",
+        "pages": "array",
+        "signatures": "object",
+        "datasketch": "object",
+    }
 
     text: str | None = Field(
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
@@ -205,6 +210,9 @@ class ContentBody(OneOfBody):
     )
     signatures: SignaturesBody | None = Field(
         default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
+    )
+    datasketch: DatasketchBody | None = Field(
+        default=None, description="A MinHash of datasketch instead, where no more is known of the book."
     )
 
     page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
@@ -221,7 +229,8 @@ class ContentBody(OneOfBody):
         return None if self.pages is None else content_from_pages(self.pages)
 
     def to_sketch(self) -> Sketch | None:
-        return None if self.signatures is None else self.signatures.to_sketch()
+        signatures = self.signatures or self.datasketch
+        return None if signatures is None else signatures.to_sketch()
 
     def to_page_labels(self) -> PageLabels:
         """The labels of the pages; raises InvalidInput."""
@@ -232,7 +241,7 @@ class ContentBody(OneOfBody):
 
 
 class BookBody(ContentBody, MetadataBody):
-    """A book: exactly one of text, pages, signatures and identifier, and its metadata."""
+    """A book: exactly one of text, pages, signatures, datasketch and identifier, and its metadata."""
 
     one_of: ClassVar[dict[str, str]] = ContentBody.one_of | {"identifier": "string"}
 

@@ -120,6 +120,12 @@ class BookList(TypedDict):
     next_cursor: str | None
 
 
+class BookSignatures(TypedDict):
+    """Signatures of a book, as posts and lookups take them."""
+
+    datasketch: LeanMinHashAnswer | None
+
+
 class ChangeAnswer(TypedDict):
     """A change. Each is told at least once; `at` grows along the feed."""
 
@@ -378,6 +384,13 @@ class JobAnswer(TypedDict):
     created_at: str
     next_try_at: str | None
     reason: str | None
+
+
+class LeanMinHashAnswer(TypedDict):
+    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
+
+    leanminhash: str
+    shingle_count: int
 
 
 class LeftOutAnswer(TypedDict):

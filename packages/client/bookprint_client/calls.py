@@ -97,6 +97,11 @@ def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
     return Call("DELETE", _path("books", book_id), if_version=if_version)
 
 
+def read_signatures(book_id: Id, form: str = "datasketch") -> Call[answers.BookSignatures]:
+    """The MinHash of a book as datasketch reads it."""
+    return Call("GET", _path("books", book_id, "signatures"), _query(format=form))
+
+
 class Nearness(TypedDict, total=False):
     """Every book within `d` bits, the `k` nearest, those as similar as `jaccard`, or near-duplicates."""
 

@@ -2,8 +2,9 @@
 
 Fields with metadata: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`,
 `volume`, `identifiers`, `collection` (a string) and `page_labels`. The content is the first of `pages` (list
-of page texts), `text`, `signatures` and `identifier` (bp1:… or bp2:…) that is not null. A line with
-signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields are ignored.
+of page texts), `text`, `signatures`, `identifier` (bp1:… or bp2:…) and `datasketch` (a MinHash) that is not
+null. A line with signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields
+are ignored.
 """
 
 import gzip
@@ -19,7 +20,7 @@ from bookprint_core.book_rules import checked_labels
 from bookprint_core.errors import BrokenFile, InvalidInput, InvalidText
 from bookprint_core.metadata import FIELDS, metadata_from
 from bookprint_core.model import Content, Metadata, PageLabels, Sketch, Submission
-from bookprint_core.signatures import json_codec
+from bookprint_core.signatures import json_codec, lean_minhash
 from bookprint_core.signatures.identifier import decode, known_by
 from bookprint_core.text.content import content_from_pages, content_from_text
 from bookprint_readers.source import gunzipped
@@ -51,6 +52,8 @@ def submission(line: bytes) -> Submission:
         raise InvalidInput("Not a JSON object: a line holds one book as {…}.")
     if fields.keys() >= _SIGNATURE_FIELDS:
         return Submission(sketch=json_codec.decode(fields))
+    if isinstance(datasketch := fields.get("datasketch"), dict):
+        return Submission(_metadata(fields), sketch=lean_minhash.decode(datasketch))
     identifier = _string(fields, "identifier")
     if identifier is not None and not any(fields.get(name) is not None for name in _CONTENTS):
         return known_by(decode(identifier), _metadata(fields))

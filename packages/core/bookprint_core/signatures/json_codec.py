@@ -80,19 +80,21 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
     """
     counts = ("word_count", "character_count", "page_count", "single_words")
     parts = ("fingerprint", "minhash", "sample", "pages", "digests", "identifier")
-    _require_names(document, field, *parts, *counts)
+    require_names(document, field, *parts, *counts)
     identifier = document.get("identifier")
     page_count, single_words = document.get("page_count"), document.get("single_words")
     sketch = Sketch(
         fingerprint=_part(document, "fingerprint", field, decode_fingerprint, "recipe", "hex"),
         minhash=_part(document, "minhash", field, _minhash, "recipe", "values", "shingle_count"),
         pages=_part(document, "pages", field, _pages, "recipe", "unit", "values"),
-        word_count=_count(document.get("word_count"), f"{field}.word_count"),
-        character_count=_count(document.get("character_count"), f"{field}.character_count"),
-        page_count=None if page_count is None else _count(page_count, f"{field}.page_count"),
+        word_count=decoded_count(document.get("word_count"), f"{field}.word_count"),
+        character_count=decoded_count(document.get("character_count"), f"{field}.character_count"),
+        page_count=None if page_count is None else decoded_count(page_count, f"{field}.page_count"),
         sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
         digests=_part(document, "digests", field, _digests, *DIGESTS) or (),
-        single_words=None if single_words is None else _count(single_words, f"{field}.single_words", 0),
+        single_words=None
+        if single_words is None
+        else decoded_count(single_words, f"{field}.single_words", 0),
         identified=None if identifier is None else identified(_text(identifier, f"{field}.identifier")),
     )
     _check(sketch, field)
@@ -146,11 +148,12 @@ def _part(
         return None
     if not isinstance(value, Mapping):
         raise InvalidInput("An object was expected here, or null.", field=field)
-    _require_names(value, field, *names)
+    require_names(value, field, *names)
     return decoded(value, field)
 
 
-def _require_names(value: Mapping[str, Any], field: str, *names: str) -> None:
+def require_names(value: Mapping[str, Any], field: str, *names: str) -> None:
+    """Raise InvalidInput for any other name."""
     for name in value:
         if name not in names:
             raise InvalidInput(f"Unknown name. Known: {', '.join(names)}.", field=f"{field}.{name}")
@@ -162,7 +165,8 @@ def _text(value: Any, field: str) -> str:
     return value
 
 
-def _count(value: Any, field: str, least: int = 1) -> int:
+def decoded_count(value: Any, field: str, least: int = 1) -> int:
+    """A whole number in bounds; raises InvalidInput."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
         raise InvalidInput(f"A whole number from {least} to {MAX_COUNT} was expected here.", field=field)
     return value
@@ -172,7 +176,8 @@ def _hexadecimal(value: Any, field: str) -> str:
     return value.hex() if isinstance(value, bytes) else _text(value, field)
 
 
-def _bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
+def decoded_bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
+    """The bytes in base64, of rows of this size, as many as expected; raises InvalidInput."""
     try:
         data = value if isinstance(value, bytes) else b64decode(_text(value, field), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -196,8 +201,8 @@ def _recipe(named: Callable[[str], _Recipe], document: Mapping[str, Any], field:
 
 def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
     recipe = _recipe(minhash_recipe, document, field)
-    data = _bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
-    count = _count(document.get("shingle_count"), f"{field}.shingle_count")
+    data = decoded_bytes(document.get("values"), f"{field}.values", 4, recipe.permutations)
+    count = decoded_count(document.get("shingle_count"), f"{field}.shingle_count")
     return MinHashSignature.from_bytes(recipe.name, data, count)
 
 
@@ -208,7 +213,7 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
         raise InvalidInput(
             f"A whole number from 0 to {recipe.top_level} was expected here.", field=f"{field}.level"
         )
-    data = _bytes(document.get("hashes"), f"{field}.hashes", 8)
+    data = decoded_bytes(document.get("hashes"), f"{field}.hashes", 8)
     sample = FracMinHash.from_bytes(recipe.name, data, level)
     hashes = sample.hashes
     if hashes.size > recipe.most:
@@ -234,7 +239,7 @@ def _pages(document: Mapping[str, Any], field: str) -> PageSignatures:
     unit: Literal["page", "window"] = "page" if document.get("unit") == "page" else "window"
     if document.get("unit") != unit:
         raise InvalidInput('"page" or "window" was expected here.', field=f"{field}.unit")
-    data = _bytes(document.get("values"), f"{field}.values", record_bytes(recipe))
+    data = decoded_bytes(document.get("values"), f"{field}.values", record_bytes(recipe))
     if not data:
         raise InvalidInput("At least one page signature was expected here.", field=f"{field}.values")
     return from_records(recipe, unit, data)
