@@ -50,7 +50,7 @@ def test_a_minhash_made_by_default_comes_and_goes_bit_for_bit() -> None:
         ({"leanminhash": lean(signed())["leanminhash"][:-8]}, "little-endian"),
         ({"leanminhash": "?"}, "base64"),
         ({"seed": 1, "scheme": "affine32", "hashvalues": [1 << 32] * 128}, "below 2\\^32"),
-        ({"hashvalues": np.arange(128).tolist()}, "are 0, None and 128"),
+        ({"hashvalues": np.arange(128).tolist()}, "are None, None and 128"),
         ({"minhash": "x"}, "Unknown name"),
     ],
 )

@@ -11,7 +11,7 @@ with "shingle_count" where the number of distinct members is known
 from base64 import b64encode
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +25,6 @@ _SCHEME_CODES = {1: "affine32", 2: "affine64"}
 _START, _HEAD = Struct("<qi"), Struct("<qiB3x")
 _LARGEST = 0xFFFFFFFF
 _WANTED = f'MinHash(num_perm={_RECIPE.permutations}, seed={_RECIPE.seed}, scheme="{_RECIPE.scheme}")'
-
-
-class _Lean(NamedTuple):
-    """What datasketch keeps of a MinHash."""
-
-    seed: int
-    scheme: str
-    size: int
-    values: object
 
 
 def encode(minhash: MinHashSignature) -> dict[str, Any]:
@@ -52,19 +43,19 @@ def decode(document: Mapping[str, Any], field: str = "datasketch") -> Sketch:
     require_names(document, field, "leanminhash", "seed", "scheme", "hashvalues", "shingle_count")
     if document.get("leanminhash") is not None:
         field = f"{field}.leanminhash"
-        lean = _unpacked(decoded_bytes(document["leanminhash"], field, 1), field)
+        seed, scheme, size, sent = _unpacked(decoded_bytes(document["leanminhash"], field, 1), field)
     else:
         given, field = document.get("hashvalues"), f"{field}.hashvalues"
         if not isinstance(given, list) or not all(_is_value(each) for each in given):
             raise InvalidInput("A list of whole numbers below 2^32 was expected here.", field=field)
-        lean = _Lean(document.get("seed") or 0, str(document.get("scheme")), len(given), given)
-    if lean[:3] != (_RECIPE.seed, _RECIPE.scheme, _RECIPE.permutations):
+        seed, scheme, size, sent = document.get("seed"), document.get("scheme"), len(given), given
+    if (seed, scheme, size) != (_RECIPE.seed, _RECIPE.scheme, _RECIPE.permutations):
         raise InvalidInput(
-            f"Of this MinHash seed, scheme and size are {lean.seed}, {lean.scheme} and {lean.size}, so it "
+            f"Of this MinHash seed, scheme and size are {seed}, {scheme} and {size}, so it "
             f"compares with none here. Compute it with datasketch 2 as {_WANTED}.",
             field=field,
         )
-    values = np.array(lean.values, dtype=np.uint32)
+    values = np.array(sent, dtype=np.uint32)
     if (values == _LARGEST).all():
         raise InvalidInput("The MinHash is empty: no shingle was added to it.", field=field)
     count = document.get("shingle_count")
@@ -85,13 +76,13 @@ def _is_value(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
 
 
-def _unpacked(data: bytes, field: str) -> _Lean:
-    """The parts of a serialised LeanMinHash; values are read in our scheme alone."""
+def _unpacked(data: bytes, field: str) -> tuple[Any, Any, int, object]:
+    """Seed, scheme, size and values of a serialised LeanMinHash; values are right in our scheme alone."""
     if len(data) < _START.size + 1:
         raise InvalidInput("These are not the bytes of a LeanMinHash.", field=field)
     seed, size = _START.unpack_from(data)
     if size >= 0:
-        return _Lean(seed, "legacy", size, None)
+        return seed, "legacy", size, None
     scheme = _SCHEME_CODES.get(data[_START.size], "unknown")
     values = data[_START.size + 1 :] if len(data) == _START.size + 1 - 4 * size else data[_HEAD.size :]
     if scheme == _RECIPE.scheme and len(values) != -4 * size:
@@ -99,4 +90,4 @@ def _unpacked(data: bytes, field: str) -> _Lean:
             "These are not the bytes of a LeanMinHash in its little-endian form: serialize(buffer, '<').",
             field=field,
         )
-    return _Lean(seed, scheme, -size, np.frombuffer(values[: len(values) // 4 * 4], dtype="<u4"))
+    return seed, scheme, -size, np.frombuffer(values[: len(values) // 4 * 4], dtype="<u4")
