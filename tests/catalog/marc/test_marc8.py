@@ -34,7 +34,7 @@ def test_text_is_what_the_tables_say(data: bytes, text: str | None) -> None:
         (b"a\x1b", "names no character set"),
         (b"a\x1b(\x07", "names no character set"),
         (b"a\xffb", "FF are not a character"),
-        (b"\x1b$1!B", "no character of their set"),
+        (b"\x1b$1!B", "not a character of their set"),
     ],
 )
 def test_what_has_no_meaning_is_refused(data: bytes, reason: str) -> None:
