@@ -30,6 +30,7 @@ from app.api import (
     webhooks,
 )
 from app.api.http.admission import Admission, Capacity
+from app.api.http.connections import READ_PERMITS
 from app.api.http.deps import KernelState
 from app.api.http.metrics import Metrics
 from app.api.http.middleware import Exchange
@@ -122,9 +123,9 @@ def _without_routes(settings: Settings) -> FastAPI:
     )
 
 
-def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[dict[str, object]]]:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
         limits = ReadingLimits(characters=settings.max_body_bytes)
         with IsolatedReader(limits) as reader:
             async with open_services(settings) as services:
@@ -133,7 +134,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
                     asyncio.create_task(_warm(app.state.kernels)),
                     asyncio.create_task(report(partial(_is_ready, services, app.state.kernels))),
                 ]
-                yield
+                yield {READ_PERMITS: app.state.admission.reads}
                 for task in tasks:
                     task.cancel()
                     with suppress(asyncio.CancelledError):

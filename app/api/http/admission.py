@@ -18,7 +18,7 @@ from starlette.types import Scope
 from app.api.http.problems import RequestRefusal
 from app.settings import ProcessShare, Settings
 
-READS_AT_ONCE = 4
+READS_AT_ONCE = 8
 """Requests that read, worked on at the same time by each API process."""
 
 _MOST_WRITES = 8
@@ -27,8 +27,15 @@ _MOST_WRITES = 8
 LONGEST_WAIT = 5.0
 """Seconds that a request waits for others."""
 
+_FLOODED = 0.1
+"""Part of the longest wait that a request may expect in a flood: from the first refusal until nobody waits.
+Clients that ask again once they are answered wait for each other, so they begin none."""
+
 BODIES_HELD, FILES_SPOOLED = 4, 8
 """The largest bodies that may be in memory, and the largest files that may be on the disk, together."""
+
+MOST_WAITING = 1_000
+"""Requests of one kind that wait for others: a flood begins before it is known how fast they are let in."""
 
 LINE_WAIT = 30.0
 """Seconds that a line of a bulk request waits; meanwhile no more lines are read."""
@@ -36,12 +43,15 @@ LINE_WAIT = 30.0
 SMALL_BODY = 64 * 1024
 """Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
 
-_COMPUTED = re.compile("(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)")
+COMPUTED = r"(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
 """Paths whose answers are computed from texts: they need a permit as what brings texts does."""
 
+_COMPUTED = re.compile(COMPUTED)
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+TOO_MANY = "More requests came than can be worked on."
 
 
 class Overloaded(RequestRefusal):
@@ -91,9 +101,12 @@ class Permits:
         self._waiting = 0
         self._let_in = 0.0  # of those that waited, since somebody has waited all the time
         self._counted_from = inf  # when the first of them was, by the event loop
+        self._is_flooded = False  # since one was refused, until nobody waits
 
-    def is_hopeless(self) -> bool:
-        """Whether a request that came now would wait longer than the longest wait.
+    def is_hopeless(self, share: float = 1.0) -> bool:
+        """Whether a request that came now would wait longer than this share of what it may.
+
+        That is the longest wait, or a part of it in a flood.
 
         By the rate at which others were let in, once it has been seen for a third of the longest wait: the
         first answers after a pause are not representative.
@@ -102,7 +115,12 @@ class Permits:
             return False
         seconds = asyncio.get_running_loop().time() - self._counted_from
         is_known = seconds > self._longest_wait / 3
-        return is_known and self._waiting * seconds / self._let_in > self._longest_wait
+        bound = share * self._longest_wait * (_FLOODED if self._is_flooded else 1.0)
+        is_hopeless = self._waiting >= share * MOST_WAITING or (
+            is_known and self._waiting * seconds / self._let_in > bound
+        )
+        self._is_flooded = self._is_flooded or is_hopeless
+        return is_hopeless
 
     async def take(self, patience: float | None = None) -> None:
         """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
@@ -115,7 +133,7 @@ class Permits:
         if patience is None and self.is_hopeless():
             raise self.refusal()
         if not self._waiting:
-            self._let_in, self._counted_from = 0.0, inf
+            self._let_in, self._counted_from, self._is_flooded = 0.0, inf, False
         self._waiting += 1
         try:
             async with asyncio.timeout(patience or self._longest_wait):
@@ -138,7 +156,7 @@ class Permits:
     def refusal(self) -> Overloaded:
         """The error for a request that is not let in; by its `retry_after` nobody waits who waits now."""
         self._note_refusal()
-        return Overloaded("More requests came than can be worked on.", ceil(self._longest_wait))
+        return Overloaded(TOO_MANY, ceil(self._longest_wait))
 
 
 class Room:
@@ -213,7 +231,7 @@ class Admission:
     """The permits of this process, and the room that the bodies of all its requests may take."""
 
     def __init__(self, capacity: Capacity, note_refusal: Callable[[], None]) -> None:
-        self._reads = Permits(capacity.reads, capacity.longest_wait, note_refusal)
+        self.reads = Permits(capacity.reads, capacity.longest_wait, note_refusal)
         self._writes = Permits(capacity.writes, capacity.longest_wait, note_refusal)
         self._watching = Permits(1, capacity.longest_wait, note_refusal)
         self.memory = Room(capacity.held_bytes, "The bodies of requests take all the memory that they may.")
@@ -231,7 +249,7 @@ class Admission:
             size = declared_size(scope)
             is_read = size is not None and size <= SMALL_BODY
         is_read = is_read and not _COMPUTED.fullmatch(path)
-        return Permit(self._reads if is_read else self._writes, self.memory)
+        return Permit(self.reads if is_read else self._writes, self.memory)
 
 
 def brings_body(scope: Scope) -> bool:

@@ -4,10 +4,15 @@ uvicorn waits for a head for ever and takes one of any length; `bookprint serve`
 """
 
 import asyncio
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from app.api.http.admission import COMPUTED, TOO_MANY, Overloaded, Permits
+from app.api.http.middleware import HEADERS, HEADERS_OVER_TLS
+from app.api.http.problems import problem_response
 from app.replaceable import LEAVING
 
 HEAD_SECONDS = 10.0
@@ -18,6 +23,19 @@ MAX_HEAD_BYTES = 64 * 1024
 
 UNREAD_SECONDS = 60.0
 """Seconds for which the rest of a body is taken whose request has been answered."""
+
+
+READ_PERMITS = "read_permits"
+"""Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
+
+_HOPE = 0.75
+"""Below 1, as many requests may be parsed before the first of them waits."""
+
+_WHOLE_READ = re.compile(rb"GET (?!%b)/v1/[!-~]* HTTP/1\.1\r\n" % COMPUTED.encode(), re.ASCII)
+_NOT_SIMPLE = re.compile(
+    rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
+)
+"""Headers that ask for more than an answer."""
 
 
 @dataclass(slots=True)
@@ -47,7 +65,17 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; answer 400 and close where the head is too long."""
+        """Read on; answer 400 and close where the head is too long.
+
+        A request that would be refused for waiting too long is refused before it is parsed: in a flood, to
+        parse it would take the time in which others are answered.
+        """
+        reads: Permits | None = self.app_state.get(READ_PERMITS)
+        if reads is not None and reads.is_hopeless(_HOPE) and self._is_idle() and _is_whole_read(data):
+            self.transport.write(_refusal(reads.refusal().retry_after, self.scheme == "https"))
+            if self._deadline is not None:  # the first head has still not been parsed
+                self._expect_within(HEAD_SECONDS)
+            return
         head = self._head
         super().data_received(data)
         if head is None or head is not self._head or self.transport.is_closing():
@@ -88,6 +116,14 @@ class BoundedConnection(HttpToolsProtocol):
         if unread and not self.transport.is_closing():
             self._expect_within(UNREAD_SECONDS)
 
+    def _is_idle(self) -> bool:
+        """Whether the next bytes begin a request, and none is being answered."""
+        at_beginning = self._head is not None and not self._head.size
+        # Before the first head there is no cycle.
+        return (
+            at_beginning and getattr(self.cycle, "response_complete", True) and LEAVING not in self.app_state
+        )
+
     def _expect_within(self, seconds: float) -> None:
         self._expect_nothing()
         self._deadline = self.loop.call_later(seconds, self._cut_off)
@@ -104,3 +140,21 @@ class BoundedConnection(HttpToolsProtocol):
             self._expect_within(HEAD_SECONDS)
         elif not self.transport.is_closing():
             self.transport.close()
+
+
+def _is_whole_read(data: bytes) -> bool:
+    """Whether the bytes are one request that reads, from beginning to end, and nothing else."""
+    return (
+        data.find(b"\r\n\r\n") == len(data) - 4
+        and _WHOLE_READ.match(data) is not None
+        and _NOT_SIMPLE.search(data) is None
+    )
+
+
+@lru_cache(maxsize=64)
+def _refusal(retry_after: int, over_tls: bool) -> bytes:
+    """The answer to a request that is refused, as it is sent."""
+    response = problem_response(Overloaded(TOO_MANY, retry_after))
+    headers = [*response.raw_headers, *(HEADERS_OVER_TLS if over_tls else HEADERS)]
+    lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in headers)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + bytes(response.body)

@@ -2,8 +2,9 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -12,10 +13,10 @@ from app.api.http.connections import BoundedConnection
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp) -> AsyncIterator[int]:
+async def listening(app: ASGIApp, state: Mapping[str, object] = MappingProxyType({})) -> AsyncIterator[int]:
     """The port at which uvicorn serves the application, with the connections of `bookprint serve`.
 
-    The application has been started.
+    The application has been started; `state` is what its lifespan has told.
     """
 
     async def already_started(scope: Scope, receive: Receive, send: Send) -> None:
@@ -23,6 +24,7 @@ async def listening(app: ASGIApp) -> AsyncIterator[int]:
             await app(scope, receive, send)
             return
         await receive()
+        scope["state"].update(state)
         await send({"type": "lifespan.startup.complete"})
 
     config = uvicorn.Config(

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -12,7 +12,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from app.api.http.admission import Capacity, Overloaded, Permits
+from app.api.http.admission import MOST_WAITING, Capacity, Overloaded, Permits
+from app.api.http.connections import READ_PERMITS
+from app.api.http.routes import ScopedRoute
 from app.settings import Settings
 from app.stores.postgres.audit import Actor
 from app.wiring import Services
@@ -119,6 +121,29 @@ async def test_of_a_flood_what_fits_is_let_in_and_the_rest_is_refused_at_once() 
     assert {retry_after for _, retry_after in refusals} == {1}
     assert max(waits) < 1  # it would be 3 s if all were let in
     assert await visit(permits, 0) == 0
+
+
+@in_skipped_time
+async def test_who_is_let_in_amid_a_flood_waits_a_part_of_the_longest_wait() -> None:
+    permits, loop = permits_of(8, 5.0), asyncio.get_running_loop()
+    waits: list[tuple[float, float]] = []
+
+    async def ask() -> None:
+        begun = loop.time()
+        with suppress(Overloaded):
+            waits.append((begun, await visit(permits, 0.02)))
+
+    tasks, begun = [asyncio.create_task(ask()) for _ in range(2 * MOST_WAITING)], loop.time()
+    await asyncio.sleep(0)
+    assert permits.is_hopeless()
+    while loop.time() - begun < 12:
+        tasks += [asyncio.create_task(ask()) for _ in range(8)]
+        await asyncio.sleep(0.01)
+    await asyncio.gather(*tasks)
+    late = [wait for asked, wait in waits if asked - begun > 6]
+    assert len(late) > 0.9 * 6 * 400  # as many as can be let in
+    assert max(late) < 0.6
+    assert not permits.is_hopeless()
 
 
 @in_skipped_time
@@ -296,9 +321,9 @@ async def test_posts_are_refused_while_too_many_jobs_wait(settings: Settings) ->
 @asynccontextmanager
 async def hopeless_reads(app: FastAPI) -> AsyncIterator[None]:
     """Have a permit to read taken, and no hope for another."""
-    reads = app.state.admission._reads
+    reads = app.state.admission.reads
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Permits, "is_hopeless", lambda self: self is reads)
+        patch.setattr(Permits, "is_hopeless", lambda self, share=1.0: self is reads)
         await reads.take()
         yield
     reads.give_back()
@@ -310,3 +335,37 @@ async def test_a_client_with_a_page_may_read_why(settings: Settings) -> None:
         assert answer.status_code == 503
         assert answer.headers["access-control-allow-origin"] == "http://127.0.0.1:3333"
         assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_hopeless_reads_are_refused_unparsed_and_with_the_same_answer(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        started(settings, ONE) as app,
+        listening(app, {READ_PERMITS: app.state.admission.reads}) as port,
+        asking(app) as inside,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
+        async with hopeless_reads(app):
+            parsed = await inside.get("/v1/books")
+            assert parsed.headers["retry-after"] == "1"
+            with monkeypatch.context() as patch:
+                patch.setattr(ScopedRoute, "handle", None)  # no request may get so far
+                for _ in range(2):  # over one connection
+                    refused = await client.get("/v1/books?title=x")
+                    assert refused.status_code == 503
+                    assert refused.json() == parsed.json()
+                    assert refused.headers.items() >= parsed.headers.items()
+            # What is no simple read is parsed.
+            assert (await client.get("/health/live")).status_code == 200
+            assert (await client.get("/v1/clusters/unknown/text")).status_code == 404
+            assert (await client.get(f"/v1/books/{UUID(int=0)}/completeness")).status_code == 404
+            assert (await client.post("/v1/books", json=TEXT)).status_code == 201
+            smuggled = b"GET /v1/books HTTP/1.1\r\n\r\n"
+            typed = {"Content-Type": "application/json"}
+            answer = await client.request("GET", "/v1/books", content=smuggled, headers=typed)
+            assert answer.status_code == 503
+            closed = await client.get("/v1/books", headers={"Connection": "close"})
+            assert (closed.status_code, closed.headers["connection"]) == (503, "close")
+        assert (await client.get("/v1/books")).status_code == 200
+        assert "bookprint_refused_total 5.0" in (await client.get("/metrics")).text
