@@ -59,6 +59,7 @@ _SHORT, _LONG = "bp1:", "bp2:"
 _SHORT_LETTERS, _LONG_LETTERS = 32, 60
 _LONG_HEAD = 36  # bytes before the check
 
+_PAIRS = tuple(first + second for first in LETTERS for second in LETTERS)
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 _READ = str.maketrans(LETTERS + "ilo", _DIGITS + "110", "-")
 _LETTER_CODES = np.frombuffer(LETTERS.encode(), dtype=np.uint8)
@@ -96,8 +97,8 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
     >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
     'bp1:040020g30g2gc1r81450p30d1r7tarna'
     """
-    [identifier] = encode_each([(fingerprint, word_count)])
-    return identifier
+    body = _short_body(_recipe_code(fingerprint.recipe), fingerprint.bits, word_count)
+    return _SHORT + to_letters(int.from_bytes(body), _SHORT_LETTERS)
 
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
@@ -240,7 +241,10 @@ def to_letters(number: int, count: int) -> str:
     >>> to_letters(33, 3)
     '011'
     """
-    return "".join([LETTERS[number >> 5 * place & 31] for place in reversed(range(count))])
+    first = LETTERS[number >> 5 * (count - 1) & 31] if count % 2 else ""
+    return first + "".join(
+        [_PAIRS[number >> 5 * place & 1023] for place in range(count - count % 2 - 2, -1, -2)]
+    )
 
 
 def to_number(letters: str, count: int) -> int | None:
