@@ -1,10 +1,13 @@
 """Each operation of the OpenAPI document, without a key, with keys that open nothing, and with each scope."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from httpx import AsyncClient, Response
 
 from app.api.http.routes import SubjectRouter, require_scopes
@@ -107,6 +110,19 @@ async def test_readiness_shows_its_parts_to_a_key_alone(keys: Holders, client: A
     assert closed.get("parts", {}) == {}
     assert set(shown["parts"]) >= {"postgres", "redis", "jobs"}
     assert (await client.get("/health/ready", headers=_bearer("bp_no"))).status_code == 401
+
+
+async def test_no_endpoint_and_no_dependency_is_run_in_a_thread(keys: Holders) -> None:
+    def calls(dependant: Dependant) -> Iterator[Any]:
+        yield dependant.call
+        for part in dependant.dependencies:
+            yield from calls(part)
+
+    called = [
+        call for route in keys.app.routes if isinstance(route, APIRoute) for call in calls(route.dependant)
+    ]
+    assert len(called) > 100
+    assert [call for call in called if not iscoroutinefunction(call)] == []
 
 
 async def _endpoint() -> None: ...
