@@ -24,6 +24,7 @@ def upgrade() -> None:
     )
     # Signatures look random and texts are compressed: Postgres would only try in vain to shrink them.
     op.execute("ALTER TABLE signatures ALTER COLUMN data SET STORAGE EXTERNAL")
+    op.execute("ALTER TABLE signatures ALTER COLUMN places SET STORAGE EXTERNAL")
     op.execute("ALTER TABLE texts ALTER COLUMN data SET STORAGE EXTERNAL")
     op.execute(
         "CREATE INDEX ix_relate_jobs ON procrastinate_jobs (CAST(args ->> 'entry_id' AS bigint)) "

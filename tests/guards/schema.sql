@@ -783,9 +783,11 @@ CREATE TABLE public.signatures (
     data bytea NOT NULL,
     shingle_count integer,
     unit text,
+    places bytea,
     written_by bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
 );
 ALTER TABLE ONLY public.signatures ALTER COLUMN data SET STORAGE EXTERNAL;
+ALTER TABLE ONLY public.signatures ALTER COLUMN places SET STORAGE EXTERNAL;
 
 CREATE TABLE public.texts (
     entry_id bigint NOT NULL,

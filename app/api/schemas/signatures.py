@@ -94,6 +94,12 @@ class SampleBody(Body):
         max_length=_base64_length(256 * 8),
         description="Base64 of at most 256 hashes, ascending, each a little-endian unsigned 64-bit integer.",
     )
+    places: str | None = Field(
+        default=None,
+        max_length=_base64_length(256 * 2),
+        description="Base64 of where each hash first stands in the book, in 1/65,536 of its length: a "
+        "little-endian unsigned 16-bit integer each. Signatures of old versions lack them.",
+    )
 
 
 class PageSignaturesBody(Body):

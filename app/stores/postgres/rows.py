@@ -163,7 +163,7 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
     columns = (
         "books.id, books.entry_id, books.title, books.word_count, books.indexed_at IS NOT NULL AS indexed",
         "fingerprint.data AS bits, fingerprint.recipe, minhash.data AS minhash, minhash.shingle_count",
-        f"{'sample.data' if with_sample else 'NULL'} AS sample",
+        *(["sample.data AS sample", "sample.places"] if with_sample else ["NULL AS sample"]),
         *more,
     )
     return f"SELECT {', '.join(columns)} FROM books {' '.join(map(_signature, kinds))}"
@@ -174,7 +174,7 @@ def _signature(kind: str) -> str:
     # kept when they have grown. Postgres cannot make a join of what has a limit.
     return f"""
         LEFT JOIN LATERAL (
-            SELECT data, recipe, shingle_count FROM signatures
+            SELECT data, recipe, shingle_count, places FROM signatures
             WHERE entry_id = books.entry_id AND {_is(kind)} LIMIT 1
         ) AS {kind} ON true
     """
@@ -235,7 +235,7 @@ def to_summary(row: Row) -> BookSummary:
             minhash=None
             if minhash is None
             else MinHashSignature.from_bytes(DEFAULT_MINHASH, minhash, row["shingle_count"]),
-            sample=None if sample is None else FracMinHash.unpacked(DEFAULT_SAMPLE, sample),
+            sample=None if sample is None else FracMinHash.unpacked(DEFAULT_SAMPLE, sample, row["places"]),
             word_count=row["word_count"],
             identified=identified,
         ),
@@ -290,14 +290,20 @@ def signature_values(sketch: Sketch) -> list[SignatureRow]:
         data = b"" if identified.minhash is None else identified.minhash.bits
         rows.append(signature_row(IDENTIFIER, data, shingle_count=identified.length))
     if sketch.sample is not None:
-        rows.append(signature_row(sketch.sample.recipe, sketch.sample.packed()))
+        places = sketch.sample.places_to_bytes()
+        rows.append(signature_row(sketch.sample.recipe, sketch.sample.packed(), places=places))
     if sketch.pages is not None:
         rows.append(signature_row(sketch.pages.recipe, to_records(sketch.pages), unit=sketch.pages.unit))
     return rows + [signature_row(digest.recipe, digest.value) for digest in sketch.digests]
 
 
 def signature_row(
-    recipe: str, data: bytes, *, shingle_count: int | None = None, unit: str | None = None
+    recipe: str,
+    data: bytes,
+    *,
+    shingle_count: int | None = None,
+    unit: str | None = None,
+    places: bytes | None = None,
 ) -> SignatureRow:
     """Return the row of a signature."""
-    return {"recipe": recipe, "data": data, "shingle_count": shingle_count, "unit": unit}
+    return {"recipe": recipe, "data": data, "shingle_count": shingle_count, "unit": unit, "places": places}

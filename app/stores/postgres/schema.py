@@ -108,6 +108,7 @@ signatures = Table(
     Column("data", LargeBinary, nullable=False),
     Column("shingle_count", Integer),  # of a MinHash signature
     Column("unit", Text),  # of page signatures: page or window
+    Column("places", LargeBinary),  # of a sample's hashes; null: not known
     Column(
         "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
     ),  # the transaction, by its number

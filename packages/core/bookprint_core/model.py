@@ -87,24 +87,30 @@ class FracMinHash:
     recipe: str
     hashes: NDArray[np.uint64]  # (n,), ascending and distinct
     level: int  # of the limit, as the recipe counts levels; 0 to 254
+    places: NDArray[np.uint16] | None = None  # (n,) where each first stands, in 1/65,536 of the book's length
 
     def to_bytes(self) -> bytes:
         """The hashes as stored and sent: little-endian, 8 bytes each."""
         return self.hashes.astype("<u8", copy=False).tobytes()
 
+    def places_to_bytes(self) -> bytes | None:
+        """The places as stored and sent: little-endian, 2 bytes each."""
+        return None if self.places is None else self.places.astype("<u2", copy=False).tobytes()
+
     @staticmethod
-    def from_bytes(recipe: str, data: bytes, level: int) -> "FracMinHash":
-        """The reverse of `to_bytes`; `data` is a multiple of 8 bytes long."""
-        return FracMinHash(recipe, np.frombuffer(data, dtype="<u8").astype(np.uint64), level)
+    def from_bytes(recipe: str, data: bytes, level: int, places: bytes | None = None) -> "FracMinHash":
+        """The reverse of `to_bytes`, and of `places_to_bytes` where they are known."""
+        found = None if places is None else np.frombuffer(places, dtype="<u2").astype(np.uint16, copy=False)
+        return FracMinHash(recipe, np.frombuffer(data, dtype="<u8").astype(np.uint64), level, found)
 
     def packed(self) -> bytes:
         """A byte for the level, then the hashes: as the catalogue keeps them."""
         return bytes([self.level]) + self.to_bytes()
 
     @staticmethod
-    def unpacked(recipe: str, data: bytes) -> "FracMinHash":
-        """The reverse of `packed`."""
-        return FracMinHash.from_bytes(recipe, data[1:], data[0])
+    def unpacked(recipe: str, data: bytes, places: bytes | None = None) -> "FracMinHash":
+        """The reverse of `packed`, and of `places_to_bytes` where they are known."""
+        return FracMinHash.from_bytes(recipe, data[1:], data[0], places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

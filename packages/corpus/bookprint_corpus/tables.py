@@ -65,6 +65,7 @@ _SIGNATURES = (
     ("sample_recipe", "string", ""),
     ("sample_level", "int64", "The sample has all hashes below the limit of this level."),
     ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
+    ("sample_places", "binary", "Where each stands, in 1/65,536 of the book: 16 bits, little-endian."),
     ("pages_recipe", "string", ""),
     ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
     ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),

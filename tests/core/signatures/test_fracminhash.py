@@ -50,6 +50,10 @@ def test_sample_of_any_text_is_that_of_the_plain_implementation(text: str) -> No
     level, hashes = reference.gram_sample(str(normal))
     assert ([] if made is None else made.hashes.tolist()) == hashes
     assert made is None or made.level == level
+    if made is not None:
+        grams, length = reference.grams(str(normal)), len(reference.symbols(str(normal)))
+        assert made.places is not None
+        assert made.places.tolist() == [grams.index(value) * 65_536 // length for value in hashes]
 
 
 def test_levels_are_eighths_of_octaves() -> None:

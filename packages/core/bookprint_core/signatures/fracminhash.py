@@ -20,6 +20,10 @@ from bookprint_core.text.folding import folding_table
 from bookprint_core.text.normal_form import NormalText
 
 Hashes = NDArray[np.uint64]
+Places = NDArray[np.uint16]
+
+PLACES = 1 << 16
+"""Parts of a book's length by which the places of grams are told."""
 
 _ALL = 1 << 64
 
@@ -27,43 +31,47 @@ _ALL = 1 << 64
 def fracminhash(hashes: Hashes, recipe: FracMinHashRecipe) -> FracMinHash | None:
     """The sample of these hashes, which may repeat; None if there are none."""
 
-    def distinct_below(limit: int) -> Hashes:
-        return np.unique(hashes if limit == _ALL else hashes[hashes < np.uint64(limit)])
+    def below(limit: int) -> tuple[Hashes, None]:
+        return np.unique(hashes if limit == _ALL else hashes[hashes < np.uint64(limit)]), None
 
-    return _sample(hashes.size, recipe, distinct_below)
+    return _sample(hashes.size, recipe, below)
 
 
 def gram_sample(text: NormalText, recipe: FracMinHashRecipe) -> FracMinHash | None:
-    """The sample of the grams of a text; None where it has none."""
+    """The sample of the grams of a text, with their places; None where it has none."""
     from bookprint_core.signatures import shingle_kernels as kernels
 
     weights = (recipe.gram_weight, recipe.letter_weight, recipe.arabic_weight, recipe.dense_weight)
     table = folding_table()
 
-    def distinct_below(limit: int) -> Hashes:
-        hashes = np.empty(2 * text.size, dtype=np.uint64)  # some code points fold to two symbols
-        count = kernels.grams_below(
-            text.codes, text.size, table, weights, np.uint64(min(limit, _ALL - 1)), hashes
+    def below(limit: int) -> tuple[Hashes, Places]:
+        size = 2 * text.size  # some code points fold to two symbols
+        hashes, starts = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint32)
+        count, symbols = kernels.grams_below(
+            text.codes, text.size, table, weights, np.uint64(min(limit, _ALL - 1)), hashes, starts
         )
-        return np.unique(hashes[:count])
+        distinct, first = np.unique(hashes[:count], return_index=True)
+        return distinct, (starts[first].astype(np.uint64) * PLACES // max(1, symbols)).astype(np.uint16)
 
-    return _sample(text.size, recipe, distinct_below)
+    return _sample(text.size, recipe, below)
 
 
 def _sample(
-    size: int, recipe: FracMinHashRecipe, distinct_below: Callable[[int], Hashes]
+    size: int, recipe: FracMinHashRecipe, below: Callable[[int], tuple[Hashes, Places | None]]
 ) -> FracMinHash | None:
-    """The sample of at most `size` hashes; `distinct_below` a limit gives them, ascending."""
+    """The sample of at most `size` hashes; `below` a limit gives the distinct ones, ascending, and places."""
     # First a limit that leaves several times the hashes wanted: the right one is then found among few.
     limit = min(_ALL, (4 * recipe.most << 64) // max(1, size))
-    while (hashes := distinct_below(limit)).size <= recipe.most and limit < _ALL:
+    while (found := below(limit))[0].size <= recipe.most and limit < _ALL:
         limit = min(_ALL, 4 * limit)
+    hashes, places = found
     level = recipe.top_level
     if hashes.size > recipe.most:
         level = min(level, _level_up_to(int(hashes[recipe.most]), recipe))
     top = limit_of(level, recipe)
-    kept = hashes if top == _ALL else hashes[: np.searchsorted(hashes, np.uint64(top))]
-    return FracMinHash(recipe.name, kept, level) if kept.size else None
+    count = hashes.size if top == _ALL else int(np.searchsorted(hashes, np.uint64(top)))
+    kept = FracMinHash(recipe.name, hashes[:count], level, None if places is None else places[:count])
+    return kept if count else None
 
 
 def limit_of(level: int, recipe: FracMinHashRecipe) -> int:

@@ -4,7 +4,8 @@
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
  "sample": {"recipe": "char20-sample256-v2", "level": 220,
-            "hashes": "<base64 of little-endian uint64, ascending>"},  left out where there is none
+            "hashes": "<base64 of little-endian uint64, ascending>",  left out where there is none
+            "places": "<base64 of little-endian uint16>"},  of each hash, left out where they are not known
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,
  "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out where there is none
@@ -27,7 +28,7 @@ from bookprint_core.signatures.fracminhash import limit_of
 from bookprint_core.signatures.identifier import identified, of_signatures, written
 from bookprint_core.signatures.page_minhash import from_records, record_bytes, to_records
 
-_BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("pages", "values"))
+_BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("sample", "places"), ("pages", "values"))
 
 MAX_COUNT = (1 << 31) - 1
 """Higher counts are refused."""
@@ -40,7 +41,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
     """The sketch as plain JSON values, without the page signatures if `pages` is false."""
     document = encode_binary(sketch if pages else replace(sketch, pages=None))
     for part, name in _BYTES_IN_BASE64:
-        if document.get(part) is not None:
+        if name in (document.get(part) or ()):
             document[part][name] = b64encode(document[part][name]).decode()
     if sketch.fingerprint is not None:
         document["fingerprint"]["hex"] = sketch.fingerprint.hex
@@ -64,6 +65,8 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
     # Left out if there is none, so that signatures made without one keep their content key.
     if sample is not None:
         document["sample"] = {"recipe": sample.recipe, "level": sample.level, "hashes": sample.to_bytes()}
+        if sample.places is not None:
+            document["sample"]["places"] = sample.places_to_bytes()
     if sketch.digests:
         document["digests"] = {digest.recipe: digest.value for digest in sketch.digests}
     if sketch.single_words is not None:
@@ -90,7 +93,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
         word_count=decoded_count(document.get("word_count"), f"{field}.word_count"),
         character_count=decoded_count(document.get("character_count"), f"{field}.character_count"),
         page_count=None if page_count is None else decoded_count(page_count, f"{field}.page_count"),
-        sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes"),
+        sample=_part(document, "sample", field, _sample, "recipe", "level", "hashes", "places"),
         digests=_part(document, "digests", field, _digests, *DIGESTS) or (),
         single_words=None
         if single_words is None
@@ -213,8 +216,10 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
         raise InvalidInput(
             f"A whole number from 0 to {recipe.top_level} was expected here.", field=f"{field}.level"
         )
-    data = decoded_bytes(document.get("hashes"), f"{field}.hashes", 8)
-    sample = FracMinHash.from_bytes(recipe.name, data, level)
+    data, places = decoded_bytes(document.get("hashes"), f"{field}.hashes", 8), document.get("places")
+    if places is not None:
+        places = decoded_bytes(places, f"{field}.places", 2, len(data) // 8)
+    sample = FracMinHash.from_bytes(recipe.name, data, level, places)
     hashes = sample.hashes
     if hashes.size > recipe.most:
         raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")

@@ -264,11 +264,12 @@ def grams_below(
     weights: tuple[int, int, int, int],
     limit: np.uint64,
     hashes: NDArray[np.uint64],
-) -> int:
-    """Writes the hashes below a limit of the grams of a folded text, and returns their number.
+    starts: NDArray[np.uint32],
+) -> tuple[int, int]:
+    """Writes the hashes below a limit of the grams of a folded text, and the symbols at which they start.
 
     `weights` are those of a gram, a letter, an Arabic letter and a dense character. A hash is written as
-    often as its gram occurs.
+    often as its gram occurs. Returns the numbers of hashes and of the text's symbols.
     """
     symbols = np.empty(2 * size + 1, dtype=np.uint32)
     end, weighed = _fold(text, size, table, symbols)
@@ -284,10 +285,11 @@ def grams_below(
             mixed = mix64(running)
             if mixed < limit:
                 hashes[count] = mixed
+                starts[count] = k
                 count += 1
             gone = U64(U64(oldest[k]) * powers[letters])
             running = U64(U64(running * BASE) + U64(U64(following[k]) - gone))
-        return count
+        return count, end
     first, weight = 0, 0
     for i in range(end):
         running = U64(U64(running * BASE) + U64(symbols[i]))
@@ -296,8 +298,9 @@ def grams_below(
             mixed = mix64(running)
             if mixed < limit:
                 hashes[count] = mixed
+                starts[count] = first
                 count += 1
             running = U64(running - U64(U64(symbols[first]) * powers[i - first]))
             weight -= _weight(symbols[first], weights)
             first += 1
-    return count
+    return count, end

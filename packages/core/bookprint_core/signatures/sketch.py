@@ -56,8 +56,9 @@ def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignat
 def signature_key(sketch: Sketch) -> bytes:
     """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
-    It replaces the content key of a book that came without its text. Digests and the count of single words
-    are left out: signatures have them or not, and the book is the same.
+    It replaces the content key of a book that came without its text. Digests, places and the count of single
+    words are left out: signatures have them or not, and the book is the same.
     """
-    document = encode(replace(sketch, digests=(), single_words=None))
+    sample = sketch.sample and replace(sketch.sample, places=None)
+    document = encode(replace(sketch, digests=(), single_words=None, sample=sample))
     return sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode()).digest()

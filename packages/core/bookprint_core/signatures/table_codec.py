@@ -27,7 +27,12 @@ _COUNTS = ("word_count", "character_count", "page_count", "single_words")
 _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "fingerprint": (("fingerprint_recipe", "recipe"), ("fingerprint", "hex")),
     "minhash": (("minhash_recipe", "recipe"), ("minhash", "values"), ("shingle_count", "shingle_count")),
-    "sample": (("sample_recipe", "recipe"), ("sample_level", "level"), ("sample", "hashes")),
+    "sample": (
+        ("sample_recipe", "recipe"),
+        ("sample_level", "level"),
+        ("sample", "hashes"),
+        ("sample_places", "places"),
+    ),
     "pages": (("pages_recipe", "recipe"), ("pages_unit", "unit"), ("pages", "values")),
     "digests": tuple((name.replace("-", "_"), name) for name in DIGESTS),
 }
