@@ -7,7 +7,7 @@ books takes pydantic longer than finding them took.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
 import orjson
@@ -29,7 +29,8 @@ from app.services.index.questions import Alike, Match, Nearest, Position, Questi
 from app.services.lookups import Answer, query_entry
 from app.wiring import Services
 from bookprint_core.errors import InvalidInput
-from bookprint_core.matching.verification import is_partial
+from bookprint_core.matching.places import Where
+from bookprint_core.matching.verification import Verdict, verdict
 from bookprint_core.model import Entry, Fingerprint, Submission
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
 from bookprint_core.relations.related import RelationSummary
@@ -68,11 +69,17 @@ class NearnessQuery(PageQuery):
         "`recall` says which share of them is found.",
     )
 
+    include: Literal["common"] | None = Field(
+        default=None,
+        description="`common`: also books that share common matter alone, and those found unrelated; not "
+        "with d, k or jaccard.",
+    )
     collection: CollectionFilter = None
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
-        first, *others = [name for name in ("d", "k", "jaccard") if getattr(self, name) is not None] or [""]
+        asked = ("d", "k", "jaccard", "include")
+        first, *others = [name for name in asked if getattr(self, name) is not None] or [""]
         for other in others:
             raise PydanticCustomError("not_together", f"{first} and {other} were both sent", {"field": other})
         return self
@@ -82,7 +89,7 @@ class NearnessQuery(PageQuery):
             return Within(self.d)
         if self.jaccard is not None:
             return Alike(self.jaccard)
-        return Verified() if self.k is None else Nearest(self.k)
+        return Verified(self.include is not None) if self.k is None else Nearest(self.k)
 
 
 class Containment(TypedDict):
@@ -93,6 +100,16 @@ class Containment(TypedDict):
     ]
     other_in_this: Annotated[
         float | None, Field(description="Share of this item found in the query, 0 to 1.")
+    ]
+
+
+class SharedPlaces(TypedDict):
+    """The stretches of two books that the hashes span which both their samples have."""
+
+    this: Annotated[list[float], Field(description="First and last place in the query, 0 to 1.")]
+    other: Annotated[list[float], Field(description="First and last place in this item, 0 to 1.")]
+    even: Annotated[
+        float, Field(description="1: all over the one book or the other; near 0: in one place of both.")
     ]
 
 
@@ -112,13 +129,18 @@ class NearDuplicate(TypedDict):
     distance: Annotated[int | None, Field(description="Bits in which the fingerprints differ, 0 to 128.")]
     jaccard: Annotated[float | None, Field(description="Estimated share of common shingles, 0 to 1.")]
     containment: Containment
-    partial: Annotated[
-        bool | None,
+    verdict: Annotated[
+        Verdict | None,
         Field(
-            description="The fingerprints lie more than 23 bits apart, and less than three quarters of the "
-            "smaller book are found in the other: what they share may be a preface, a privilege or a "
-            "quotation, or both are badly read. Null where `d` or `k` asked for distances alone."
+            description="`near_duplicate`: a copy, an edition, a part or a whole. `overlap`: a work or a "
+            "chapter in common. `common_matter`: little more than a preface, a privilege or an advertisement "
+            "at the same edge of both. `none`: a few phrases, scattered. Null where `d`, `k` or "
+            "`jaccard` was sent."
         ),
+    ]
+    where: Annotated[
+        SharedPlaces | None,
+        Field(description="Null within 23 bits, with `d`, `k` or `jaccard`, and where places are not known."),
     ]
     relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
 
@@ -164,7 +186,7 @@ def near_duplicates_of(
     answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
     """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
-    verified = query.d is None and query.k is None
+    verified = query.d is None and query.k is None and query.jaccard is None
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k, "jaccard": query.jaccard},
         "exact": answer.exact,
@@ -182,6 +204,8 @@ def _item(
     match: Match, name: str | None, relation: RelationSummary | None, *, verified: bool
 ) -> NearDuplicate:
     evidence = match.evidence
+    # What an identifier alone finds is the same by it, and has no sample.
+    found = "near_duplicate" if evidence.shared is None else verdict(evidence)
     return {
         "id": match.book.book_id,
         "identifier": name,
@@ -192,11 +216,17 @@ def _item(
             "this_in_other": _rounded(evidence.this_in_other),
             "other_in_this": _rounded(evidence.other_in_this),
         },
-        "partial": is_partial(evidence) if verified else None,
+        "verdict": found if verified else None,
+        "where": _places(evidence.where) if verified and evidence.where is not None else None,
         "relation": None
         if relation is None
         else {"kind": relation.kind, "confidence": round(relation.confidence, _SHARE_DIGITS)},
     }
+
+
+def _places(where: Where) -> SharedPlaces:
+    this, other = ([round(place, _SHARE_DIGITS) for place in span] for span in (where.this, where.other))
+    return {"this": this, "other": other, "even": round(where.even, _SHARE_DIGITS)}
 
 
 def _rounded(share: float | None) -> float | None:
@@ -242,10 +272,11 @@ async def near_duplicates(
 
     With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
     `jaccard`, the books that MinHash bands propose and that are at least as similar, the most similar first.
-    With none, the books that fingerprint or sample propose and their signatures confirm as near-duplicates.
+    With none, the books that fingerprint or sample propose and their signatures confirm as near-duplicates,
+    and books that have a work or a chapter in common with it.
     """
     question = query.to_question()
-    asked = (query.d, query.k, query.jaccard, query.collection)
+    asked = (query.d, query.k, query.jaccard, query.include, query.collection)
     cursors = Cursors("near", book_id.bytes, DEFAULT_FINGERPRINT, *asked)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor, Position)
@@ -326,7 +357,8 @@ async def _answer(
     sent: Submission | None = None,
 ) -> Response:
     question = query.to_question()
-    cursors = Cursors("look-up", *asked, query.d, query.k, query.jaccard, query.collection)
+    nearness = (query.d, query.k, query.jaccard, query.include, query.collection)
+    cursors = Cursors("look-up", *asked, *nearness)
     metrics.count_lookup(question)
     position = cursors.place(query.cursor, Position)
     answer = await look_up(question, position, query.limit, query.collection)

@@ -36,6 +36,7 @@ _BookName = Annotated[
 ]
 _Question = PagedCall[Any, NearDuplicate]
 
+_SHARED = {"overlap": "a part of it", "common_matter": "a preface or the like"}
 _MEASURES = ("distance", "jaccard", "in other", "in this")
 _NEAR = Listing(
     "books",
@@ -46,7 +47,7 @@ _NEAR = Listing(
         "in this": "containment.other_in_this",
         "title": "title",
         "id": "id",
-        "part": lambda item: "a part of it" if item["partial"] else "",
+        "part": lambda item: _SHARED.get(item["verdict"] or "", ""),
     },
     wide="book",
     narrow=_MEASURES,
@@ -83,6 +84,9 @@ def lookup(
         float | None,
         typer.Option(min=0.3, max=1, help="Books at least this similar, the most similar first."),
     ] = None,
+    common: Annotated[
+        bool, typer.Option("--common", help="Also books that share a preface or the like alone.")
+    ] = False,
     collection: CollectionOption = None,
     limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
     url: Url = DEFAULT_URL,
@@ -94,13 +98,15 @@ def lookup(
     With --d or --k the answer is provably complete. With --jaccard it says which share of such books is
     found. Otherwise candidates are confirmed by their signatures. "In other" is the share of this book found
     in the other book, "in this" the reverse. "A part of it" means that the books share less than three
-    quarters of the smaller one, perhaps a preface or a quotation.
+    quarters of the smaller one.
     """
-    if sum(asked is not None for asked in (d, k, jaccard)) > 1:
-        raise UserError("Give --d, --k or --jaccard, one of them.", 2)
+    if sum(asked is not None for asked in (d, k, jaccard, common or None)) > 1:
+        raise UserError("Give --d, --k, --jaccard or --common, one of them.", 2)
     items: list[NearDuplicate] = []
     with service_at(url, key) as service:
         asked = Nearness(d=d, k=k, jaccard=jaccard, collection=collection, limit=min(limit, _MOST_ITEMS))
+        if common:
+            asked["include"] = "common"
         for answer in service.pages(_question(service, book, asked)):
             items += answer["items"]
             if len(items) >= limit:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 
+from app.services.index.judging import judged
 from app.services.index.questions import (
     Alike,
     Match,
@@ -175,6 +176,11 @@ class Lookup:
             hits = _merged(found.hits.but(query.entry_id), others.values(), alike=page.alike)
             if book.members is not None:
                 hits = hits.only(book.members)
+            if isinstance(question, Verified):
+                page = replace(page, refutable=not question.common)
+                known = {entry: match.evidence for entry, match in others.items()}
+                hits, far = await judged(self._entries, query, hits, known, page.book_id, question.common)
+                others |= {entry: Match(*each) for entry, each in far.items()}
             most = question.k if isinstance(question, Nearest) else None
             answer = await self._current(query, hits, others, replace(page, most=most), book.members is None)
             if most is None or answer.total == most or found.hits.size < most + spare:
@@ -204,6 +210,8 @@ class Lookup:
                     collection, hits.entry_ids, start, page.limit, page.book_id, page.most
                 )
             shown = _matches(query, list(current.summaries.values())) | others
+            for entry_id in current.refuted if page.refutable else ():
+                shown.pop(entry_id, None)
             gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
             hits = hits.without(np.concatenate([gone, current.deleted]))
             wanted = _cut_out(hits.part(0, page.most), page.after, page.limit).entry_ids.tolist()
@@ -251,6 +259,7 @@ class _Page:
     alike: bool  # whether they come by MinHash
     book_id: UUID | None = None  # of the book that is asked about, where it is stored
     most: int | None = None  # books of the whole answer
+    refutable: bool = False  # whether books are left out that pages or a person found unrelated
 
 
 def _require_indexed(fingerprint: Fingerprint | None) -> None:

@@ -14,7 +14,7 @@ from bookprint_core.matching.verification import (
     evidence_of_each,
     is_compared,
     is_near_duplicate,
-    is_partial,
+    verdict,
 )
 from bookprint_core.model import Metadata, Sketch
 from bookprint_core.relations.relation import ComparedBook, Relation, relate
@@ -41,7 +41,7 @@ class Found:
     def answer(self) -> str:
         """What a lookup says: yes, partial or no."""
         near = is_near_duplicate(self.evidence)
-        return "partial" if near and is_partial(self.evidence) else "yes" if near else "no"
+        return "partial" if near and verdict(self.evidence) == "overlap" else "yes" if near else "no"
 
 
 def run(out_dir: Path) -> Section:

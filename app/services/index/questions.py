@@ -52,6 +52,8 @@ class Nearest:
 class Verified:
     """Books that fingerprint or sample propose and that their signatures confirm as near-duplicates."""
 
+    common: bool = False  # whether books that share common matter alone are named, too
+
 
 @dataclass(frozen=True, slots=True)
 class Alike:

@@ -25,7 +25,7 @@ from bookprint_core.recipe import (
     folded_name,
     minhash_recipe,
 )
-from bookprint_core.relations.related import RelationSummary
+from bookprint_core.relations.related import RelationSummary, outranking
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
@@ -146,6 +146,15 @@ class CurrentHits:
     summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
     relations: dict[UUID, RelationSummary]  # of the query book with these, by their ids
     deleted: NDArray[np.uint64]  # (n,), the hits that do not count any more, perhaps with other entries
+
+    @property
+    def refuted(self) -> set[int]:
+        """The entries of books that pages or a person have found unrelated to the query book."""
+        return {
+            entry_id
+            for entry_id, book in self.summaries.items()
+            if outranking(self.relations.get(book.book_id)) is False
+        }
 
 
 class EntryStore:

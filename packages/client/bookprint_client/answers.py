@@ -514,6 +514,14 @@ class NamedCopyAnswer(TypedDict):
     identifiers: list[str]
 
 
+class SharedPlaces(TypedDict):
+    """The stretches of two books that the hashes span which both their samples have."""
+
+    this: list[float]
+    other: list[float]
+    even: float
+
+
 class NearDuplicate(TypedDict):
     """A book near the query, and how near it is; null where a signature is missing."""
 
@@ -523,7 +531,8 @@ class NearDuplicate(TypedDict):
     distance: int | None
     jaccard: float | None
     containment: Containment
-    partial: bool | None
+    verdict: str | None
+    where: SharedPlaces | None
     relation: RelationBrief | None
 
 

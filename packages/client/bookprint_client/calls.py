@@ -103,11 +103,15 @@ def read_signatures(book_id: Id, form: str = "datasketch") -> Call[answers.BookS
 
 
 class Nearness(TypedDict, total=False):
-    """Every book within `d` bits, the `k` nearest, those as similar as `jaccard`, or near-duplicates."""
+    """Every book within `d` bits, the `k` nearest, those as similar as `jaccard`, or near-duplicates.
+
+    `include="common"` adds to near-duplicates the books that share common matter alone.
+    """
 
     d: int | None
     k: int | None
     jaccard: float | None
+    include: str | None
     collection: str | None
     limit: int | None
 

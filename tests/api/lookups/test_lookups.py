@@ -4,7 +4,60 @@ import pytest
 from httpx import AsyncClient
 
 from tests.api.library import prose, scanned
-from tests.api.posting import Json, distance, look_up, post
+from tests.api.posting import Json, distance, look_up, near, post
+from tests.vectors import texts
+
+
+async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
+    text = prose(1)
+    book = await post(client, text=text)
+    copy = await post(client, text=scanned(text, 2))
+    part = await post(client, text=text[: len(text) // 2])
+    await post(client, text=prose(2))
+
+    answer = await near(client, book)
+
+    assert {item["id"] for item in answer["items"]} == {copy["id"], part["id"]}
+    assert answer["exact"] is False
+    assert answer["query"] == {"id": book["id"], "max_distance": None, "nearest": None, "jaccard": None}
+    [half] = [item for item in answer["items"] if item["id"] == part["id"]]
+    assert half["containment"]["other_in_this"] > half["containment"]["this_in_other"]
+    assert {item["verdict"] for item in answer["items"]} == {"near_duplicate"}
+
+
+def _words(seed: int, count: int) -> str:
+    return " ".join(texts.text("latin", 60_000, seed).split()[:count])
+
+
+async def _sharing(client: AsyncClient, words: int) -> list[Json]:
+    """Two books that begin with the same words and share nothing else."""
+    return [await post(client, text=f"{_words(1, words)} {_words(each, 3_500)}") for each in (2, 3)]
+
+
+async def test_books_with_a_preface_in_common_are_named_where_common_matter_is_asked_for(
+    client: AsyncClient,
+) -> None:
+    plays = await _sharing(client, 1_500)
+    assert (await near(client, plays[0]))["total"] == 0
+
+    [item] = (await near(client, plays[0], include="common"))["items"]
+    assert (item["id"], item["verdict"]) == (plays[1]["id"], "common_matter")
+    assert item["where"]["this"] == pytest.approx([0, 0.3], abs=0.05)
+
+
+async def test_a_chapter_in_common_is_named_and_told_from_a_copy(client: AsyncClient) -> None:
+    books = await _sharing(client, 3_000)
+    [item] = (await near(client, books[0]))["items"]
+    assert (item["id"], item["verdict"]) == (books[1]["id"], "overlap")
+
+
+async def test_what_a_person_rejected_is_not_named(client: AsyncClient) -> None:
+    books = [await post(client, text=text) for text in (prose(1), scanned(prose(1), 2))]
+    path = f"/v1/books/{books[0]['id']}/relations/{books[1]['id']}/decision"
+    assert (await client.put(path, json={"verdict": "rejected"})).status_code == 200
+    assert (await near(client, books[0]))["total"] == 0
+    [item] = (await near(client, books[0], include="common"))["items"]
+    assert item["relation"]["kind"] == "UNRELATED"
 
 
 @pytest.mark.parametrize("parameters", [{}, {"d": 30}, {"k": 2}])

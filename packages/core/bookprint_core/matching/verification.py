@@ -10,12 +10,14 @@ docs/why/decisions/0038-letter-samples.md.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.index.fingerprints import NO_DISTANCE
 from bookprint_core.index.records import NO_SAMPLE
+from bookprint_core.matching.places import Where, where
 from bookprint_core.model import Entry, Sketch, require_same_recipe
 from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 from bookprint_core.signatures.fracminhash import kept_shares, shared_hashes
@@ -38,6 +40,7 @@ class Evidence:
     other_in_this: float | None = None  # the reverse
     shared: int | None = None  # hashes in both samples
     sampled: float | None = None  # share of the smaller book that the other has, by the samples; 0 to 1
+    where: Where | None = None  # None: the places of the hashes are not known, or none is shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
 def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
     """The evidence of one book and each of the others; raises as `evidence` does."""
     evidence = [
-        Evidence(_distance(this, other), shared=shared, sampled=sampled)
+        Evidence(_distance(this, other), shared=shared, sampled=sampled, where=where_shared(this, other))
         for other in others
         for shared, sampled in [_sampled(this, other)]
     ]
@@ -102,6 +105,13 @@ def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> li
             evidence[row], equal_values=values, jaccard=jaccard, this_in_other=inside, other_in_this=around
         )
     return evidence
+
+
+def where_shared(this: HasSignatures, other: HasSignatures) -> Where | None:
+    """Where two books share text, as far as their samples tell; raises RecipeMismatch."""
+    if this.sample is None or other.sample is None:
+        return None
+    return where(this.sample, other.sample, this.word_count, other.word_count)
 
 
 def _distance(this: HasSignatures, other: HasSignatures) -> int | None:
@@ -141,20 +151,56 @@ def is_compared(evidence: Evidence) -> bool:
     return bool((verified(candidates) | compared(candidates))[0])
 
 
-_WHOLE = 0.75  # share of the smaller book from which on a part is what two books share as a whole
+Verdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
+"""What two books are by their signatures: copies or a part and its whole, books with a work or a chapter in
+common, books with a preface or the like in common, or none of these."""
+
+_WHOLE = 0.75
+"""Share of the smaller book from which on a part is what two books share as a whole."""
+
+_FEW = 8
+"""Shared hashes below which the share that they stand for may be wrong by a third."""
+
+_EVEN, _HALF = 0.7, 0.5
+"""Evenness from which on shared hashes stand all over a book, and the share of it that they stand for."""
 
 
-def is_partial(evidence: Evidence) -> bool:
-    """Whether near-duplicates may share a part alone, such as a preface, a privilege or a quotation.
+def verdict(evidence: Evidence) -> Verdict:
+    """What two books are by their signatures; where they share text decides, as far as it is known.
 
-    So it is where they lie farther apart than copies of long books do, and less than three quarters of the
-    smaller one are found in the other. Two copies that are both badly read look the same.
-
-    >>> is_partial(Evidence(44, 30, 0.25, 0.4, 0.4)), is_partial(Evidence(44, 30, 0.25, 0.9, 0.3))
-    (True, False)
+    >>> verdict(Evidence(20, 200, 0.8)), verdict(Evidence(44, 30, 0.25, 0.4, 0.4)), verdict(Evidence(60))
+    ('near_duplicate', 'overlap', 'none')
     """
-    far = evidence.distance is None or evidence.distance > VERIFICATION.distance_unsampled
-    return far and max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) < _WHOLE
+    if not is_near_duplicate(evidence):
+        return "none"
+    if evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled:
+        return "near_duplicate"
+    where = evidence.where
+    if where is not None and where.is_common_matter:
+        return "common_matter"
+    if (
+        where is not None
+        and where.is_scattered
+        and (evidence.shared or 0) < _FEW
+        and not _is_near_enough(evidence)
+    ):
+        return "none"
+    if max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= _WHOLE:
+        return "near_duplicate"
+    # Copies that are both badly read share few words, but all over the one or the other.
+    whole = where is not None and where.even >= _EVEN and (evidence.sampled or 0.0) >= _HALF
+    return "near_duplicate" if whole else "overlap"
+
+
+def _is_near_enough(evidence: Evidence) -> bool:
+    """Whether another step than the last accepts two books: that by the share of a part alone."""
+    candidates = Candidates.of(evidence)
+    return bool(_meet(candidates, VERIFICATION.steps[:-1])[0])
+
+
+def is_named(evidence: Evidence) -> bool:
+    """Whether a lookup names a book by default: more than common matter joins it to the query."""
+    return verdict(evidence) in ("near_duplicate", "overlap")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,6 +49,18 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
     return RelationSummary(kind, direction, 1.0)
 
 
+def outranking(relation: RelationSummary | None) -> bool | None:
+    """Whether pages or a person have found two books related; None: what their samples say counts.
+
+    Pages cannot tell a preface from a chapter, so an overlap that no person has confirmed leaves it to them.
+    """
+    if relation is None or relation.kind == "INSUFFICIENT_TEXT":
+        return None
+    if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None and relation.confidence < 1:
+        return None
+    return relation.kind != "UNRELATED"
+
+
 @dataclass(frozen=True, slots=True)
 class PairRelation:
     """The effective relation of two books, and whether a person has decided on it."""
