@@ -55,7 +55,7 @@ def test_place_of_the_shared_text_tells_what_two_books_are(
 def test_copies_that_are_badly_read_are_told_from_books_with_a_part_in_common() -> None:
     errors = np.random.default_rng(5)
     readings = [
-        [word[:-1] + "x" if errors.random() < 0.25 else word for word in OURS[:4_000]] for _ in range(2)
+        [word[:-1] + "x" if errors.random() < 0.1 else word for word in OURS[:4_000]] for _ in range(2)
     ]
     pair = evidence(*map(of, readings))
     assert max(pair.this_in_other or 0, pair.other_in_this or 0) < 0.75

@@ -52,11 +52,11 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
 def outranking(relation: RelationSummary | None) -> bool | None:
     """Whether pages or a person have found two books related; None: what their samples say counts.
 
-    Pages cannot tell a preface from a chapter, so an overlap that no person has confirmed leaves it to them.
+    Pages cannot tell a preface from a chapter, so an overlap leaves it to the samples.
     """
     if relation is None or relation.kind == "INSUFFICIENT_TEXT":
         return None
-    if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None and relation.confidence < 1:
+    if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None:
         return None
     return relation.kind != "UNRELATED"
 
