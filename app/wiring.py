@@ -188,7 +188,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
         completeness=Completeness(clusters, relations, CompletenessStore(database), candidates),
         checks=Checks(lookup, candidates, books, reconciliation),
         conflicts=Conflicts(database),
-        descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations, volumes),
+        descriptions=Descriptions(MarcRecordStore(database), reconciliation, relations, volumes, entries),
         volumes=volumes,
         reconciliation=reconciliation,
         finder=BookFinder(books, lookup, reconciliation),

@@ -16,12 +16,14 @@ from app.services.pairs.relations import list_related
 from app.services.volumes import SharedPages, Volumes, written_pages
 from app.stores.postgres.changes import identifier_of_book
 from app.stores.postgres.contents import MarcRecordStore
+from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.errors import UnknownBook
+from bookprint_core.matching.verification import evidence_of_each, verdict
 from bookprint_core.model import Book, CatalogRecord, RecordFormat
-from bookprint_core.relations.related import RelationSummary
+from bookprint_core.relations.related import RelationSummary, outranking
 
 DescriptionForm = RecordFormat | Literal["json-ld"]
 
@@ -53,9 +55,15 @@ class Descriptions:
     """Books for other catalogues."""
 
     def __init__(
-        self, records: MarcRecordStore, names: NameQueries, related: RelationQueries, volumes: Volumes
+        self,
+        records: MarcRecordStore,
+        names: NameQueries,
+        related: RelationQueries,
+        volumes: Volumes,
+        entries: EntryStore,
     ) -> None:
         self._records = records
+        self._entries = entries
         self._names = names
         self._related = related
         self._volumes = volumes
@@ -71,14 +79,30 @@ class Descriptions:
             raise UnknownBook(book_id)
         book = books[book_id]
         shared = await self._volumes.shared_pages(book_id)
+        others = [books[other] for other in ids[1:] if other in books]
+        common = await self._common_matter(book, others, relations)
         linked = [
-            _linked(books[other], relations[other], records, _pages(book, books[other], shared.get(other)))
-            for other in ids[1:]
-            if other in books
+            _linked(other, relations[other.id], records, _pages(book, other, shared.get(other.id)))
+            for other in others
+            if other.id not in common
         ]
         cluster = ClusterName("same_text", book.founder_id).key
         standing = Standing(book_id, identifier_of_book(book), cluster, linked)
         return Description(book, _record(book, records.get(book_id)), standing)
+
+    async def _common_matter(
+        self, book: Book, others: Sequence[Book], relations: Mapping[UUID, RelationSummary]
+    ) -> set[UUID]:
+        """Those of the related books that share common matter alone with a book: no entry links them."""
+        unsure = [other.entry_id for other in others if outranking(relations[other.id]) is None]
+        summaries = await self._entries.read_summaries([book.entry_id, *unsure]) if unsure else []
+        by_entry = {each.entry.entry_id: each for each in summaries}
+        this = by_entry.pop(book.entry_id, None)
+        if this is None:
+            return set()
+        found = evidence_of_each(this.entry, [each.entry for each in by_entry.values()])
+        pairs = zip(by_entry.values(), found, strict=True)
+        return {other.book_id for other, each in pairs if verdict(each) == "common_matter"}
 
 
 def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:

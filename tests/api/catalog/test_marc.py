@@ -17,6 +17,7 @@ from tests.api.test_bad_input import assert_problem
 from tests.catalog.marc.made_records import control, data, record, without_lengths
 from tests.factories import pages_of
 from tests.paged_books import run_jobs
+from tests.vectors import texts
 
 TEXT = prose(1, 3000)
 TYPES = {
@@ -171,6 +172,15 @@ async def test_relation_is_in_the_next_export_and_gone_when_rejected(
     decision = f"{book['links']['relations']}/{reprint['id']}/decision"
     assert (await client.put(decision, json={"verdict": "rejected"})).status_code == 200
     assert not added(await exported(client, book), "775")
+
+
+async def test_books_with_a_preface_in_common_are_not_linked(client: AsyncClient, services: Services) -> None:
+    preface, *works = (" ".join(texts.text("latin", 60_000, seed).split()[:1_500]) for seed in (1, 2, 3))
+    plays = [await post(client, text=f"{preface} {work}") for work in works]
+    await run_jobs(services)
+    related = await client.get(plays[0]["links"]["relations"])
+    assert [item["kind"] for item in related.json()["items"]] == ["OVERLAPPING_TEXT"]
+    assert not added(await exported(client, plays[0]), "787")
 
 
 @pytest.mark.parametrize(
