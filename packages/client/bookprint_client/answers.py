@@ -514,14 +514,6 @@ class NamedCopyAnswer(TypedDict):
     identifiers: list[str]
 
 
-class SharedPlaces(TypedDict):
-    """The stretches of two books that the hashes span which both their samples have."""
-
-    this: list[float]
-    other: list[float]
-    even: float
-
-
 class NearDuplicate(TypedDict):
     """A book near the query, and how near it is; null where a signature is missing."""
 
@@ -531,7 +523,7 @@ class NearDuplicate(TypedDict):
     distance: int | None
     jaccard: float | None
     containment: Containment
-    verdict: str | None
+    verdict: Literal["near_duplicate", "overlap", "common_matter", "none"] | None
     where: SharedPlaces | None
     relation: RelationBrief | None
 
@@ -754,6 +746,14 @@ class SetVolumeAnswer(TypedDict):
 
     number: int
     book_id: str
+
+
+class SharedPlaces(TypedDict):
+    """The stretches of two books that the hashes span which both their samples have."""
+
+    this: list[float]
+    other: list[float]
+    even: float
 
 
 class SharesAnswer(TypedDict):
