@@ -51,7 +51,11 @@ def test_book_has_its_signatures(name: str) -> None:
     book = BOOKS[name]
     content = _content(book)
     made = sketch(content)
-    assert signatures.encode(made) == book["signatures"]
+    document = signatures.encode(made)
+    if "sample" in document:
+        # Places belong to no recipe; tests/core/signatures/test_fracminhash.py holds them to their definition.
+        assert document["sample"].pop("places")
+    assert document == book["signatures"]
     assert signature_key(made).hex() == book["signature_key"]
     assert content_key(content).hex() == book["content_key"]
     assert sha256(str(normalise(content)).encode()).hexdigest() == book["normal_form_sha256"]
