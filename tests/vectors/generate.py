@@ -7,6 +7,7 @@ A recipe never changes its meaning, so for a recipe that was released this must 
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,9 @@ def _degenerate() -> dict[str, Content]:
 def _signed(content: Content) -> Any:
     normal = str(normalise(content))
     made = sketch(content)
+    # Places belong to no recipe.
+    if made.sample is not None:
+        made = replace(made, sample=replace(made.sample, places=None))
     studied = {name: sketch(content, fingerprint_recipe=name).fingerprint for name in STUDIED}
     return {
         "text": content.text,

@@ -53,7 +53,7 @@ def test_book_has_its_signatures(name: str) -> None:
     made = sketch(content)
     document = signatures.encode(made)
     if "sample" in document:
-        # Places belong to no recipe; tests/core/signatures/test_fracminhash.py holds them to their definition.
+        # Places belong to no recipe; test_fracminhash.py holds them to their definition.
         assert document["sample"].pop("places")
     assert document == book["signatures"]
     assert signature_key(made).hex() == book["signature_key"]
