@@ -213,6 +213,8 @@ async def _compare_partition(
         targets = packed.at(read.addresses)
         for address, target, actual in zip(read.addresses.tolist(), targets, read.values, strict=True):
             lists = _difference(target, actual or b"", table.width, report)
+            if not any(lists):
+                continue
             missing, superfluous = (records_in(table, address, size, b"".join(each)) for each in lists)
             full = (superfluous.entry_ids == FULL) & (table is POSTINGS)
             # Of a full hash some are missing by design.
