@@ -43,11 +43,12 @@ from app.stores.postgres.bulk import BulkStore
 from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.connections import Database, ReconcileLock, SchemaQueries, open_database
 from app.stores.postgres.contents import MarcRecordStore, TextStore
-from app.stores.postgres.entries import EntryStore, SignatureQueries
+from app.stores.postgres.entries import EntryStore
 from app.stores.postgres.keys import KeyLimits
 from app.stores.postgres.pairs.candidates import CandidateStore
 from app.stores.postgres.pairs.completeness import CompletenessStore
 from app.stores.postgres.pairs.relations import RelationStore
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.postgres.webhooks import WebhookStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client

@@ -6,10 +6,10 @@ from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import size_of
 from app.stores.redis.keys import bucket_keys, epochs_of
-from bookprint_core.index.tables import Records, Table
+from bookprint_core.index.tables import BucketTable, Records
 
 
-async def sizes_of(index: BandIndex, table: Table) -> list[int]:
+async def sizes_of(index: BandIndex, table: BucketTable) -> list[int]:
     """The buckets that each partition of a table has."""
     marks = (await index.epochs.read(complete=False)).marks
     return [size_of(marks[epoch]) for epoch in epochs_of(table)]

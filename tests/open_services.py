@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 from app.settings import Settings
 from app.stores.postgres.connections import Database
-from app.stores.postgres.entries import EntryStore, SignatureQueries
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
 from app.wiring import Services, Stores, open_stores, services_on

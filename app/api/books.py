@@ -34,11 +34,10 @@ from app.api.schemas.documents import (
     Document,
     Format,
     PageQuery,
-    Parameters,
     Warnings,
     file_fields,
 )
-from app.api.schemas.signatures import FingerprintAnswer
+from app.api.schemas.signatures import BookSignatures, FingerprintAnswer, SignaturesQuery
 from app.api.schemas.submissions import (
     Author,
     BookBody,
@@ -180,11 +179,8 @@ class BookList(Document):
 
 def _fields(book: Book) -> dict[str, Any]:
     """The fields of a `BookAnswer`."""
-    fingerprint, cluster, path = (
-        book.fingerprint,
-        ClusterName("same_text", book.founder_id),
-        book_path(book.id),
-    )
+    fingerprint, path = book.fingerprint, book_path(book.id)
+    cluster = ClusterName("same_text", book.founder_id)
     metadata = {name: getattr(book.metadata, name) for name in FIELD}
     written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
     return metadata | {
@@ -224,7 +220,6 @@ _TEXT = {"schema": {"type": "string"}}
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
 
-
 router = SubjectRouter(
     "/v1/books", tag="books", description="Post, read, list, change and delete the books of the catalogue."
 )
@@ -256,11 +251,7 @@ async def post_file(
     also=(409,),
 )
 async def post_book(
-    body: BookBody,
-    services: ServicesDep,
-    actor: ActorDep,
-    metrics: MetricsDep,
-    response: Response,
+    body: BookBody, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
     """Takes a book in and answers its identifier. After the answer the book is durable and is found.
 
@@ -313,27 +304,6 @@ async def read_book(book_id: BookId, services: ServicesDep, request: Request) ->
         return Response(orjson.dumps(_fields(book)), headers=headers | {"ETag": f'"{book.version}"'})
     description = await services.descriptions.read(book_id)
     return Response(await asyncio.to_thread(description.written, _FORMS[media_type]), headers=headers)
-
-
-class SignaturesQuery(Parameters):
-    """The form in which to answer signatures."""
-
-    format: Literal["datasketch"] = Field(
-        default="datasketch", description="The MinHash as datasketch 2 reads it."
-    )
-
-
-class LeanMinHashAnswer(Document):
-    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
-
-    leanminhash: str = Field(description="Base64 of the bytes for `LeanMinHash.deserialize`.")
-    shingle_count: int = Field(description="Distinct shingles of the book.")
-
-
-class BookSignatures(Document):
-    """Signatures of a book, as posts and lookups take them."""
-
-    datasketch: LeanMinHashAnswer | None = Field(description="Null where the book has no MinHash.")
 
 
 @router.get("/{book_id}/signatures", summary="Read a book's signatures", scope="read")

@@ -30,7 +30,7 @@ from app.services.lookups import Answer, query_entry
 from app.wiring import Services
 from bookprint_core.errors import InvalidInput
 from bookprint_core.matching.places import Where
-from bookprint_core.matching.verification import Verdict, verdict
+from bookprint_core.matching.verification import MatchVerdict, verdict
 from bookprint_core.model import Entry, Fingerprint, Submission
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
 from bookprint_core.relations.related import RelationSummary
@@ -130,7 +130,7 @@ class NearDuplicate(TypedDict):
     jaccard: Annotated[float | None, Field(description="Estimated share of common shingles, 0 to 1.")]
     containment: Containment
     verdict: Annotated[
-        Verdict | None,
+        MatchVerdict | None,
         Field(
             description="`near_duplicate`: a copy, an edition, a part or a whole. `overlap`: a work or a "
             "chapter in common. `common_matter`: little more than a preface, a privilege or an advertisement "
@@ -204,7 +204,7 @@ def _item(
     match: Match, name: str | None, relation: RelationSummary | None, *, verified: bool
 ) -> NearDuplicate:
     evidence = match.evidence
-    # What an identifier alone finds is the same by it, and has no sample.
+    # A book that is found by an identifier alone is the same by it, and has no sample.
     found = "near_duplicate" if evidence.shared is None else verdict(evidence)
     return {
         "id": match.book.book_id,

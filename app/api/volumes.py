@@ -1,4 +1,4 @@
-"""What a volume contains, and its document."""
+"""The contents of a volume, and their document."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -89,7 +89,7 @@ class SetAnswer(Document):
 
 
 class ContentsAnswer(Document):
-    """What is in a book, as far as other books of the library tell."""
+    """The contents of a book, as far as other books of the library tell."""
 
     unit: Unit = Field(description="Windows of words stand for pages where these are not known.")
     page_count: int

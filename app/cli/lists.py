@@ -40,10 +40,9 @@ Notes = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 def _of_books(first: str, second: str, fields: str) -> str:
     """Return the columns with these fields of the two books of a pair."""
-    sides = enumerate((first, second))
     return " ".join(
         f"{side}_{field.replace('.', '_')}=books.{place}.{field}"
-        for place, side in sides
+        for place, side in enumerate((first, second))
         for field in fields.split()
     )
 
@@ -378,8 +377,7 @@ def _chosen(service: Client, books: Iterable[str] | None, collection: str | None
 
 def changes(
     after: Annotated[
-        str | None,
-        typer.Option(help="Only changes after this cursor; `now`: only new ones."),
+        str | None, typer.Option(help="Only changes after this cursor; `now`: only new ones.")
     ] = None,
     collection: CollectionOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for further changes until Ctrl-C.")] = False,
@@ -394,8 +392,7 @@ def changes(
     patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
     with service_at(url, key, patience) as service:
         while True:
-            asked = calls.list_changes(after, collection=collection, wait=wait, limit=_PAGE)
-            answer = service.send(asked)
+            answer = service.send(calls.list_changes(after, collection=collection, wait=wait, limit=_PAGE))
             for item in answer["items"]:
                 print_json(item)
             after = answer["next_cursor"]

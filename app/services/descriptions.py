@@ -93,7 +93,7 @@ class Descriptions:
     async def _common_matter(
         self, book: Book, others: Sequence[Book], relations: Mapping[UUID, RelationSummary]
     ) -> set[UUID]:
-        """Those of the related books that share common matter alone with a book: no entry links them."""
+        """Return the related books that share only common matter with a book: no entry links them."""
         unsure = [other.entry_id for other in others if outranking(relations[other.id]) is None]
         summaries = await self._entries.read_summaries([book.entry_id, *unsure]) if unsure else []
         by_entry = {each.entry.entry_id: each for each in summaries}

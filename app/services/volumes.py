@@ -51,7 +51,7 @@ class VolumeSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeContents:
-    """What is in a book, as far as other books of the library tell."""
+    """The contents of a book, as far as other books of the library tell."""
 
     book: Book
     page_count: int  # of windows where the pages are not known
@@ -70,7 +70,7 @@ class Volumes:
         self._names = names
 
     async def contents(self, book_id: UUID) -> VolumeContents:
-        """What a book contains; raises `UnknownBook`."""
+        """Return the contents of a book; raises `UnknownBook`."""
         shared = await self._related.list_partly_shared(book_id)
         books = await self._names.read_books([book_id, *(related.book_id for related, _ in shared)])
         if book_id not in books:

@@ -7,16 +7,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "app": 31_000,
+    "app": 32_500,
     "workers": 440,
-    "packages/client": 800,
-    "packages/core": 10_030,
+    "packages/client": 820,
+    "packages/core": 10_900,
     "packages/corpus": 3_460,
-    "packages/readers": 6_360,
+    "packages/readers": 6_370,
     "migrations": 80,
     "bench": 4_360,
     "research": 6_000,
-    "tests": 36_450,
+    "tests": 38_100,
 }
 """Lines of Python in each part. The types of the client's answers are generated, and not counted."""
 

@@ -11,7 +11,8 @@ from redis.asyncio import Redis
 from app.services.index.questions import Nearest, Question, Verified, Within
 from app.services.index.upkeep import Changed
 from app.settings import Settings
-from app.stores.postgres.entries import EntryStore, SignatureQueries
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState, size_of

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict, JsonValue
 
-from app.api.schemas.documents import Body, Count, Document, OneOfBody, Share, WholeNumber
+from app.api.schemas.documents import Body, Count, Document, OneOfBody, Parameters, Share, WholeNumber
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.model import Fingerprint, Sketch
 from bookprint_core.recipe import DIGESTS, FINGERPRINT_RECIPES, MINHASH_RECIPES, PAGE_RECIPES, SAMPLE_RECIPES
@@ -124,6 +124,9 @@ DigestsBody = Annotated[
 ]
 
 
+_Word = Annotated[int, Field(ge=0, lt=1 << 64)]
+
+
 class DatasketchBody(OneOfBody):
     """A MinHash of datasketch 2: 128 values, seed 1, scheme `affine32`."""
 
@@ -132,10 +135,10 @@ class DatasketchBody(OneOfBody):
     leanminhash: str | None = Field(
         default=None, max_length=10_000, description="Base64 of what `LeanMinHash.serialize` writes."
     )
-    hashvalues: Annotated[list[int], Field(max_length=1_024, fail_fast=True)] | None = Field(
+    hashvalues: Annotated[list[_Word], Field(max_length=1_024, fail_fast=True)] | None = Field(
         default=None, description="The 128 values instead, with `seed` and `scheme`."
     )
-    seed: int | None = None
+    seed: _Word | None = None
     scheme: Annotated[str, Field(max_length=20)] | None = None
     shingle_count: Count | None = Field(
         default=None, description="Distinct members of the set; unset: estimated, within some 9 %."
@@ -184,3 +187,24 @@ class SignaturesBody(Body):
     def to_sketch(self) -> Sketch:
         """The signatures; raises InvalidInput, or UnknownRecipe, naming the part that is wrong."""
         return json_codec.decode(self.model_dump())
+
+
+class SignaturesQuery(Parameters):
+    """The form in which to answer signatures."""
+
+    format: Literal["datasketch"] = Field(
+        default="datasketch", description="The MinHash as datasketch 2 reads it."
+    )
+
+
+class LeanMinHashAnswer(Document):
+    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
+
+    leanminhash: str = Field(description="Base64 of the bytes for `LeanMinHash.deserialize`.")
+    shingle_count: int = Field(description="Distinct shingles of the book.")
+
+
+class BookSignatures(Document):
+    """Signatures of a book, as posts and lookups take them."""
+
+    datasketch: LeanMinHashAnswer | None = Field(description="Null where the book has no MinHash.")

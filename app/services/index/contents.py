@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile, gettempdir
 import numpy as np
 from numpy.typing import NDArray
 
-from app.stores.postgres.entries import SignatureQueries
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.keys import bucket_keys
 from bookprint_core.errors import Unavailable
@@ -30,7 +30,7 @@ from bookprint_core.index.records import (
     filled_buckets,
     flat_segments,
 )
-from bookprint_core.index.tables import POSTINGS, Records, Table, posting_records, records_in
+from bookprint_core.index.tables import POSTINGS, BucketTable, Records, posting_records, records_in
 from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 
 _SEGMENTS_AT_ONCE = 100
@@ -126,7 +126,7 @@ class ExpectedIndex:
                     yield TablePart(records, [partition], first, count // POSTINGS.partitions)
 
     async def buckets(
-        self, sizes: Mapping[Table, NDArray[np.int64]]
+        self, sizes: Mapping[BucketTable, NDArray[np.int64]]
     ) -> AsyncIterator[tuple[list[str], PackedBuckets]]:
         """All buckets and their keys, where partitions have these sizes, the flat index last."""
         async for part in self.parts():

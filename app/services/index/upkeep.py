@@ -18,11 +18,12 @@ import numpy as np
 from app.services.index.contents import EntryIds, ExpectedIndex, IndexReport, Progress, compare
 from app.services.index.missing_signatures import MissingSignatures
 from app.stores.postgres.connections import ReconcileLock
-from app.stores.postgres.entries import EntryStore, SignatureQueries
+from app.stores.postgres.entries import EntryStore
+from app.stores.postgres.signatures import SignatureQueries
 from app.stores.redis.band_index import BandIndex, BucketsRead
 from app.stores.redis.epoch import IndexState
 from bookprint_core.errors import Unavailable
-from bookprint_core.index.tables import TABLES, Records, Table, records_in
+from bookprint_core.index.tables import TABLES, BucketTable, Records, records_in
 
 _WRITTEN_AT_ONCE = 50
 """Entries written to the index in one round trip: some 12,000 records."""
@@ -211,7 +212,7 @@ class IndexUpkeep:
             await asyncio.sleep(_PAUSE)
 
 
-def _records_of(entry_ids: EntryIds, table: Table, read: BucketsRead) -> Iterator[Records]:
+def _records_of(entry_ids: EntryIds, table: BucketTable, read: BucketsRead) -> Iterator[Records]:
     """Those whole records of buckets that belong to these entries."""
     for address, data in zip(read.addresses.tolist(), read.values, strict=True):
         if data:

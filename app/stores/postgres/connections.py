@@ -220,8 +220,8 @@ async def _set_types(connection: Session) -> None:
 class _Connections:
     """The connections of a pool.
 
-    A statement passes its connection on to the next one: to give it back to the pool and take it again needs
-    more time than a short statement, and a task, before which the event loop works for all others.
+    A statement passes its connection on to the next one. To give it back to the pool and take it again takes
+    longer than a short statement. It also takes a task, and the event loop works for all others before it.
     """
 
     def __init__(self, pool: Pool) -> None:

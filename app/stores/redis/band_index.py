@@ -23,10 +23,10 @@ from bookprint_core.index.records import ENTRIES_PER_SEGMENT, PackedBuckets, ban
 from bookprint_core.index.tables import (
     BAND_BUCKETS,
     TABLES,
-    Keys,
-    Numbers,
+    BucketKeys,
+    BucketNumbers,
+    BucketTable,
     Records,
-    Table,
     addresses,
     posting_records,
 )
@@ -40,7 +40,7 @@ _WRITTEN_AT_ONCE = 500
 _READ_AT_ONCE = 1000
 """Buckets read in one round trip where all are read."""
 
-_NO_BANDS = Keys(BAND_BUCKETS, NO_KEYS.partitions, NO_KEYS.values)
+_NO_BANDS = BucketKeys(BAND_BUCKETS, NO_KEYS.partitions, NO_KEYS.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class BucketsRead:
     """Some buckets of one partition, as they were when it had so many."""
 
     size: int
-    addresses: Numbers  # (n,), ascending
+    addresses: BucketNumbers  # (n,), ascending
     values: Sequence[bytes | None]  # (n,)
 
 
@@ -108,7 +108,7 @@ class BandIndex:
             await writer.change(REMOVE_RECORDS, each)
 
     async def buckets(
-        self, table: Table, partition: int, first: int = 0, step: int = 1
+        self, table: BucketTable, partition: int, first: int = 0, step: int = 1
     ) -> AsyncIterator[BucketsRead]:
         """All buckets of a partition, or those from the first on by steps, some at a time.
 
@@ -133,7 +133,7 @@ class BandIndex:
             end = start + _WRITTEN_AT_ONCE
             await self._client.write(dict(zip(keys[start:end], packed.data(start, end), strict=True)))
 
-    async def resize(self, entries: int, largest_id: int) -> dict[Table, NDArray[np.int64]]:
+    async def resize(self, entries: int, largest_id: int) -> dict[BucketTable, NDArray[np.int64]]:
         """Give an empty index, out of service, the buckets for so many entries: those of each partition."""
         sizes = {table: table.size_for(entries, largest_id) for table in TABLES}
         await self.epochs.resize({epoch: size for table, size in sizes.items() for epoch in epochs_of(table)})

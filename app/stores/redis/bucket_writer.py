@@ -14,7 +14,7 @@ from app.stores.redis.client import Command, RedisClient
 from app.stores.redis.epoch import Marks, building_of, rebuilding, size_of
 from app.stores.redis.keys import bucket_keys, epochs_of
 from app.stores.redis.scripts import GROW, Script
-from bookprint_core.index.tables import Numbers, Records, Table, addresses
+from bookprint_core.index.tables import BucketNumbers, BucketTable, Records, addresses
 
 _RECORDS_AT_ONCE = 64
 """Records that one call writes."""
@@ -29,7 +29,9 @@ _GROWING_AT_ONCE = 4
 class BucketWriter:
     """Writes records of the index as it was when `marks` were read."""
 
-    def __init__(self, client: RedisClient, marks: Marks, sizes: Mapping[Table, int] | None = None) -> None:
+    def __init__(
+        self, client: RedisClient, marks: Marks, sizes: Mapping[BucketTable, int] | None = None
+    ) -> None:
         """`sizes` are the buckets that each partition of a table has to have before records are written.
 
         Raises `IndexRebuilding` where an epoch is missing.
@@ -88,7 +90,7 @@ class BucketWriter:
             for (epoch, _), answer in zip(growing, answers, strict=True):
                 self._note(epoch, answer)
 
-    def _growth(self, table: Table, partition: int, epoch: str) -> Command:
+    def _growth(self, table: BucketTable, partition: int, epoch: str) -> Command:
         """A call by which a partition grows, at most until it has twice the buckets of its level."""
         size = size_of(self._marks[epoch])
         level = size.bit_length() - 1
@@ -106,7 +108,7 @@ class BucketWriter:
         self._marks[epoch] = held
 
 
-def _parts(partitions: Numbers) -> Iterator[tuple[int, int, int]]:
+def _parts(partitions: BucketNumbers) -> Iterator[tuple[int, int, int]]:
     """The partition, start and end of the rows that one call writes."""
     bounds: NDArray[np.intp] = np.flatnonzero(np.diff(partitions, prepend=-1, append=-1))
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):

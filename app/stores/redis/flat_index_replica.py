@@ -21,7 +21,7 @@ from app.stores.redis.keys import bucket_keys, epochs_of
 from app.stores.redis.scripts import ADD_SEGMENTS, REMOVE_SEGMENTS, Script
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.records import ENTRIES_PER_SEGMENT, FLAT_RECORD, Buckets, pack_flat
-from bookprint_core.index.tables import TABLES, Keys, Table
+from bookprint_core.index.tables import TABLES, BucketKeys, BucketTable
 from bookprint_core.model import Entry
 
 Request = TypeVar("Request")
@@ -91,7 +91,7 @@ _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
 _Change = tuple[bytes, dict[bytes, bytes]]
 
-_Sizes = dict[Table, NDArray[np.int64]]
+_Sizes = dict[BucketTable, NDArray[np.int64]]
 """The buckets of each partition of the tables."""
 
 
@@ -106,7 +106,7 @@ class Reading:
 class _Search:
     """The buckets of some keys, as far as they have been read."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: BucketKeys) -> None:
         self._keys = keys
         self.table = keys.table
         self.waiting = np.arange(keys.values.size)  # those whose bucket is still to be read
@@ -131,7 +131,7 @@ class _Search:
         return Buckets(self._values, self._addresses, self._levels)
 
     def _place(self, sizes: _Sizes) -> None:
-        keys = Keys(self.table, self._keys.partitions[self.waiting], self._keys.values[self.waiting])
+        keys = BucketKeys(self.table, self._keys.partitions[self.waiting], self._keys.values[self.waiting])
         self._addresses[self.waiting], self._levels[self.waiting] = keys.place(sizes[self.table])
 
 
@@ -155,7 +155,7 @@ class FlatIndexReplica:
         """The flat index as it was last read, for estimates; None before it was read at all."""
         return self._flat
 
-    async def read(self, *keys: Keys) -> Reading:
+    async def read(self, *keys: BucketKeys) -> Reading:
         """The flat index and the buckets of these keys, read in the same round trip.
 
         A bucket of a partition that has grown since is read in another one.
@@ -212,7 +212,7 @@ class FlatIndexReplica:
     def _append(self, kind: bytes, records: bytes) -> Command:
         return ("XADD", self._changes, "MAXLEN", "~", _KEPT_CHANGES, "*", kind, records)
 
-    async def _read_batch(self, requests: Sequence[Sequence[Keys]]) -> Sequence[Reading]:
+    async def _read_batch(self, requests: Sequence[Sequence[BucketKeys]]) -> Sequence[Reading]:
         searches = [[_Search(keys) for keys in request] for request in requests]
         each = [search for request in searches for search in request if search.waiting.size]
         tables = {search.table: epochs_of(search.table) for search in each}

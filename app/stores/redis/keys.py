@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 
 from bookprint_core.index.minhash_bands import MinHashBands
-from bookprint_core.index.tables import TABLES, Numbers, Table, parts
+from bookprint_core.index.tables import TABLES, BucketNumbers, BucketTable, parts
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 
 _RECIPES = sha256(f"{DEFAULT_FINGERPRINT}+{DEFAULT_SAMPLE}+{DEFAULT_MINHASH}".encode()).hexdigest()[:10]
@@ -21,7 +21,7 @@ ALL_KEYS = ("bp:*{*}*epoch", "bp:*{*")
 """Patterns of all keys of the index, also of other recipes or an earlier form; epochs come first."""
 
 
-def bucket_keys(table: Table, addresses: Numbers) -> list[str]:
+def bucket_keys(table: BucketTable, addresses: BucketNumbers) -> list[str]:
     """The keys of the buckets at these addresses."""
     prefixes = _prefixes(table)
     partitions, numbers = parts(addresses)
@@ -30,13 +30,13 @@ def bucket_keys(table: Table, addresses: Numbers) -> list[str]:
 
 
 @cache
-def _prefixes(table: Table) -> tuple[str, ...]:
+def _prefixes(table: BucketTable) -> tuple[str, ...]:
     """The prefixes of the keys of each partition, by its number."""
     return tuple(f"{_PREFIX}{table.name}{number:x}}}" for number in range(table.partitions))
 
 
 @cache
-def epochs_of(table: Table) -> tuple[str, ...]:
+def epochs_of(table: BucketTable) -> tuple[str, ...]:
     """The keys of the epochs of a table's partitions, by their numbers."""
     return tuple(f"{prefix}epoch" for prefix in _prefixes(table))
 

@@ -260,7 +260,7 @@ class Containment(TypedDict):
 
 
 class ContentsAnswer(TypedDict):
-    """What is in a book, as far as other books of the library tell."""
+    """The contents of a book, as far as other books of the library tell."""
 
     unit: Literal["page", "window"]
     page_count: int

@@ -15,7 +15,7 @@ from bookprint_core.index.records import (
     filled_buckets,
     flat_segments,
 )
-from bookprint_core.index.tables import POSTINGS, Keys, Records, hash_keys, posting_records
+from bookprint_core.index.tables import POSTINGS, BucketKeys, Records, hash_keys, posting_records
 
 SIZES = np.full(POSTINGS.partitions, 300)
 
@@ -65,17 +65,17 @@ def counted(shared: SharedHashes) -> dict[int, int]:
     return dict(zip(shared.entry_ids.tolist(), shared.counts.tolist(), strict=True))
 
 
-def each_alone(*ids_of_hashes: NDArray[np.uint64]) -> tuple[Buckets, Keys]:
+def each_alone(*ids_of_hashes: NDArray[np.uint64]) -> tuple[Buckets, BucketKeys]:
     """A bucket for each hash, with these entries and some of another hash."""
     count = len(ids_of_hashes)
-    keys = Keys(
+    keys = BucketKeys(
         POSTINGS, np.zeros(count, dtype=np.uint32), np.arange(count, dtype=np.uint32) << np.uint32(24)
     )
     levels = np.arange(count, dtype=np.uint32) % 3 + np.uint32(22)
     values = []
     for place, ids in enumerate(ids_of_hashes):
-        others = Keys(POSTINGS, *np.array([[0], [5 << 24]], dtype=np.uint32).repeat(50, axis=1))
-        mine = Keys(
+        others = BucketKeys(POSTINGS, *np.array([[0], [5 << 24]], dtype=np.uint32).repeat(50, axis=1))
+        mine = BucketKeys(
             POSTINGS, *(column[[place]].repeat(ids.size) for column in (keys.partitions, keys.values))
         )
         records = Records(others, np.arange(50, dtype=np.uint64)).joined(Records(mine, ids))

@@ -8,8 +8,8 @@ from bookprint_core.index.tables import (
     BAND_BUCKETS,
     POSTINGS,
     TABLES,
+    BucketTable,
     Records,
-    Table,
     posting_records,
     records_in,
 )
@@ -17,7 +17,7 @@ from bookprint_core.index.tables import (
 IDS = np.arange(1, 2001, dtype=np.uint64) * np.uint64(4)
 
 
-def some_records(table: Table) -> Records:
+def some_records(table: BucketTable) -> Records:
     rng = np.random.default_rng(7)
     if table is POSTINGS:
         return posting_records(rng.integers(0, 1 << 64, IDS.size, dtype=np.uint64), IDS)
@@ -46,7 +46,7 @@ def test_a_key_leads_to_the_bucket_with_its_low_bits(size: int) -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 @pytest.mark.parametrize("size", [256, 300, 511, 512])
-def test_a_bucket_is_divided_by_one_bit_of_its_words(table: Table, size: int) -> None:
+def test_a_bucket_is_divided_by_one_bit_of_its_words(table: BucketTable, size: int) -> None:
     before, after = (buckets(some_records(table), each) for each in (size, size + 1))
     level = size.bit_length() - 1
     bit = np.uint32(1 << int(table.id_bits(np.array(level, dtype=np.uint32))))
@@ -63,7 +63,7 @@ def test_a_bucket_is_divided_by_one_bit_of_its_words(table: Table, size: int) ->
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 @pytest.mark.parametrize("size", [512, 700, 1 << 16])
-def test_records_are_read_back_from_their_buckets(table: Table, size: int) -> None:
+def test_records_are_read_back_from_their_buckets(table: BucketTable, size: int) -> None:
     records = some_records(table)
     found = [records_in(table, address, size, data) for address, data in buckets(records, size).items()]
     expected = zip(records.keys.partitions, records.keys.values, records.entry_ids, strict=True)

@@ -13,7 +13,7 @@ from app.stores.redis.keys import epochs_of
 from bookprint_core.errors import IndexRebuilding, RecipeMismatch, Unavailable
 from bookprint_core.index import fingerprints as planning
 from bookprint_core.index.records import POSTING_CAP, Hits
-from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, Keys, Records
+from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, BucketKeys, Records
 from bookprint_core.matching.search import Proposed, plan_candidates, proposed
 from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
 from bookprint_core.model import Entry, Fingerprint
@@ -173,7 +173,7 @@ async def test_a_full_hash_takes_no_more_postings_and_its_bucket_takes_others(
     before = {}
     for place, (count, other_hash) in zip(alone, fillings, strict=False):
         key = full.chosen(slice(place, place + 1))
-        others = Keys(
+        others = BucketKeys(
             POSTINGS, key.keys.partitions.repeat(count), (key.keys.values ^ other_hash).repeat(count)
         )
         records = Records(others, np.arange(count, dtype=np.uint64) % np.uint64(8000) + np.uint64(9))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.errors import InvalidInput
-from bookprint_core.index.tables import BAND_BUCKETS, Keys, parts
+from bookprint_core.index.tables import BAND_BUCKETS, BucketKeys, parts
 
 Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 """Packed fingerprints in two columns, (n,) each: the first eight bytes of each one, and the last eight."""
@@ -92,7 +92,7 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
     )
 
 
-def probes(bits: bytes, flips: int) -> Keys:
+def probes(bits: bytes, flips: int) -> BucketKeys:
     """All keys within `flips` bits of those of the fingerprint's bands, each once.
 
     >>> [probes(bytes(16), flips).values.size for flips in (0, 1, 2)]
@@ -100,7 +100,7 @@ def probes(bits: bytes, flips: int) -> Keys:
     """
     masks = flip_masks(flips)
     keys = np.array(band_keys(bits), dtype=np.uint32)[:, None] ^ masks
-    return Keys(BAND_BUCKETS, np.repeat(np.arange(BANDS, dtype=np.uint32), masks.size), keys.ravel())
+    return BucketKeys(BAND_BUCKETS, np.repeat(np.arange(BANDS, dtype=np.uint32), masks.size), keys.ravel())
 
 
 KEY_NANOSECONDS = 900

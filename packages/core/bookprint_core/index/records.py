@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.index.fingerprints import words
 from bookprint_core.index.minhash_bands import MinHashBands
-from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, Keys, Records, posting_records
+from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, BucketKeys, Records, posting_records
 from bookprint_core.model import Entry, require_same_recipe
 from bookprint_core.recipe import DEFAULT_MINHASH, DEFAULT_SAMPLE
 
@@ -120,7 +120,7 @@ def band_records(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64], bands: 
     """The records of fingerprints (n, 16) in these bands, one band after the other."""
     columns = np.ascontiguousarray(bits).view(">u2")[:, bands]
     partitions = np.repeat(np.array(bands, dtype=np.uint32), len(bits))
-    keys = Keys(BAND_BUCKETS, partitions, columns.T.astype(np.uint32).ravel())
+    keys = BucketKeys(BAND_BUCKETS, partitions, columns.T.astype(np.uint32).ravel())
     folded = np.bitwise_xor(*words(bits))
     return Records(keys, np.tile(entry_ids, len(bands)), np.tile(folded, len(bands)))
 
@@ -185,7 +185,7 @@ class SharedHashes:
         return np.where(self.entry_ids[rows] == entry_ids, self.counts[rows], 0)
 
 
-def entries_sharing(buckets: Buckets, keys: Keys) -> SharedHashes:
+def entries_sharing(buckets: Buckets, keys: BucketKeys) -> SharedHashes:
     """Entries with one of the hashes that have these keys; `buckets` are those of the keys.
 
     Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.

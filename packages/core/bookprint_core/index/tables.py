@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.uint32]
+BucketNumbers = NDArray[np.uint32]
 
 _WORD = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class BucketTable:
     """One kind of buckets: how many there may be, and what a record of them is."""
 
     name: str  # one letter
@@ -40,11 +40,11 @@ class Table:
         """Bytes of a record."""
         return self.record.itemsize
 
-    def id_bits(self, levels: Numbers) -> Numbers:
+    def id_bits(self, levels: BucketNumbers) -> BucketNumbers:
         """The low bits of a word that are the entry id, by the bits that the bucket's number has."""
         return np.asarray(levels + np.uint32(_WORD - self.key_bits), dtype=np.uint32)
 
-    def entry_ids(self, words: Numbers, levels: Numbers) -> NDArray[np.uint64]:
+    def entry_ids(self, words: BucketNumbers, levels: BucketNumbers) -> NDArray[np.uint64]:
         """The entry ids in words of records."""
         masks = (np.uint64(1) << self.id_bits(levels).astype(np.uint64)) - np.uint64(1)
         return np.asarray(words & masks)
@@ -57,7 +57,7 @@ class Table:
             raise OverflowError(f"The index holds entry ids below 2^{most}; this one is {largest_id}.")
         return max(self.least, room, min(self.most, ceil(entries * self.per_entry)))
 
-    def place(self, keys: Numbers, sizes: NDArray[np.integer]) -> tuple[Numbers, Numbers]:
+    def place(self, keys: BucketNumbers, sizes: NDArray[np.integer]) -> tuple[BucketNumbers, BucketNumbers]:
         """The number of each key's bucket, and the bits of it; `sizes` are the buckets of its partition."""
         levels = (np.frexp(sizes)[1] - 1).astype(np.uint32)
         whole = np.uint32(1) << levels
@@ -65,7 +65,7 @@ class Table:
         return keys & ((np.uint32(1) << levels) - np.uint32(1)), levels
 
 
-BAND_BUCKETS = Table(
+BAND_BUCKETS = BucketTable(
     "b",
     partitions=8,
     key_bits=16,
@@ -79,7 +79,7 @@ BAND_BUCKETS = Table(
 _HASH_BITS = 31
 """Bits of a hash that are compared: two books agree in one by chance once in 2^31 times."""
 
-POSTINGS = Table(
+POSTINGS = BucketTable(
     "p",
     partitions=16,
     key_bits=_HASH_BITS - 4,
@@ -94,14 +94,14 @@ TABLES = (BAND_BUCKETS, POSTINGS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Keys:
+class BucketKeys:
     """Some keys of a table, each of which leads to a bucket."""
 
-    table: Table
-    partitions: Numbers  # (n,)
-    values: Numbers  # (n,)
+    table: BucketTable
+    partitions: BucketNumbers  # (n,)
+    values: BucketNumbers  # (n,)
 
-    def place(self, sizes: NDArray[np.integer]) -> tuple[Numbers, Numbers]:
+    def place(self, sizes: NDArray[np.integer]) -> tuple[BucketNumbers, BucketNumbers]:
         """The addresses of their buckets where the partitions have so many, and the bits of their numbers."""
         numbers, levels = self.table.place(self.values, sizes[self.partitions])
         return addresses(self.partitions, numbers), levels
@@ -110,43 +110,43 @@ class Keys:
 _NUMBER_BITS = 24
 
 
-def addresses(partitions: Numbers, numbers: Numbers) -> Numbers:
-    """Numbers of buckets, each below those of a higher partition."""
+def addresses(partitions: BucketNumbers, numbers: BucketNumbers) -> BucketNumbers:
+    """BucketNumbers of buckets, each below those of a higher partition."""
     return partitions << np.uint32(_NUMBER_BITS) | numbers
 
 
-def parts(addresses: Numbers) -> tuple[Numbers, Numbers]:
+def parts(addresses: BucketNumbers) -> tuple[BucketNumbers, BucketNumbers]:
     """The partition of each address, and the number in it."""
     return addresses >> np.uint32(_NUMBER_BITS), addresses & np.uint32((1 << _NUMBER_BITS) - 1)
 
 
-def hash_keys(hashes: NDArray[np.uint64]) -> Keys:
+def hash_keys(hashes: NDArray[np.uint64]) -> BucketKeys:
     """The keys of hashes by which entries are posted."""
     low = hashes.astype(np.uint32)
     bits = np.uint32((1 << POSTINGS.key_bits) - 1)
-    return Keys(POSTINGS, low & np.uint32(POSTINGS.partitions - 1), low >> np.uint32(4) & bits)
+    return BucketKeys(POSTINGS, low & np.uint32(POSTINGS.partitions - 1), low >> np.uint32(4) & bits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """Records of a table, apart from the buckets in which they stand."""
 
-    keys: Keys
+    keys: BucketKeys
     entry_ids: NDArray[np.uint64]  # (n,)
     folded: NDArray[np.uint64] | None = None  # (n,), of a band: the halves of the fingerprint as one
 
     def chosen(self, rows: "NDArray[np.intp] | NDArray[np.bool_] | slice") -> "Records":
-        keys = Keys(self.keys.table, self.keys.partitions[rows], self.keys.values[rows])
+        keys = BucketKeys(self.keys.table, self.keys.partitions[rows], self.keys.values[rows])
         return Records(keys, self.entry_ids[rows], None if self.folded is None else self.folded[rows])
 
     def joined(self, others: "Records") -> "Records":
         """These postings and then others."""
         ours, theirs = self.keys, others.keys
         partitions = np.concatenate([ours.partitions, theirs.partitions])
-        keys = Keys(ours.table, partitions, np.concatenate([ours.values, theirs.values]))
+        keys = BucketKeys(ours.table, partitions, np.concatenate([ours.values, theirs.values]))
         return Records(keys, np.concatenate([self.entry_ids, others.entry_ids]))
 
-    def packed(self, levels: Numbers) -> NDArray[np.void]:
+    def packed(self, levels: BucketNumbers) -> NDArray[np.void]:
         """The records as they stand in buckets whose numbers have so many bits."""
         table = self.keys.table
         records = np.empty(self.entry_ids.size, dtype=table.record)
@@ -163,12 +163,12 @@ def posting_records(hashes: NDArray[np.uint64], entry_ids: NDArray[np.uint64]) -
     return Records(hash_keys(hashes), entry_ids)
 
 
-def records_in(table: Table, address: int, size: int, data: bytes) -> Records:
+def records_in(table: BucketTable, address: int, size: int, data: bytes) -> Records:
     """The records of a bucket; its partition has so many."""
     found = np.frombuffer(data, dtype=table.record)
     partitions, numbers = parts(np.full(found.size, address, dtype=np.uint32))
     _, levels = table.place(numbers, np.full(found.size, size))
     rest = found["word"].astype(np.uint64) >> table.id_bits(levels).astype(np.uint64)
-    keys = Keys(table, partitions, rest.astype(np.uint32) << levels | numbers)
+    keys = BucketKeys(table, partitions, rest.astype(np.uint32) << levels | numbers)
     folded = found["folded"] if table is BAND_BUCKETS else None
     return Records(keys, table.entry_ids(found["word"], levels), folded)

@@ -29,7 +29,7 @@ _REACH = 3
 
 _PLACES = 1 << 16
 
-Shares = NDArray[np.float64]
+SharesByPlace = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,18 @@ def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -
     )
 
 
-def _span(places: Shares) -> tuple[float, float]:
+def _span(places: SharesByPlace) -> tuple[float, float]:
     return float(places.min()), float(places.max())
 
 
-def _evenness(text: Shares) -> float:
+def _evenness(text: SharesByPlace) -> float:
     """1 less the largest difference between shares of the hashes and of the book, up to any place in it."""
     ordered = np.sort(text)
     steps = np.arange(ordered.size + 1) / ordered.size
     return float(1 - max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))
 
 
-def _window(places: Shares) -> float:
+def _window(places: SharesByPlace) -> float:
     """The shortest stretch that holds three quarters of the places: the others may be stock phrases."""
     ordered, count = np.sort(places), max(2, -(-3 * places.size // 4))
     return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if places.size > 1 else 0.0
@@ -96,8 +96,8 @@ def _window(places: Shares) -> float:
 class _Side:
     """The shared hashes in one of the books."""
 
-    places: Shares  # 0 to 1
-    text: Shares  # share of the book's distinct text before each: a text that stands twice counts once
+    places: SharesByPlace  # 0 to 1
+    text: SharesByPlace  # share of the book's distinct text before each: a text that stands twice counts once
     words: int
 
     @classmethod

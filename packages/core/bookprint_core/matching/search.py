@@ -21,7 +21,7 @@ from bookprint_core.index.records import (
     entries_near,
     entries_sharing,
 )
-from bookprint_core.index.tables import Keys, hash_keys
+from bookprint_core.index.tables import BucketKeys, hash_keys
 from bookprint_core.matching.identifier_comparison import compare, reach
 from bookprint_core.matching.verification import (
     VERIFICATION,
@@ -57,8 +57,8 @@ class Plan:
 
     bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
     distance: int = 0  # bits up to which entries are near
-    bands: Keys | None = None  # None: the flat index is scanned
-    sample: Keys = NO_KEYS
+    bands: BucketKeys | None = None  # None: the flat index is scanned
+    sample: BucketKeys = NO_KEYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -151,7 +151,7 @@ def is_compared(evidence: Evidence) -> bool:
     return bool((verified(candidates) | compared(candidates))[0])
 
 
-Verdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
+MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
 """What two books are by their signatures: copies or a part and its whole, books with a work or a chapter in
 common, books with a preface or the like in common, or none of these."""
 
@@ -165,7 +165,7 @@ _EVEN, _HALF = 0.7, 0.5
 """Evenness from which on shared hashes stand all over a book, and the share of it that they stand for."""
 
 
-def verdict(evidence: Evidence) -> Verdict:
+def verdict(evidence: Evidence) -> MatchVerdict:
     """What two books are by their signatures; where they share text decides, as far as it is known.
 
     >>> verdict(Evidence(20, 200, 0.8)), verdict(Evidence(44, 30, 0.25, 0.4, 0.4)), verdict(Evidence(60))
