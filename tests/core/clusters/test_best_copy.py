@@ -36,8 +36,8 @@ def test_matter_that_one_copy_alone_has_does_not_make_it_fuller() -> None:
 def test_of_two_copies_that_differ_in_length_the_fuller_one_is_kept() -> None:
     best = best_copy(complete_copies([known(A, 85_000), known(B, 100_000)]), {A: 0.9, B: 0.9})
     assert best.book_id == B
-    assert (
-        best.because == "It alone is complete: 100,000 characters, where the fullest of 2 copies has 100,000."
+    assert best.because == (
+        "It is the only complete one of 2 copies. It has 100,000 characters, and the longest copy 100,000."
     )
 
 
@@ -48,15 +48,13 @@ def test_of_copies_that_nothing_tells_apart_the_choice_does_not_depend_on_their_
         best = best_copy(complete_copies(copies), agreement)
         assert best.book_id == C
         assert best.because == (
-            "Nothing tells the 3 complete copies apart; the first by external id was taken: 98,000 "
-            "characters, where the fullest of 3 copies has 100,000."
+            "The 3 best copies are complete and equally good. The first by external id was chosen. It has "
+            "98,000 characters, and the longest copy 100,000."
         )
     for copies in permutations([known(A, 99_000), known(B, 98_000), known(C, 97_000)]):
         best = best_copy(complete_copies(copies), {A: 0.91, B: 0.95, C: 0.95})
         assert best.book_id == B
-        assert best.because.startswith(
-            "Nothing tells the 2 best of 3 complete copies apart; the first by content key"
-        )
+        assert "The first by content key was chosen." in best.because
 
 
 def test_of_two_copies_the_one_with_fewer_single_words_is_the_cleaner() -> None:
@@ -65,8 +63,8 @@ def test_of_two_copies_the_one_with_fewer_single_words_is_the_cleaner() -> None:
         best = best_copy(complete_copies(some), {A: 0.9, B: 0.9})
         assert best.book_id == B
         assert best.because == (
-            "Of the 2 complete copies it has the smallest share of words that occur only once, as misread "
-            "words do, 8.0% against 11.0%: 99,000 characters, where the fullest of 2 copies has 100,000."
+            "Fewest of its words occur only once, as misread words do: 8.0%; the next best copy has 11.0%. "
+            "It has 99,000 characters, and the longest copy 100,000."
         )
 
 
@@ -79,13 +77,11 @@ def test_agreement_comes_before_single_words() -> None:
     copies = [known(A, 100, single=900), known(B, 100, single=500), known(C, 100, "shelf-1", single=900)]
     best = best_copy(complete_copies(copies), {A: 0.95, B: 0.9, C: 0.95})
     assert best.book_id == C
-    assert best.because.startswith(
-        "Nothing tells the 2 best of 3 complete copies apart; the first by external"
-    )
+    assert best.because.startswith("The 2 best copies are complete and equally good. The first by external")
     copies[0] = known(A, 100, single=500)
     best = best_copy(complete_copies(copies), {A: 0.95, B: 0.9, C: 0.95})
     assert best.book_id == A
-    assert best.because.startswith("Of the 2 best of 3 complete copies it has the smallest share of words")
+    assert best.because.startswith("Fewest of its words occur only once")
 
 
 @pytest.mark.parametrize("single", [1_020, 980, None])
@@ -93,7 +89,7 @@ def test_a_difference_that_chance_explains_tells_nothing(single: int | None) -> 
     copies = [known(A, 100, "shelf-1", single=1_000), known(B, 100, "shelf-2", single=single)]
     best = best_copy(complete_copies(copies), {})
     assert best.book_id == A
-    assert best.because.startswith("Nothing tells the 2 complete copies apart; the first by external id")
+    assert best.because.startswith("The 2 best copies are complete and equally good. The first by external")
 
 
 def test_words_that_were_split_make_no_copy_fuller() -> None:
@@ -115,6 +111,7 @@ def test_of_related_books_the_copies_of_the_fullest_compete() -> None:
         best = best_copy(complete_copies(some, texts), {A: 0.9, B: 0.99, D: 0.8})
         assert best.book_id == A
         assert best.because == (
-            "The fullest of 4 related books has this text. Of 2 that are complete its pages agree best with "
-            "those of other copies, by 90%: 99,000 characters, where the fullest of 2 copies has 100,000."
+            "Among 4 related books, the longest one has this text. It is the best of 2 complete copies: its "
+            "pages agree best with the other copies (90%). It has 99,000 characters, and the longest copy "
+            "100,000."
         )

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,9 @@ WINDOW = 1000
 
 def is_signed_as_in_plain_python(text: str) -> bool:
     content = content_from_text(text)
-    return signatures.encode(sketch(content)) == reference.signatures(content.text, content.page_count)
+    made = sketch(content)
+    made = replace(made, sample=made.sample and replace(made.sample, places=None))
+    return signatures.encode(made) == reference.signatures(content.text, content.page_count)
 
 
 @pytest.mark.skipif(

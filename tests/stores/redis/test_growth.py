@@ -140,7 +140,7 @@ async def test_answers_are_exact_while_interrupted_writers_let_the_index_grow(
         for address, expected in contents(records, sizes).items():
             [key] = bucket_keys(table, np.array([address], dtype=np.uint32))
             assert sorted(rows_of(found.pop(key), table.width)) == expected
-    assert {key for key in found if ":f}" not in key} == set()
+    assert {key for key in found if ":f" not in key} == set()
 
 
 async def test_a_writer_changes_nothing_in_another_building(
