@@ -104,7 +104,7 @@ class _Program(TyperGroup):
             lines.append(group)
             for first, second in zip_longest(entries[::2], entries[1::2], fillvalue=("", "")):
                 lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}".rstrip())
-        formatter.write("\n".join((*lines, "", "bookprint --version prints the version.")))
+        formatter.write("\n".join((*lines, "bookprint --version prints the version.")))
 
 
 def run() -> None:

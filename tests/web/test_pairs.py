@@ -119,7 +119,8 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
         assert len(end.xpath("//section[@aria-labelledby='own']//li")) == left
     assert end.xpath("string(//h2)") == titles[0]
     [skip] = end.xpath("//a[@data-key='s']/@href")  # goes on with what was undone before
-    assert (await shown(browser, f"/review{skip}")).xpath("string(//h2)") == titles[1].text_content()
+    heading, title = (await shown(browser, f"/review{skip}")).xpath("string(//h2)"), titles[1].text_content()
+    assert (heading[:30], heading[-10:]) == (title[:30], title[-10:])  # the list shortens longer names
     assert "3 pairs wait" in (await shown(browser, "/review")).text_content()
     assert (
         "No pair matches" in (await shown(browser, "/review", language="fr", year="", kind="")).text_content()

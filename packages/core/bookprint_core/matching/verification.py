@@ -166,9 +166,9 @@ _EVEN, _HALF = 0.7, 0.5
 
 
 def verdict(evidence: Evidence) -> MatchVerdict:
-    """What two books are by their signatures; where they share text decides, as far as it is known.
+    """Return the verdict on two books by their signatures, and by where they share text if that is known.
 
-    >>> verdict(Evidence(20, 200, 0.8)), verdict(Evidence(44, 30, 0.25, 0.4, 0.4)), verdict(Evidence(60))
+    >>> verdict(Evidence(20)), verdict(Evidence(44, shared=30, sampled=0.25)), verdict(Evidence(60))
     ('near_duplicate', 'overlap', 'none')
     """
     if not is_near_duplicate(evidence):
