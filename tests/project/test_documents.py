@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-BUDGET = {"README.md": 710, "start": 1_430, "guides": 13_050, "reference": 11_350, "why": 19_850}
+BUDGET = {"README.md": 735, "start": 1_430, "guides": 13_050, "reference": 11_350, "why": 19_850}
 """Words of the README and of each part; the index of the pages counts as the part `start`."""
 
 _ROOMS = ["api", "cli", "embedded", "services", "stores", "synthesis"]

@@ -235,7 +235,7 @@ _SESSION = ", ".join(columns(sessions, without=["hash"]))
 MOST_OF_A_KEY = 20
 """Sessions of a key at once; a new one ends the oldest."""
 
-MOST_LIST_SESSIONSED = 1_000
+MOST_LISTED = 1_000
 """Sessions that are listed, the newest."""
 
 _INSERT_SESSION = SQL(f"""
@@ -250,7 +250,7 @@ _INSERT_SESSION = SQL(f"""
 _READ_SESSION = SQL(f"SELECT {_SESSION} FROM sessions WHERE hash = $hash AND expires_at > now()")
 _LIST_SESSIONS = SQL(
     f"""SELECT {_SESSION} FROM sessions WHERE expires_at > now()
-    ORDER BY created_at DESC, id LIMIT {MOST_LIST_SESSIONSED}"""
+    ORDER BY created_at DESC, id LIMIT {MOST_LISTED}"""
 )
 _DELETE_SESSION = SQL("DELETE FROM sessions WHERE id = $id RETURNING id")
 
