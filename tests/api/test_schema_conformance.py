@@ -40,6 +40,7 @@ BEYOND_JSON_SCHEMA = {
     ("invalid", "signatures.page_count"): "There are as many signatures of pages as pages.",
     ("invalid", "page_labels"): "A book has as many labels as pages, and a text has none.",
     ("invalid", "*marc"): "A record has fields as MARC 21 has them.",
+    ("invalid", "datasketch.*"): "A MinHash has the seed, the scheme and as many values as ours.",
     ("recipe-mismatch", "recipe"): "Signatures are of the recipes that the service uses at the time.",
     ("recipe-not-indexed", "recipe"): "Fingerprints are of a recipe that is indexed at the time.",
     ("invalid", "queries"): "One of two fields of a form is sent, and its text is a JSON object.",
@@ -118,9 +119,9 @@ def keep_rules_between_requests(case: schemathesis.Case) -> None:
     case.query.pop("after", None)
     case.headers.pop("If-Match", None)
     # OpenAPI has no rule for two parameters.
-    for one, other in (("d", "k"), ("min_size", "max_size")):
-        if one in case.query:
-            case.query.pop(other, None)
+    for names in (("d", "k", "jaccard", "include"), ("min_size", "max_size")):
+        for other in [name for name in names if name in case.query][1:]:
+            case.query.pop(other)
 
 
 def is_beyond_schema(kind: str, field: str) -> bool:
