@@ -36,7 +36,6 @@ _BookName = Annotated[
 ]
 _Question = PagedCall[Any, NearDuplicate]
 
-_SHARED = {"overlap": "a part of it", "common_matter": "a preface or the like"}
 _MEASURES = ("distance", "jaccard", "in other", "in this")
 _NEAR = Listing(
     "books",
@@ -47,11 +46,11 @@ _NEAR = Listing(
         "in this": "containment.other_in_this",
         "title": "title",
         "id": "id",
-        "part": lambda item: _SHARED.get(item["verdict"] or "", ""),
+        "verdict": lambda item: (item["verdict"] or "").replace("_", " "),
     },
     wide="book",
     narrow=_MEASURES,
-    lines=("{title} · {part}", "{id}"),
+    lines=("{title} · {verdict}", "{id}"),
     right=_MEASURES,
 )
 _SIMILAR = Listing(
@@ -97,8 +96,8 @@ def lookup(
 
     With --d or --k the answer is provably complete. With --jaccard it says which share of such books is
     found. Otherwise candidates are confirmed by their signatures. "In other" is the share of this book found
-    in the other book, "in this" the reverse. "A part of it" means that the books share less than three
-    quarters of the smaller one.
+    in the other book, "in this" the reverse. An overlap is a work or a chapter in common, common matter a
+    preface or the like.
     """
     if sum(asked is not None for asked in (d, k, jaccard, common or None)) > 1:
         raise UserError("Give --d, --k, --jaccard or --common, one of them.", 2)

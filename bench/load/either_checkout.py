@@ -3,7 +3,7 @@
     python -P either_checkout.py load DATA_DIR BOOKS       a simulated library, by the commit's own COPY
     python -P either_checkout.py sign TEXTS.json OUT.json  milliseconds of all signatures of each text
 
-So it imports nothing but the commit's modules.
+It therefore imports nothing but the commit's modules.
 """
 
 import json

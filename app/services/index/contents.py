@@ -217,7 +217,7 @@ async def _compare_partition(
                 continue
             missing, superfluous = (records_in(table, address, size, b"".join(each)) for each in lists)
             full = (superfluous.entry_ids == FULL) & (table is POSTINGS)
-            # Of a full hash some are missing by design.
+            # Some postings of a full hash are missing by design.
             excused = np.isin(missing.keys.values, superfluous.keys.values[full])
             report.full += int(full.sum())
             report.missing += int((~excused).sum())

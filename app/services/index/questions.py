@@ -97,7 +97,7 @@ async def find(
 ) -> IndexAnswer:
     """The entries that answer a question; of the nearest, `spare` more than asked for.
 
-    Of these `among` are all that count, ascending, where they are known.
+    Only the entries `among`, ascending, count where they are given.
     """
     fingerprint = query.fingerprint
     match question:

@@ -213,7 +213,7 @@ class IndexUpkeep:
 
 
 def _records_of(entry_ids: EntryIds, table: BucketTable, read: BucketsRead) -> Iterator[Records]:
-    """Those whole records of buckets that belong to these entries."""
+    """The whole records of buckets that belong to these entries."""
     for address, data in zip(read.addresses.tolist(), read.values, strict=True):
         if data:
             records = records_in(table, address, read.size, data[: len(data) - len(data) % table.width])

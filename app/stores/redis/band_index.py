@@ -124,7 +124,7 @@ class BandIndex:
             first += step * _READ_AT_ONCE
 
     async def read_strings(self, keys: Sequence[str]) -> list[bytes | None]:
-        """What is at these keys, whether or not the index is complete."""
+        """Read the strings at these keys, whether or not the index is complete."""
         return await self._client.read(keys)
 
     async def write_buckets(self, keys: Sequence[str], packed: PackedBuckets) -> None:

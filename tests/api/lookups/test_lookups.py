@@ -44,6 +44,11 @@ async def test_books_with_a_preface_in_common_are_named_where_common_matter_is_a
     assert (item["id"], item["verdict"]) == (plays[1]["id"], "common_matter")
     assert item["where"]["this"] == pytest.approx([0, 0.3], abs=0.05)
 
+    path = f"/v1/books/{plays[0]['id']}/relations/{plays[1]['id']}/decision"
+    assert (await client.put(path, json={"kind": "OVERLAPPING_TEXT"})).status_code == 200
+    [item] = (await near(client, plays[0]))["items"]  # a person's word outranks the places
+    assert item["id"] == plays[1]["id"]
+
 
 async def test_a_chapter_in_common_is_named_and_told_from_a_copy(client: AsyncClient) -> None:
     books = await _sharing(client, 3_000)

@@ -40,17 +40,17 @@ def test_a_minhash_made_by_default_comes_and_goes_bit_for_bit() -> None:
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (lean(signed(seed=2)), r"are 2, affine32 and 128, .*seed=1, scheme=\"affine32\""),
-        (lean(signed(scheme="legacy")), "are 1, legacy and 128"),
-        (lean(signed(scheme="affine64")), "are 1, affine64 and 128"),
-        (lean(signed(num_perm=64)), r"are 1, affine32 and 64, .*num_perm=128"),
+        (lean(signed(seed=2)), r"seed 2, the scheme affine32 and 128 values, .*seed=1, scheme=\"affine32\""),
+        (lean(signed(scheme="legacy")), "seed 1, the scheme legacy and 128"),
+        (lean(signed(scheme="affine64")), "seed 1, the scheme affine64 and 128"),
+        (lean(signed(num_perm=64)), r"seed 1, the scheme affine32 and 64 values, .*num_perm=128"),
         (lean(signed(), ">"), "little-endian|compares with none"),
         (lean(signed(0)), "empty"),
         ({"leanminhash": b64encode(bytes(11)).decode()}, "not the bytes"),
         ({"leanminhash": lean(signed())["leanminhash"][:-8]}, "little-endian"),
         ({"leanminhash": "?"}, "base64"),
         ({"seed": 1, "scheme": "affine32", "hashvalues": [1 << 32] * 128}, "below 2\\^32"),
-        ({"hashvalues": np.arange(128).tolist()}, "are None, None and 128"),
+        ({"hashvalues": np.arange(128).tolist()}, "seed None, the scheme None and 128"),
         ({"minhash": "x"}, "Unknown name"),
     ],
 )

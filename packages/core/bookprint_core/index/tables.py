@@ -111,7 +111,7 @@ _NUMBER_BITS = 24
 
 
 def addresses(partitions: BucketNumbers, numbers: BucketNumbers) -> BucketNumbers:
-    """BucketNumbers of buckets, each below those of a higher partition."""
+    """Number buckets across partitions, each below those of a higher partition."""
     return partitions << np.uint32(_NUMBER_BITS) | numbers
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.model import FracMinHash, require_same_recipe
+from bookprint_core.signatures.fracminhash import PLACES
 
 EDGE_WORDS = 2_000
 """Words at the beginning or the end of a book that may be common matter: some five pages."""
@@ -26,8 +27,6 @@ _NEARLY_ALL = 0.95
 
 _REACH = 3
 """Lengths of a part over which it may be spread in its whole."""
-
-_PLACES = 1 << 16
 
 SharesByPlace = NDArray[np.float64]
 
@@ -105,7 +104,7 @@ class _Side:
         assert sample.places is not None
         places = sample.places[rows]
         before = np.searchsorted(np.sort(sample.places), places)
-        return cls(places / _PLACES, before / sample.places.size, words)
+        return cls(places / PLACES, before / sample.places.size, words)
 
     def mirrored(self) -> "_Side":
         """The same book from its end."""

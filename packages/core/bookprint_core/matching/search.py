@@ -131,7 +131,7 @@ def alike(
     values: NDArray[np.uint32],
     jaccard: float,
 ) -> Hits:
-    """Those of n entries that have a band in common with a signature and are as similar, by estimate.
+    """Choose from n entries those with a band in common with a signature that are as similar, by estimate.
 
     Their distances are the numbers of unequal values. Tags agree by chance as well, so bands are compared.
     """

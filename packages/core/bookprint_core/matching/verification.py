@@ -152,11 +152,11 @@ def is_compared(evidence: Evidence) -> bool:
 
 
 MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
-"""What two books are by their signatures: copies or a part and its whole, books with a work or a chapter in
-common, books with a preface or the like in common, or none of these."""
+"""Verdict on two books by their signatures: copies or a part and its whole, a work or a chapter in common, a
+preface or the like in common, or none of these."""
 
 _WHOLE = 0.75
-"""Share of the smaller book from which on a part is what two books share as a whole."""
+"""Share of the smaller book in the other one from which on the books are near-duplicates."""
 
 _FEW = 8
 """Shared hashes below which the share that they stand for may be wrong by a third."""

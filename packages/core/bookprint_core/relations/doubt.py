@@ -63,7 +63,7 @@ def _by_shingles(signals: Signals, words: Sides) -> float:
 
 
 def _by_length(shared: Sides, words: Sides) -> float:
-    """What either book has of the other is not of one length."""
+    """The texts that either book has of the other differ in length."""
     lengths = shared.left * words.left, shared.right * words.right
     if min(lengths) <= 0 or shared.most <= 0.5:
         return 0.0

@@ -1,7 +1,7 @@
 """The relatives of a book: what the machine finds, and what people decide, which outranks it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -34,6 +34,7 @@ class RelationSummary:
     kind: Kind
     direction: Direction | None
     confidence: float  # 0 to 1
+    decided: bool = field(default=False, compare=False)  # by a person
 
 
 def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
@@ -46,17 +47,17 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
         return machine
     kind: Kind = decision.kind or "UNRELATED"
     direction = None if machine is None or kind not in _DIRECTED else machine.direction
-    return RelationSummary(kind, direction, 1.0)
+    return RelationSummary(kind, direction, 1.0, decided=True)
 
 
 def outranking(relation: RelationSummary | None) -> bool | None:
-    """Whether pages or a person have found two books related; None: what their samples say counts.
+    """Whether pages or a person have found two books related; None: their samples count.
 
-    Pages cannot tell a preface from a chapter, so an overlap leaves it to the samples.
+    Pages cannot tell a preface from a chapter, so an overlap that they find leaves it to the samples.
     """
     if relation is None or relation.kind == "INSUFFICIENT_TEXT":
         return None
-    if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None:
+    if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None and not relation.decided:
         return None
     return relation.kind != "UNRELATED"
 

@@ -178,7 +178,7 @@ def _rank(source: PartSource) -> tuple[float, UUID]:
 
 
 def _without(stretch: _Stretch, taken: Iterable[Span]) -> Iterator[_Stretch]:
-    """What is left of a stretch without the pages of these spans, but for less than `LEAST_PAGES`."""
+    """Yield the rest of a stretch without the pages of these spans; pieces of under `LEAST_PAGES` go."""
     pages = stretch.pairs[:, 0]
     free = np.ones(len(pages), dtype=np.bool_)
     for start, end in taken:

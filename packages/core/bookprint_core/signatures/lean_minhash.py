@@ -51,8 +51,8 @@ def decode(document: Mapping[str, Any], field: str = "datasketch") -> Sketch:
         seed, scheme, size, sent = document.get("seed"), document.get("scheme"), len(given), given
     if (seed, scheme, size) != (_RECIPE.seed, _RECIPE.scheme, _RECIPE.permutations):
         raise InvalidInput(
-            f"Of this MinHash seed, scheme and size are {seed}, {scheme} and {size}, so it "
-            f"compares with none here. Compute it with datasketch 2 as {_WANTED}.",
+            f"This MinHash has the seed {seed}, the scheme {scheme} and {size} values, so it can be compared "
+            f"with none here. Compute it with datasketch 2 as {_WANTED}.",
             field=field,
         )
     values = np.array(sent, dtype=np.uint32)
