@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -38,7 +38,7 @@ KINDS = {
 """The letters that a text of each kind is made of; of blanks and marks the first comes once."""
 
 ONCE_MORE = ("ligatures",)
-"""The kinds of texts in a body that an earlier operation takes, too; no other letters make more of a text."""
+"""Kinds of text for a field of a name that an earlier request had; no other letters make more of a text."""
 
 LONGEST = 4 << 20
 """Bytes of a text that is bounded by its body alone: enough to tell, and quick to send."""
@@ -114,14 +114,21 @@ def written(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
+def kinds_of(field: object, known: set[str]) -> Iterable[str]:
+    """The kinds of text to send in a field: all, unless a field of its name was sent before."""
+    kinds = ONCE_MORE if str(field) in known else KINDS.keys()
+    known.add(str(field))
+    return kinds
+
+
 def bodies(
-    schema: Json, schemas: Mapping[str, Any], size: int, kinds: Collection[str] = KINDS.keys()
+    schema: Json, schemas: Mapping[str, Any], size: int, known: set[str]
 ) -> Iterator[tuple[str, bytes]]:
     """Bodies with one text as long as it may be, or so many bytes, by its place."""
     example = resolved(schema, schemas).get("example", {})
     for place, length in texts(schema, schemas):
         name = ".".join(map(str, place))
-        for kind in kinds:
+        for kind in kinds_of(place[-2:] if place[-1] == 0 else place[-1], known):
             value = text(kind, length or size // len("".join(KINDS[kind]).encode()))
             prefix = "doi:" if place[0] == "identifiers" else ""
             yield f"{name}: {kind}", written(body_with(example, place, prefix + value[len(prefix) :]))
@@ -130,11 +137,11 @@ def bodies(
             yield f"{name}: a thousand", written(body_with(example, place[:-1], several))
 
 
-def records(size: int, kinds: Collection[str]) -> Iterator[tuple[str, Json]]:
+def records(size: int, known: set[str]) -> Iterator[tuple[str, Json]]:
     """MARC records with one long value, or with many."""
     leader = "00000nam a2200000 i 4500"
     for tag, code in (("245", "a"), ("100", "a"), ("020", "a"), ("035", "a"), ("490", "v"), ("260", "c")):
-        for kind in kinds:
+        for kind in kinds_of(tag, known):
             value = f"(OCoLC){text(kind, size // 8)}" if tag == "035" else text(kind, size // 8)
             record = MarcRecord(leader, (DataField(tag, "1 ", (Subfield(code, value),)),))
             yield f"{tag}: {kind}", forms.to_document(record)
@@ -153,15 +160,15 @@ def part(metadata: bytes, media_type: str, file: bytes = b"A short text.") -> by
     )
 
 
-def batches(size: int) -> Iterator[tuple[str, str, Json]]:
+def batches(size: int, known: set[str]) -> Iterator[tuple[str, str, Json]]:
     """Forms of the reconciliation service, each with one long text."""
     for model, field in ((ReconciliationQuery, "queries"), (ExtensionQuery, "extend")):
         schema = model.model_json_schema()
-        for name, body in bodies(schema, schema["$defs"], 10_000):
+        for name, body in bodies(schema, schema["$defs"], 10_000, known):
             value = json.loads(body)
             yield f"{field}.{name}", field, {"q0": value} if field == "queries" else value
     for each in PROPERTIES:
-        for kind in KINDS:
+        for kind in kinds_of(f"property {each}", known):
             length = size // 4 if each == "text" else 10_000
             query = {"query": "abc", "properties": [{"pid": each, "v": text(kind, length)}]}
             yield f"{each}: {kind}", "queries", {"q0": query}
@@ -171,7 +178,7 @@ def batches(size: int) -> Iterator[tuple[str, str, Json]]:
 
 
 def of_operation(path: str, method: str, operation: Json, size: int, known: set[str]) -> Iterator[Request]:
-    """The requests to an operation with one long text each; `known` are bodies of earlier operations."""
+    """The requests to an operation with one long text each; `known` are fields of earlier requests."""
     schemas = document()["components"]["schemas"]
     names = [each["name"] for each in operation.get("parameters", []) if each["in"] == "path"]
     plain = path.format_map(dict.fromkeys(names, UNKNOWN))
@@ -179,7 +186,7 @@ def of_operation(path: str, method: str, operation: Json, size: int, known: set[
         if not [*texts(parameter["schema"], schemas)] or parameter["in"] not in {"query", "path"}:
             continue
         longest = max(length or HEAD for _, length in texts(parameter["schema"], schemas))
-        for kind in KINDS:
+        for kind in kinds_of(f"{parameter['in']} {parameter['name']}", known):
             value = text(kind, longest)
             while len(written_value := urlencode({parameter["name"]: value})) > HEAD:
                 value = value[: len(value) // 2] + value[-1:]
@@ -202,25 +209,16 @@ def of_operation(path: str, method: str, operation: Json, size: int, known: set[
             for each in of_json(request, book, size, known):
                 yield replace(each, body=(each.body or b"") + b"\n")
         else:
-            for place, field, batch in batches(size):
+            for place, field, batch in batches(size, known):
                 body = urlencode({field: written(batch)}).encode()
                 yield replace(request, name=f"{name} {place}", body=body)
 
 
-def kinds_of(schema: Json, known: set[str]) -> Collection[str]:
-    """The kinds of texts to send in a body: all, if it is not yet known."""
-    name = json.dumps(schema, sort_keys=True)
-    kinds = ONCE_MORE if name in known else KINDS.keys()
-    known.add(name)
-    return kinds
-
-
 def of_json(request: Request, schema: Json, size: int, known: set[str]) -> Iterator[Request]:
     schemas = document()["components"]["schemas"]
-    kinds = kinds_of(schema, known)
-    found = [*bodies(schema, schemas, size, kinds)]
+    found = [*bodies(schema, schemas, size, known)]
     if "marc" in resolved(schema, schemas).get("properties", {}):
-        made = records(size, kinds)
+        made = records(size, known)
         found += ((f"marc {name}", written({"text": "a b", "marc": each})) for name, each in made)
     for name, body in found:
         yield replace(request, name=f"{request.name} {name}", body=body)
@@ -229,19 +227,18 @@ def of_json(request: Request, schema: Json, size: int, known: set[str]) -> Itera
 def of_files(request: Request, schema: Json, size: int, known: set[str]) -> Iterator[Request]:
     schemas = document()["components"]["schemas"]
     metadata = schema["properties"]["metadata"]
-    kinds = kinds_of(metadata, known)
-    for name, body in bodies(metadata, schemas, 1 << 19, kinds):
+    for name, body in bodies(metadata, schemas, 1 << 19, known):
         yield replace(request, name=f"{request.name} {name}", body=part(body, "application/json"))
-    for name, record in records(1 << 20, kinds):
+    for name, record in records(1 << 20, known):
         data = written(record)
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc-in-json"))
-    for name, record in records(1 << 19, kinds):  # a record of more values is none
+    for name, record in records(1 << 19, known):  # a record of more values is none
         xml = forms.write(forms.of_document(record), "marcxml")
         yield replace(request, name=f"{request.name} {name}", body=part(xml, "application/marcxml+xml"))
-    for name, record in records(70_000, ()):
+    for name, record in [*records(70_000, known)][-1:]:  # a single field of it is shorter
         data = forms.write(forms.single(CatalogRecord("marc-json", written(record))), "marc")
         yield replace(request, name=f"{request.name} {name}", body=part(data, "application/marc"))
-    for kind in kinds:
+    for kind in kinds_of("file", known):
         file = text(kind, size // 4).encode()
         yield replace(request, name=f"{request.name} {kind}", body=part(b"{}", "application/json", file))
 

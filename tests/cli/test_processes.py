@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.library import prose
 from tests.cli.command_line import Serve, serving
+from tests.embedded.programs import is_named
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -29,9 +30,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 
 
 def apis(service: Serve) -> list[psutil.Process]:
-    with suppress(psutil.Error):  # one that has just ended
-        return [each for each in service.family() if each.name() in ("api 1", "api 2")]
-    return []
+    return [process for process in service.family() if is_named(process, "api 1", "api 2")]
 
 
 def counted(service: Serve, name: str) -> float:
@@ -135,21 +134,17 @@ def test_of_a_killed_one_only_what_it_was_at_work_on_is_lost(pair: Serve) -> Non
         assert {client.get(book).status_code for book in load.acknowledged} == {200}
 
 
-def _is(process: psutil.Process, name: str) -> bool:
-    """Whether it has this name; one that has just ended has none."""
-    try:
-        return process.name() == name
-    except psutil.Error:
-        return False
-
-
 def test_workers_of_serve_give_way_to_the_api(pair: Serve) -> None:
     def give_way() -> bool:
-        workers = [process for process in pair.family() if _is(process, "worker 1")]
-        return bool(workers) and all(_gives_way(process) for process in workers)
+        workers = [process for process in pair.family() if is_named(process, "worker 1")]
+        with suppress(psutil.NoSuchProcess):  # a connection's, that has the name for a moment
+            return bool(workers) and all(_gives_way(process) for process in workers)
+        return False
 
     assert eventually(give_way)
-    delivery = [process for process in pair.family() if _is(process, "delivery")]  # which mends the index
+    delivery = [
+        process for process in pair.family() if is_named(process, "delivery")
+    ]  # which mends the index
     for urgent in (*apis(pair), *delivery):
         assert urgent.nice() == psutil.Process().nice()
     assert delivery

@@ -18,6 +18,7 @@ from tests.cli.command_line import (
     environment,
     serving,
 )
+from tests.embedded.programs import is_named
 from tests.redis_cluster import wait_for
 from tests.waiting import eventually
 
@@ -58,7 +59,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
         servers = [
             process
             for process in psutil.Process(service.process.pid).children()
-            if process.name() in {"postgres", "valkey-server"}
+            if is_named(process, "postgres", "valkey-server")
         ]
         assert len(servers) == 2
         for server in servers:

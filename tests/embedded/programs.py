@@ -90,6 +90,14 @@ def sql(url: str, statement: str) -> object:
         return result.scalar() if result.returns_rows else None
 
 
+def is_named(process: psutil.Process, *names: str) -> bool:
+    """Return whether a process has one of these names; one that has just ended has none."""
+    try:
+        return process.name() in names
+    except psutil.Error:
+        return False
+
+
 def alive_in(data_dir: Path) -> list[psutil.Process]:
     """Living processes that work in the data folder."""
     alive = []

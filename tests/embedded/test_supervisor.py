@@ -11,7 +11,7 @@ import redis
 from sqlalchemy.exc import OperationalError
 
 from app.embedded import EmbeddedServers
-from tests.embedded.programs import Program, alive_in, running, sql
+from tests.embedded.programs import Program, alive_in, is_named, running, sql
 from tests.waiting import eventually
 
 SERVE = """
@@ -100,7 +100,7 @@ def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None
             assert pid_of(data_dir, name) != first
             assert eventually(lambda pid=grandchild: not psutil.pid_exists(pid))  # type: ignore[misc]
         for name in ("postgres", "valkey-server"):
-            (server,) = (child for child in supervisor.children() if child.name() == name)
+            (server,) = (child for child in supervisor.children() if is_named(child, name))
             server.kill()
             assert eventually(lambda dead=server: not dead.is_running())  # type: ignore[misc]
             assert eventually(lambda: answers(program))

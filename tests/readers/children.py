@@ -28,11 +28,15 @@ from bookprint_readers.unread import Unread
 
 def fork_servers(parent: psutil.Process | None = None) -> list[psutil.Process]:
     """The processes that children of a process, by default this one, are forked from."""
-    return [
-        each
-        for each in (parent or psutil.Process()).children()
-        if "multiprocessing.forkserver" in str(each.cmdline())
-    ]
+    return [each for each in (parent or psutil.Process()).children() if _is_fork_server(each)]
+
+
+def _is_fork_server(process: psutil.Process) -> bool:
+    """Return whether a process is a fork server; one that has just ended is not."""
+    try:
+        return "multiprocessing.forkserver" in str(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def children(parent: psutil.Process | None = None) -> list[psutil.Process]:

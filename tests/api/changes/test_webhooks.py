@@ -196,7 +196,7 @@ async def test_a_dead_receiver_is_tried_with_growing_waits_and_then_disabled(
         webhook = await registered(client, receiver.url)
     books = await post_books(client, 3)
 
-    await deliver(services)
+    await deliver(services, delivering(services, Patience(first_wait=timedelta(hours=1))))
     failing = await read(client, webhook)
     assert failing["state"] == "failing"
     assert 'bookprint_webhooks{state="failing"} 1.0' in (await client.get("/metrics")).text

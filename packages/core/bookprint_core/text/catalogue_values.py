@@ -35,6 +35,9 @@ _EXPONENT = re.compile(r"[^0-9]*([0-9])[.,]([0-9]+)E\+?([0-9]{1,3})[^0-9]*")
 _QUALIFIER = re.compile(r"[(\[][^][()]*[^\W\d_][^][()]*[)\]]?")
 _NOT_DIGITS = re.compile("[^0-9X]")
 _LETTER = re.compile(r"(?!X)[^\W0-9_]")
+LONGEST_STATEMENT = 1_000
+"""Code points of the longest text that is searched for numbers and years. A text may be megabytes long."""
+
 WRONG_DIGIT = "the check digit or the form is wrong"
 """The fault of a number that may yet be that of a book, as it is printed."""
 
@@ -58,8 +61,11 @@ def modulo_11_digit(digits: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text with ASCII digits, hyphens, blanks and X for those of all scripts, in upper case."""
-    return _aligned(text).replace(_INVISIBLE, "")
+    """Return the text in upper case, with ASCII digits, hyphens, blanks and X for those of all scripts.
+
+    A text longer than `LONGEST_STATEMENT` becomes empty.
+    """
+    return "" if len(text) > LONGEST_STATEMENT else _aligned(text).replace(_INVISIBLE, "")
 
 
 def numbers_in(scheme: str, text: str) -> tuple[str, ...]:
@@ -103,11 +109,13 @@ def isbns_alone(text: str) -> tuple[str, ...]:
 def as_written(scheme: str, text: str) -> str | None:
     """The number in a text, valid or not, as it stands there; all of it where there are none or several.
 
-    None where it has too few digits for a number.
+    None where it has too few digits for a number, or more than `LONGEST_STATEMENT` code points.
 
     >>> as_written("isbn", "5-17-080079-Х (в пер.)"), as_written("isbn", "(pbk.)")
     ('5-17-080079-Х', None)
     """
+    if len(text) > LONGEST_STATEMENT:
+        return None
     found = _read(scheme, text)
     if len(found) == 1:
         return found[0][1]
@@ -153,6 +161,8 @@ def _only(scheme: str, text: str) -> str | None:
 
 def _read(scheme: str, text: str) -> list[tuple[str | None, str]]:
     """Each number of a text: its one form, None where it is not valid, and as it stands there."""
+    if len(text) > LONGEST_STATEMENT:
+        return []
     valid = _valid_isbn if scheme == "isbn" else _valid_issn
     return [
         (valid(digits), text[start:end].strip())
