@@ -12,6 +12,7 @@ from lxml import html
 
 from app.services.access.audit import Actor
 from app.services.pairs.decisions import NewDecision
+from app.stores.postgres.pairs import reviews
 from app.wiring import Services
 from tests.api.conftest import asking
 from tests.api.library import prose, scanned
@@ -27,7 +28,7 @@ OTHER = Actor("key", "other", None)
 
 
 @pytest.fixture
-async def books(browser: AsyncClient, services: Services) -> list[str]:
+async def books(browser: AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A book, one with its last third bound first and a hostile title, and its copy by another author."""
     moved = [scanned(page, place, 0.03) for place, page in enumerate([*PAGES[14:], *PAGES[:14]])]
     given: list[Json] = [
@@ -35,6 +36,7 @@ async def books(browser: AsyncClient, services: Services) -> list[str]:
         {"pages": moved, "title": HOSTILE, "authors": [HOSTILE[:900]], "language": "en"},
         {"pages": [scanned(page, 7, 0.01) for page in PAGES], "title": "Ferry", "authors": ["A. Ames"]},
     ]
+    monkeypatch.setattr(reviews, "LEAST_REVIEWED", 0.0)
     posted = [(await post(browser, **each))["id"] for each in given]
     await run_jobs(services)
     return posted

@@ -211,10 +211,11 @@ router = SubjectRouter(
 async def list_reviews(
     query: Annotated[ReviewQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> ReviewList:
-    """Lists relations that nobody has decided on, in the order of doubt times what hangs on them.
+    """Lists relations in doubt that nobody has decided on, by doubt times the number of books concerned.
 
-    Doubtful are figures near a line that decides, and figures that contradict each other; the books in the
-    smaller of both clusters hang on a relation. To list them claims nothing. A relation that is decided
+    Figures near the line that decides, and figures that contradict each other, cause doubt. Relations with a
+    doubt below 5 % are left out. The books concerned are those of the smaller of both clusters. To list
+    relations claims nothing. A relation that is decided
     leaves at once; pages behind a cursor stay as they are.
     """
     wanted = query.to_filter()

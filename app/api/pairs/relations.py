@@ -26,12 +26,14 @@ from app.services.pairs.decisions import NewDecision
 from app.services.pairs.relations import RelationList, effective_of
 from bookprint_core.relations.alignment import Unit
 from bookprint_core.relations.classification import Direction, Kind
+from bookprint_core.relations.common_matter import Matter
 from bookprint_core.relations.related import (
     DecisionVerdict,
     IndirectRelation,
     PageMatches,
     RelatedBook,
 )
+from bookprint_core.relations.signals import Signals
 from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
@@ -144,6 +146,26 @@ class RevisedAnswer(Document):
     share: Share = Field(description="Of the lines compared, 0 to 1: those with other words or numbers.")
 
 
+class SharedMatterAnswer(Document):
+    """The front or back matter that two books share. Pages are counted from 0."""
+
+    matter: Matter
+    this: tuple[int, int] | None = Field(
+        description="First page in the book in the path, and the one after the last; null: pages not known."
+    )
+    other: tuple[int, int] | None = Field(description="The same in the other book.")
+
+    @classmethod
+    def of(cls, signals: Signals) -> Self | None:
+        """Return None if the books share no text, or more than such matter."""
+        if (shared := signals.common_matter) is None:
+            return None
+        paged = signals.unit == "page"
+        return cls(
+            matter=shared.matter, this=shared.left if paged else None, other=shared.right if paged else None
+        )
+
+
 class RelationAnswer(Document):
     """A book and how it is related to the one in the path."""
 
@@ -159,6 +181,9 @@ class RelationAnswer(Document):
     signals: SignalsAnswer | None = Field(description="Null where there was too little text to measure.")
     revised: RevisedAnswer | None = Field(
         description="Of books with the same pages; null where their texts were not compared."
+    )
+    shares: SharedMatterAnswer | None = Field(
+        description="Front or back matter that is all that the books share, as a preface; null: it is not."
     )
     classifier: str | None = Field(description="Which classifier the machine used; null: not compared.")
     decision: DecisionAnswer | None
@@ -182,6 +207,7 @@ class RelationAnswer(Document):
             "confidence": summary and summary.confidence,
             "signals": evidence and evidence.signals,
             "revised": None if revised is None else RevisedAnswer(share=revised),
+            "shares": evidence and evidence.signals and SharedMatterAnswer.of(evidence.signals),
             "classifier": evidence and evidence.classifier,
             "decision": decided,
             "machine": evidence and decided and evidence.summary,

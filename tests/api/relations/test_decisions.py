@@ -7,6 +7,7 @@ import pytest
 from httpx import AsyncClient
 
 from app.stores.postgres.connections import SQL
+from app.stores.postgres.pairs import reviews as queue
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, get, post
 from tests.api.test_bad_input import assert_problem
@@ -19,8 +20,9 @@ NOBODY = "01935090-11c2-7e0a-8d3f-b5c0a1e27f46"
 
 
 @pytest.fixture
-async def books(client: AsyncClient, services: OpenServices) -> list[Json]:
-    """Three copies, of which the last is said to be another book."""
+async def books(client: AsyncClient, services: OpenServices, monkeypatch: pytest.MonkeyPatch) -> list[Json]:
+    """Three copies, of which the last is said to be another book; all their relations are in the queue."""
+    monkeypatch.setattr(queue, "LEAST_REVIEWED", 0.0)
     posted = [
         await post(client, pages=pages_of(scanned(TEXT, seed)), title=title, authors=[author], year=year)
         for seed, (title, author, year) in enumerate(
@@ -77,6 +79,20 @@ async def test_the_queue_has_the_doubtful_first_and_pages_stay_while_others_deci
     assert (await reviews(client, language="de"))["items"] == []
     await client.delete(f"/v1/books/{strange}")
     assert len((await reviews(client))["items"]) <= 1
+
+
+async def test_relations_without_doubt_are_left_out_of_the_queue(
+    client: AsyncClient, services: OpenServices
+) -> None:
+    text = pages_of(TEXT)
+    for seed, pages in enumerate([text, text, [*text[: len(text) * 11 // 20], *pages_of(prose(42, 3000))]]):
+        await post(client, pages=[scanned(page, seed) for page in pages])
+    await run_jobs(services)
+    stored = await services.database.rows(SQL("SELECT left_id, right_id, doubt FROM relations"))
+    doubtful = [{str(row["left_id"]), str(row["right_id"])} for row in stored if row["doubt"] >= 0.05]
+    assert len(stored) == 3
+    assert sorted(map(sorted, pairs((await reviews(client))["items"]))) == sorted(map(sorted, doubtful))
+    assert len(doubtful) < 3
 
 
 async def test_decisions_are_made_each_or_all_and_withdrawn(client: AsyncClient, books: list[Json]) -> None:

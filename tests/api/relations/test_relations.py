@@ -62,6 +62,22 @@ async def test_a_relation_is_seen_from_the_book_in_the_path(
     assert second["because"].startswith("82% of the text pages of this book and 90% of the other's")
 
 
+async def test_a_shared_preface_is_named_with_its_pages_and_joins_nothing(
+    client: AsyncClient, services: Services
+) -> None:
+    preface = pages_of(prose(61, 1200))
+    book = await post(client, pages=preface + pages_of(prose(62, 5000)), title="A book")
+    other = await post(client, pages=["", *preface, *pages_of(prose(63, 6000))], title="Another book")
+    await run_jobs(services)
+
+    first, second = (await client.get(of(book, other))).json(), (await client.get(of(other, book))).json()
+    assert first["shares"] == {"matter": "front matter", "this": [0, 4], "other": [1, 5]}
+    assert second["shares"] == {"matter": "front matter", "this": [1, 5], "other": [0, 4]}
+    [listed] = (await relations(client, book))["items"]
+    assert (listed["kind"], listed["shares"]) == ("OVERLAPPING_TEXT", first["shares"])
+    assert (await get(client, f"{book['links']['self']}/cluster", by="related"))["size"] == 1
+
+
 async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tuple[Json, Json]) -> None:
     book, reprint = pair
     assert (await client.get(of(book, reprint))).json()["exact"] is None

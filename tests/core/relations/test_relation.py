@@ -99,6 +99,39 @@ def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> No
     assert relate(first, second).classification.kind == "SAME_PAGINATION"
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_front_or_back_matter_alone_joins_no_cluster(rate: float) -> None:
+    preface = book(5, 23)
+    for left, right, matter, pages in (
+        (preface + WHOLE[:30], [BLANK, *preface, *OTHER[:40]], "front matter", ((0, 5), (1, 6))),
+        (WHOLE[:30] + preface, [*OTHER[:40], *preface, BLANK], "back matter", ((30, 35), (40, 45))),
+    ):
+        relation = relation_of(left, right, rate)
+        assert relation.signals is not None
+        shared = relation.signals.common_matter
+        assert shared is not None
+        assert (shared.matter, (shared.left, shared.right)) == (matter, pages)
+        assert relation.signals.swapped().common_matter == shared.swapped()
+        assert relation.link is None
+        assert relation.classification.because.endswith(f"All of it is {matter} of both.")
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (WHOLE[:30], WHOLE[:30]),
+        (WHOLE[:5] + OTHER[:20], WHOLE[:5]),  # a book as short as a preface
+        (WHOLE[:12] + OTHER[:30], WHOLE[:12] + OTHER[40:80]),  # a chapter
+        (OTHER[:20] + WHOLE[:5] + OTHER[20:40], WHOLE[:5] + OTHER[50:90]),  # not at the same edge
+        (WHOLE[:30], OTHER[:30]),
+    ],
+)
+def test_other_shared_text_is_no_common_matter(left: Pages, right: Pages) -> None:
+    signals = relation_of(left, right).signals
+    assert signals is not None
+    assert signals.common_matter is None
+
+
 def test_pagination_stays_unknown_without_pages() -> None:
     text = " ".join(WHOLE)
     plain = unpaged(text)

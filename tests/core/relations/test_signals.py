@@ -15,7 +15,11 @@ _COLUMNS = ("pairs", "similarities", "same_page")
 
 
 def measured(left: Pages, right: Pages, rate: float = 0.02) -> Signals:
-    return measure(align(signed(read(left, rate, 5)), signed(read(right, rate, 6))), 0.5)
+    return measure(align(signed(read(left, rate, 5)), signed(read(right, rate, 6))), 0.5, words(left, right))
+
+
+def words(left: Pages, right: Pages) -> Sides:
+    return Sides(*(sum(len(page.split()) for page in pages) for pages in (left, right)))
 
 
 def test_two_readings_match_page_by_page() -> None:
@@ -75,7 +79,7 @@ def test_span_holds_a_page_that_makes_a_run_of_its_own() -> None:
     parts = (
         replace(run, **{name: getattr(run, name)[rows] for name in _COLUMNS}) for rows in (~alone, alone)
     )
-    signals = measure(replace(whole, runs=tuple(parts)), 0.5)
+    signals = measure(replace(whole, runs=tuple(parts)), 0.5, words(WHOLE, WHOLE))
     assert signals.span_matched == Sides(1, 1)
 
 
@@ -90,7 +94,7 @@ def test_unrelated_books_have_neither_fit_nor_share() -> None:
 def test_swapped_signals_are_those_of_the_swapped_books(right: Pages) -> None:
     first, second = (
         measured(WHOLE, right),
-        measure(align(signed(read(right, 0.02, 6)), signed(read(WHOLE, 0.02, 5))), 0.5),
+        measure(align(signed(read(right, 0.02, 6)), signed(read(WHOLE, 0.02, 5))), 0.5, words(right, WHOLE)),
     )
     swapped = second.swapped()
     assert swapped.swapped() == second

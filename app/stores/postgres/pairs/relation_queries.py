@@ -11,6 +11,7 @@ from app.stores.postgres.jobs import UNFINISHED_RELATE_JOBS
 from bookprint_core.clusters.clustering import Pair
 from bookprint_core.relations.alignment import SIMILARITY_STEPS
 from bookprint_core.relations.classification import RELATED, opposite
+from bookprint_core.relations.common_matter import CommonMatter
 from bookprint_core.relations.related import (
     Decision,
     IndirectRelation,
@@ -250,11 +251,14 @@ def _decision(row: Row) -> Decision | None:
 def to_signals(document: Mapping[str, Any]) -> Signals:
     """Return the signals as they are stored, left book first."""
     values: dict[str, Any] = {
-        name: Sides(**value) if isinstance(value, dict) and "left" in value else value
+        name: Sides(**value) if isinstance(value, dict) and value.keys() == {"left", "right"} else value
         for name, value in document.items()
     }
     for name in ("fit", "reverse_fit"):
         values[name] = None if document[name] is None else LinearFit(**document[name])
+    if (matter := document.get("common_matter")) is not None:
+        left, right = tuple(matter["left"]), tuple(matter["right"])
+        values["common_matter"] = CommonMatter(matter["matter"], left, right)
     return Signals(**values)
 
 

@@ -1,4 +1,4 @@
-"""The queue of relations without a decision: doubt about a relation times the books that hang on it.
+"""The queue of doubtful relations without a decision: doubt about a relation times the books that hang on it.
 
 The doubt is stored with the relation; a corpus brings only what the confidence leaves. The books are those of
 the smaller of the two clusters. The rank is stored in the same transaction as the relation, so that an index
@@ -15,6 +15,9 @@ from app.stores.postgres.rows import METADATA_FIELDS
 from bookprint_core.clusters.clustering import Pair
 from bookprint_core.model import Metadata
 from bookprint_core.relations.classification import Direction, Kind
+
+LEAST_REVIEWED = 0.05
+"""Least doubt, 0 to 1, with which a relation is in the queue."""
 
 _WINDOW = 5_000
 """Places of the queue that one request searches."""
@@ -43,19 +46,21 @@ _UPDATE = SQL(f"""
     WITH pair AS (
         SELECT left_id, right_id, EXISTS (
             SELECT FROM decisions d WHERE (d.left_id, d.right_id) = (given.left_id, given.right_id)
-        ) AS decided
+        ) AS decided,
+        coalesce(r.doubt, 1 - r.confidence) AS doubt
         FROM unnest($lefts::uuid[], $rights::uuid[]) AS given (left_id, right_id)
+        JOIN relations r USING (left_id, right_id)
     ),
     taken_out AS (
         DELETE FROM reviews USING pair
-        WHERE decided AND (reviews.left_id, reviews.right_id) = (pair.left_id, pair.right_id)
+        WHERE (decided OR doubt < $least)
+            AND (reviews.left_id, reviews.right_id) = (pair.left_id, pair.right_id)
     )
     INSERT INTO reviews (left_id, right_id, rank)
     SELECT left_id, right_id,
-        coalesce(r.doubt, 1 - r.confidence)
-            * (1 + ln(least({_size("left_id")}, {_size("right_id")})) / ln({_MOST_MEMBERS}))
-    FROM pair JOIN relations r USING (left_id, right_id)
-    WHERE NOT decided
+        doubt * (1 + ln(least({_size("left_id")}, {_size("right_id")})) / ln({_MOST_MEMBERS}))
+    FROM pair
+    WHERE NOT decided AND doubt >= $least
     ORDER BY left_id, right_id
     ON CONFLICT (left_id, right_id) DO UPDATE SET rank = excluded.rank
 """)
@@ -165,14 +170,14 @@ class ReviewQueries:
 
 
 async def update_reviews(connection: Connection, pairs: Collection[Pair]) -> None:
-    """Put these pairs into the queue at their rank, and take out those that are decided.
+    """Put these pairs into the queue at their rank, and take out those that are decided or not in doubt.
 
     To be called in the transaction that changes them, before the clusters are brought up to date: afterwards
     nobody could know the sizes of the clusters that a pair joins.
     """
     if pairs:
         lefts, rights = zip(*pairs, strict=True)
-        await rows(connection, _UPDATE, lefts=list(lefts), rights=list(rights))
+        await rows(connection, _UPDATE, lefts=list(lefts), rights=list(rights), least=LEAST_REVIEWED)
 
 
 def _metadata(row: Row, side: str) -> Metadata:

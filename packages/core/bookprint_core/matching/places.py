@@ -11,19 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.model import FracMinHash, require_same_recipe
+from bookprint_core.relations.common_matter import EDGE_WORDS, MOST_OF_A_BOOK, NEARLY_ALL, STARTS
 from bookprint_core.signatures.fracminhash import PLACES
-
-EDGE_WORDS = 2_000
-"""Words at the beginning or the end of a book that may be common matter: some five pages."""
-
-_EDGE = 0.75
-"""Share of a book that common matter takes at most: the rest is the work."""
-
-_STARTS = 0.125
-"""Share of a book within which common matter begins, or ends where it stands at the end."""
-
-_NEARLY_ALL = 0.95
-"""Share of the shared hashes that tell where the text is; a few are stock phrases."""
 
 _REACH = 3
 """Lengths of a part over which it may be spread in its whole."""
@@ -44,7 +33,7 @@ class Where:
     @property
     def is_common_matter(self) -> bool:
         """Whether the books share a preface or the like, at an edge of both, and little else."""
-        return self.edge >= _NEARLY_ALL
+        return self.edge >= NEARLY_ALL
 
     @property
     def is_scattered(self) -> bool:
@@ -118,12 +107,17 @@ class _Side:
 def _edge(this: _Side, other: _Side) -> float:
     """The share of the hashes that stand at the beginning of both books, at the end of both, or at either."""
     back = this.mirrored(), other.mirrored()
-    either = _front(this, other, _EDGE / 2) | _front(*back, _EDGE / 2)
-    return float(max(each.mean() for each in (_front(this, other, _EDGE), _front(*back, _EDGE), either)))
+    either = _front(this, other, MOST_OF_A_BOOK / 2) | _front(*back, MOST_OF_A_BOOK / 2)
+    return float(
+        max(
+            each.mean()
+            for each in (_front(this, other, MOST_OF_A_BOOK), _front(*back, MOST_OF_A_BOOK), either)
+        )
+    )
 
 
 def _front(this: _Side, other: _Side, most: float) -> NDArray[np.bool_]:
     """The hashes that stand in text at the beginning of both books; none, where it does not begin there."""
     inside = this.begins(most) & other.begins(most)
-    starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= _STARTS
+    starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= STARTS
     return inside & starts

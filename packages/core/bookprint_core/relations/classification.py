@@ -188,6 +188,11 @@ def _because(kind: Kind, signals: Signals, direction: Direction | None) -> str:
                 f"{text.most:.0%} of the text of {part} book is found in {whole} book and makes up "
                 f"{text.least:.0%} of it: a part, but not known to be one span with the same page breaks."
             )
+        case "OVERLAPPING_TEXT" if signals.common_matter is not None:
+            return (
+                f"{text.left:.0%} of the text of this book is found in the other, {text.right:.0%} of the "
+                f"other's in this. All of it is {signals.common_matter.matter} of both."
+            )
         case "OVERLAPPING_TEXT":
             return (
                 f"{text.left:.0%} of the text of this book is found in the other, {text.right:.0%} of the "

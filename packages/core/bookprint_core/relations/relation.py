@@ -75,7 +75,7 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
     if min(length.sum() for length in alignment.lengths) < LEAST_TEXT:
         too_little = "At least one book has too little readable text."
     words = Sides(*(0 if book.minhash is None else book.minhash.shingle_count for book in (left, right)))
-    return TextComparison(measure(alignment, similarity), alignment, words, too_little)
+    return TextComparison(measure(alignment, similarity, words), alignment, words, too_little)
 
 
 def relation_of(
@@ -97,7 +97,8 @@ def relation_of(
         mirrored = shares_v1(signals.swapped(), right, left)
         if revised is not None and revised >= REVISED_LINES and classification.kind == "SAME_PAGINATION":
             classification, mirrored = _revised(classification, revised), _revised(mirrored, revised)
-        link = _link(classification, signals.text_shared, comparison.words)
+        if signals.common_matter is None or classification.direction is not None:
+            link = _link(classification, signals.text_shared, comparison.words)
     doubted = doubt(classification, signals, comparison.words, revised)
     return Relation(
         classification, mirrored, CLASSIFIER, signals, comparison.alignment, link, doubted, revised

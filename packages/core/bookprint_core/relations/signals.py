@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.relations.alignment import Alignment, Run, Unit, concatenated
+from bookprint_core.relations.common_matter import CommonMatter, common_matter
 from bookprint_core.relations.coverage import SAME_BREAKS, Lengths, Shares
 
 FOUND = 0.6
@@ -67,17 +68,22 @@ class Signals:
     runs: int
     fit: LinearFit | None  # None: nothing matches
     reverse_fit: LinearFit | None  # pages of the left book over those of the right
+    common_matter: CommonMatter | None = None  # None: the books share no text, or more than a preface
 
     def swapped(self) -> "Signals":
         sides = {name: getattr(self, name).swapped() for name in _SIDES}
-        return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit)
+        matter = self.common_matter and self.common_matter.swapped()
+        return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit, common_matter=matter)
 
 
 _SIDES = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
 
 
-def measure(alignment: Alignment, book_similarity: float) -> Signals:
-    """The signals of two aligned books whose shingles have this Jaccard similarity."""
+def measure(alignment: Alignment, book_similarity: float, words: Sides) -> Signals:
+    """Return the signals of two aligned books.
+
+    `book_similarity` is the Jaccard similarity of their shingles, 0 to 1; `words` are the words of each book.
+    """
     coverage, lengths = alignment.coverage, alignment.lengths
     counts = [max(int(np.count_nonzero(length)), 1) for length in lengths]
     matched = concatenated(alignment.runs)
@@ -113,6 +119,7 @@ def measure(alignment: Alignment, book_similarity: float) -> Signals:
         runs=len(alignment.runs),
         fit=_fit(pairs, sizes) if len(pairs) else None,
         reverse_fit=_fit(pairs[:, ::-1], sizes[::-1]) if len(pairs) else None,
+        common_matter=common_matter(coverage, lengths, (words.left, words.right)) if words.least else None,
     )
 
 
