@@ -51,7 +51,7 @@ async def test_books_with_a_preface_in_common_are_named_where_common_matter_is_a
 
 
 async def test_a_chapter_in_common_is_named_and_told_from_a_copy(client: AsyncClient) -> None:
-    books = await _sharing(client, 3_000)
+    books = await _sharing(client, 5_500)
     [item] = (await near(client, books[0]))["items"]
     assert (item["id"], item["verdict"]) == (books[1]["id"], "overlap")
 

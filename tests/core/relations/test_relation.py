@@ -121,7 +121,7 @@ def test_front_or_back_matter_alone_joins_no_cluster(rate: float) -> None:
     [
         (WHOLE[:30], WHOLE[:30]),
         (WHOLE[:5] + OTHER[:20], WHOLE[:5]),  # a book as short as a preface
-        (WHOLE[:12] + OTHER[:30], WHOLE[:12] + OTHER[40:80]),  # a chapter
+        (WHOLE[:25] + OTHER[:30], WHOLE[:25] + OTHER[40:80]),  # a chapter
         (OTHER[:20] + WHOLE[:5] + OTHER[20:40], WHOLE[:5] + OTHER[50:90]),  # not at the same edge
         (WHOLE[:30], OTHER[:30]),
     ],
