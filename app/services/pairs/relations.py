@@ -163,11 +163,13 @@ Related = tuple[RelatedBook, RelationSummary]
 
 
 async def list_related(queries: RelationQueries, book_id: UUID) -> list[Related]:
-    """Returns the books whose effective relation is one."""
+    """Return the related books, without those that share front or back matter alone."""
     return [
         (book, summary)
         for book in await queries.list_direct(book_id)
-        if (summary := effective_of(book)) is not None and summary.kind in RELATED
+        if (summary := effective_of(book)) is not None
+        and summary.kind in RELATED
+        and not book.shares_matter_alone
     ]
 
 

@@ -2,11 +2,12 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from httpx import AsyncClient
 
+from app.services.pairs.relations import list_related
 from app.stores.postgres.connections import SQL
 from app.wiring import Services
 from tests.api.library import prose, scanned
@@ -76,6 +77,10 @@ async def test_a_shared_preface_is_named_with_its_pages_and_joins_nothing(
     [listed] = (await relations(client, book))["items"]
     assert (listed["kind"], listed["shares"]) == ("OVERLAPPING_TEXT", first["shares"])
     assert (await get(client, f"{book['links']['self']}/cluster", by="related"))["size"] == 1
+    assert await list_related(services.relations, UUID(book["id"])) == []
+    path = f"{of(book, other)}/decision"
+    assert (await client.put(path, json="confirmed")).status_code == 200
+    assert len(await list_related(services.relations, UUID(book["id"]))) == 1
 
 
 async def test_exact_counts_what_the_texts_share(client: AsyncClient, pair: tuple[Json, Json]) -> None:

@@ -102,6 +102,12 @@ class RelatedBook:
     evidence: StoredRelation | None  # None: not compared yet
     decided: StoredDecision | None
 
+    @property
+    def shares_matter_alone(self) -> bool:
+        """Whether the pages share front or back matter alone, and nobody has decided."""
+        signals = None if self.evidence is None else self.evidence.signals
+        return self.decided is None and signals is not None and signals.common_matter is not None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageMatches:
