@@ -5,8 +5,8 @@
         for near in client.items(calls.near_duplicates(book["id"])):
             ...
 
-`calls` contains a function for each operation, `answers` the types of the service's answers. Both clients
-send calls, follow pages, wait and retry.
+`calls` contains a function for each operation. `answers` contains the types of the service's answers. Both
+clients send calls, follow pages, wait and retry.
 """
 
 from bookprint_client import answers as answers, calls as calls

@@ -36,7 +36,7 @@ class Call(Generic[AnswerT]):
     upload: Upload | None = None
     if_version: int | None = None  # sent as If-Match
     accept: str | None = None  # media type of an answer that is a text
-    repeatable: bool = True  # whether to send it again after a lost answer; False if that repeats its effect
+    repeatable: bool = True  # whether to send the call again after a lost answer; False if it would act twice
 
 
 @dataclass(frozen=True, slots=True)

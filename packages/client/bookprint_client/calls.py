@@ -88,7 +88,7 @@ def change_metadata(
 def replace_content(
     book_id: Id, content: Mapping[str, Any], if_version: int | None = None
 ) -> Call[answers.BookAnswer]:
-    """Replace the content of a book by new `text`, `pages` or `signatures`."""
+    """Replace the content of a book with new `text`, `pages` or `signatures`."""
     return Call("PUT", _path("books", book_id, "content"), content=_json(content), if_version=if_version)
 
 
@@ -319,7 +319,7 @@ def list_audit(
     until: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.AuditList, answers.AuditAnswer]:
-    """List the audit log, the newest entry first. `since` and `until` are times: 2027-01-31T18:00:00Z."""
+    """List the audit log, newest first. `since` and `until` are times such as 2027-01-31T18:00:00Z."""
     query = _query(key_id=key_id, action=action, object=object_id, since=since, until=until, limit=limit)
     return PagedCall("GET", "/v1/audit", query)
 

@@ -15,8 +15,8 @@ from bookprint_client.exchange import Interrupted, Retries, answer_of, http_opti
 class _Base:
     """Client of the service at `url`, with at most `connections` connections at once.
 
-    While the service is down or overloaded, calls are retried for `patience` seconds. After the key has
-    reached a limit, the client logs the required wait and does not count it as patience.
+    While the service is down or overloaded, calls are retried for `patience` seconds. A wait because of the
+    key's limit is logged and does not count towards `patience`.
     `key` is the API key, if the service requires one. `tls` decides which certificates are trusted over
     https. Without it, the authorities of httpx, and of the system or SSL_CERT_FILE, are trusted.
     """

@@ -32,7 +32,7 @@ class InvalidUrl(ClientError):
 
 
 class Refused(ClientError):
-    """The service answered with an error, which is the message.
+    """The service answered with an error, whose text is the message.
 
     `problem` is the last part of the problem type.
     """
@@ -64,7 +64,7 @@ def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContex
     except (httpx.InvalidURL, ValueError) as exc:
         raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
-        raise ClientError("The key contains characters that no key contains. Copy it again.")
+        raise ClientError("The key contains characters that are not allowed in a key. Copy it again.")
     return {
         "base_url": url.rstrip("/"),
         "headers": {} if key is None else {"Authorization": f"Bearer {key}"},
@@ -76,7 +76,7 @@ def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContex
 
 
 def _default_tls() -> ssl.SSLContext:
-    """Return a context that trusts the authorities of httpx, and those of the system or SSL_CERT_FILE."""
+    """Return a context that trusts the authorities of httpx, and of the system or SSL_CERT_FILE."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context
@@ -122,7 +122,7 @@ def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
 
 
 class Retries:
-    """Waits between the attempts to send a call, and their end."""
+    """Rule for the waits between attempts to send a call, and for giving up."""
 
     def __init__(self, url: str, call: Call[Any], patience: float) -> None:
         self._url = url
@@ -195,7 +195,7 @@ def _problem_text(response: httpx.Response) -> str:
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:
-    """Return the problem document in a response; empty without one."""
+    """Return the problem document in a response, or an empty mapping."""
     try:
         document = json.loads(response.content)
     except ValueError:

@@ -84,7 +84,7 @@ def run(
 ) -> None:
     """Compute signatures, candidates, relations, page maps and clusters of a whole collection.
 
-    The results are Parquet tables, which pandas, DuckDB and Spark read. `bookprint load` adds them to a
+    The results are Parquet tables for pandas, DuckDB and Spark. `bookprint load` adds them to a
     service. After an interruption, run the command again: finished stages are skipped. The command needs the
     extra `corpus`. Exit status: 0 all books are computed, 1 some were refused (table `refused`), 2 error.
     """
@@ -105,7 +105,7 @@ def dedupe(
     out: Annotated[
         str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, for the result.")
     ],
-    keep: Annotated[Keep, typer.Option(help="The copy to keep of several.")] = "best",
+    keep: Annotated[Keep, typer.Option(help="Which copy to keep.")] = "best",
     same: Annotated[
         Same,
         typer.Option(

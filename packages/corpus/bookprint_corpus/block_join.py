@@ -2,7 +2,7 @@
 
 A lookup finds the candidates of one book in the band index. The join finds the candidates of all books of a
 block at once, by the same rule and in the same order. Pairs with only one common hash are counted and dropped
-immediately: each book has a thousand of them by chance in a million books. Spasojević and Poncin (2011,
+immediately: each book has a thousand such pairs by chance in a million books. Spasojević and Poncin (2011,
 algorithm 1) instead group the books by shingle, and count the pairs of each group.
 
 Like the band index, the index of a block lists at most 8,192 books per hash.
@@ -32,9 +32,9 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CappedHash:
-    """Hash of more books of a block than its posting list may contain."""
+    """Hash that is shared by more books of a block than a posting list may contain."""
 
-    value: int  # its low 32 bits
+    value: int  # low 32 bits of the hash
     books: int  # books of the block with this hash
 
 
@@ -90,8 +90,8 @@ class JoinedCandidates:
     others: NDArray[np.uint64]
     distances: NDArray[np.uint8]  # 255 if either book has no fingerprint
     shared: NDArray[np.uint16]  # hashes in both samples
-    near: NDArray[np.bool_]  # whether the two are near-duplicates
-    ranks: NDArray[np.int64]  # first key of the order of a book's candidates; the second is their number
+    near: NDArray[np.bool_]  # whether the books are near-duplicates
+    ranks: NDArray[np.int64]  # order of a book's candidates; equal ranks are ordered by number
     left_out: NDArray[np.int64]  # further candidates of the book, in its nearest pair; 0 in other pairs
 
 

@@ -1,7 +1,7 @@
 """Compiled kernels for the join of two blocks.
 
-All fingerprints are compared. With vector instructions, this is faster than probing bands, and its time does
-not depend on the library. A tile of fingerprints stays in the first-level cache for a group of queries.
+All fingerprints are compared. With vector instructions, a comparison of all is faster than probing bands, and
+equally fast in every library. A tile of fingerprints stays in the first-level cache for a group of queries.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def _count_sharing(
     met: NDArray[np.uint32],
     bounds: NDArray[np.uint32],
 ) -> int:
-    """Count common hashes per book in `counts`, initially zeros. Write the books' rows to `met`."""
+    """Count common hashes per book in `counts` (initially 0), write rows to `met`, return their number."""
     starts, records, shift = lists
     first = Index(asked.ends[query - 1]) if query else Index(0)
     size = Index(Index(asked.ends[query]) - first)

@@ -45,7 +45,7 @@ class PostingLists(NamedTuple):
     32 bits, plus the row of a book. Rows ascend in a bucket.
     """
 
-    starts: NDArray[np.uint32]  # (buckets + 1,): bucket b has the records from starts[b] to starts[b + 1]
+    starts: NDArray[np.uint32]  # (buckets + 1,): bucket b contains records starts[b] to starts[b + 1]
     records: NDArray[np.uint64]
     shift: int  # 64 minus the bits of a bucket's number
 

@@ -59,8 +59,8 @@ class CorpusBooks:
         twice = np.flatnonzero(np.diff(self._table.numbers) == 0)
         if twice.size:
             raise BrokenFile(
-                f"The table `sketches` has book {self._table.numbers[twice[0]]} twice. Write it again, into "
-                "another folder, with `bookprint corpus run`."
+                f"The table `sketches` contains book {self._table.numbers[twice[0]]} twice. Write it again, "
+                "into another folder, with `bookprint corpus run`."
             )
         passed_over = folder.numbers("books", "passed_over")
         cut = np.flatnonzero(passed_over)

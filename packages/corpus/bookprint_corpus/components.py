@@ -38,8 +38,8 @@ def connected_components(left: NDArray[np.int64], right: NDArray[np.int64]) -> C
 def _join_sets(left: NDArray[np.int64], right: NDArray[np.int64], oldest: NDArray[np.int64]) -> None:
     """Join the sets of each pair of books. `oldest` (books,) maps each book to an older book of its set.
 
-    Books are numbers from 0. Initially `oldest` maps each book to itself, finally to the oldest book of its
-    set. Paths are halved during the search (Tarjan and van Leeuwen 1984).
+    Books are numbers from 0. Initially, `oldest` maps each book to itself. Finally, it maps each book to the
+    oldest book of its set. Paths are halved during the search (Tarjan and van Leeuwen 1984).
     """
     for pair in range(left.size):
         first, second = left[pair], right[pair]

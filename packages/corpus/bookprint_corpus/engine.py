@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 _PORT = 15002
-"""Port of Spark Connect if the address has none."""
+"""Default port of Spark Connect."""
 
 _SECONDS_TO_CONNECT = 10.0
 

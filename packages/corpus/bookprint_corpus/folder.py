@@ -1,6 +1,6 @@
 """Reader of the folder that `bookprint corpus run` writes: its completeness, and the rows of its tables.
 
-Tables may be larger than memory. Only columns of numbers are read at once; rows are read in batches.
+Tables may be larger than memory. Only columns of numbers are read as a whole; rows are read in batches.
 """
 
 import json

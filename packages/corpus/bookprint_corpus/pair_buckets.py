@@ -32,7 +32,7 @@ class Pairs:
 
     left: Numbers  # (pairs,)
     right: Numbers  # (pairs,)
-    left_text: Numbers  # (pairs,) the oldest book with the text of the left one
+    left_text: Numbers  # (pairs,) the oldest book with the text of the left book
     right_text: Numbers  # (pairs,)
 
     def take(self, places: Numbers) -> "Pairs":

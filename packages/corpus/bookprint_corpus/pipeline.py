@@ -67,7 +67,7 @@ class CorpusProgress:
             progress = cls(**document, stages=stages)
         except (ValueError, TypeError, KeyError) as exc:
             raise InvalidInput(
-                f"{out}/{PROGRESS} describes no corpus. Choose another --out, or remove the file.", "out"
+                f"{out}/{PROGRESS} is not valid. Choose another --out, or remove the file.", "out"
             ) from exc
         if progress.version != VERSION:
             raise InvalidInput(

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 _ROWS_AT_ONCE = 256
-"""Rows read at once. A row of `sketches` has about 42 KB."""
+"""Rows read at once. A row of `sketches` is about 42 KB."""
 
 
 def absolute(out: str) -> str:

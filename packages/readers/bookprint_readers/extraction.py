@@ -27,7 +27,7 @@ _VOWEL = re.compile("[aeiouyw]|^[IVXLCDM]+$", re.IGNORECASE)  # or a Roman numer
 _SAMPLE = 200_000  # characters of a text in which words without a vowel are counted
 
 _FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
-"""Minimum of Latin words, and maximum share without a vowel. Real books reach 0.7 %, shifted letters 8 %."""
+"""Minimum of Latin words, and maximum share without vowels: 0.7 % in the corpus, 8 % with shifted letters."""
 
 _MOST_NOT_READ, _FEWEST_NOT_READ = 0.005, 10
 """Share and number of unread characters that cause a warning; both must be reached."""

@@ -121,8 +121,8 @@ def texts_in(folder: Path) -> list[Path]:
 def is_one_book(folder: str, names: Sequence[str]) -> bool:
     """Return whether the files of these names in a folder are one book.
 
-    They are if one of them is a METS file. They also are if all files but pictures and metadata have one
-    suffix and successive page numbers as names, such as `0001.txt` or `page_12.xml`.
+    A METS file among them makes them one book. Otherwise, all files except pictures and metadata must have
+    one suffix, and nearly successive page numbers as names: `0001.txt` or `page_12.xml`.
     """
     if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
         root_name(head_of(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
@@ -247,7 +247,7 @@ def is_json_lines(path: str, head: bytes) -> bool:
     """Return whether a file with these first bytes is JSON Lines, with one book per line."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
-    # The name decides if the first line is damaged.
+    # If the first line is damaged, the file's name decides.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
 
 

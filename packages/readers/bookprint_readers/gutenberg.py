@@ -39,7 +39,7 @@ _CREDIT = re.compile(
 )
 _ORNAMENT = re.compile(r"[\W_]+")
 _MOST_CREDITS = 12
-_LONGEST_CREDIT = 3_000  # characters; a longer one belongs to a book without blank lines between paragraphs
+_LONGEST_CREDIT = 3_000  # maximum characters; a longer paragraph is part of a book without blank lines
 
 _FIELD = re.compile(r"^(Title|Author|Language|Original publication): *(.*(?:\n[ \t]+\S.*)*)", _FLAGS)
 _NUMBER = re.compile(r"\[?\b(?:E-?text|E-?book) ?#(\d{1,6})", re.IGNORECASE)

@@ -273,7 +273,7 @@ def _started(*life: object) -> ForkServerProcess:
     multiprocessing waits for the start without a limit. Killing a hanging fork server ends the wait, and the
     next attempt starts a new server. SIGINT is blocked during the start, and therefore for the server and its
     processes. Otherwise Ctrl-C, which a terminal sends to all processes, would make them print tracebacks
-    during imports. multiprocessing's tracker is started first, because its start unblocks SIGINT.
+    during imports. The tracker of multiprocessing is started first, because its start unblocks SIGINT.
     """
     resource_tracker.ensure_running()
     for _ in range(_TRIES_TO_FORK):

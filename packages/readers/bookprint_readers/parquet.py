@@ -145,7 +145,7 @@ def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
     value = None if columns.text is None else row.get(columns.text)
     if value is None:
         empty = [column for column in (columns.pages, columns.text, columns.identifier) if column is not None]
-        raise NoText(f"The row has nothing in {' and '.join(empty)}.")
+        raise NoText(f"The row contains nothing in {' and '.join(empty)}.")
     if isinstance(value, list):
         return Extraction(
             NAME, ["\n".join(_text(part, str(columns.text)) for part in value)], paginated=False
@@ -159,7 +159,7 @@ def _text(value: object, where: str) -> str:
         try:
             return value.decode()
         except UnicodeDecodeError as exc:
-            raise InvalidInput(f"Not UTF-8 in {where}, byte {exc.start}.") from exc
+            raise InvalidInput(f"The text in {where} is not UTF-8 at byte {exc.start}.") from exc
     if not isinstance(value, str):
         raise InvalidInput(f"A text was expected in {where}, not {type(value).__name__}.")
     return value

@@ -106,7 +106,7 @@ class IsolatedReader:
         return await loop.run_in_executor(self._threads, self.read_waiting, descriptor, name)
 
     def read_waiting(self, descriptor: int, name: str) -> Extraction:
-        """Read as `read` does, from any thread."""
+        """Read like `read`, from any thread."""
         try:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
                 outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
@@ -253,7 +253,7 @@ class ReadingProcesses(Generic[T]):
                 return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
 
     def _read(self, book: "Unread") -> T | BrokenFile:
-        """Return the result for one book; raises Died."""
+        """Return the result for one book. Raises Died."""
         child, kept = self._idle.get(), None
         try:
             if self._closed:

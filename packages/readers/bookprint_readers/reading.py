@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
-    """Yield a result for each book. An archive or folder of several books yields one per file."""
+    """Yield a result for each book. An archive or folder of several books yields a result per file."""
     for book, result in each_of(reading, books):
         if isinstance(result, Refusal) and result.problem == SeveralBooks.problem and has_several_books(book):
             yield from each_of(reading, books_within(book))

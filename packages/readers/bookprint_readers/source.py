@@ -28,7 +28,7 @@ class Allowance:
         self._most = self._left = min(most, MOST_BYTES)
 
     def spend(self, count: int) -> None:
-        """Subtract decompressed bytes. Raises FileTooLarge if none are left."""
+        """Subtract decompressed bytes. Raises FileTooLarge beyond the allowance."""
         self._left -= count
         if self._left < 0:
             raise (

@@ -42,7 +42,7 @@ class Columns:
     second_pages: str | None = None  # used in rows whose pages are null
     identifier: str | None = None  # bp1:… or bp2:…, instead of a text
     metadata: Mapping[str, str] = field(default_factory=dict)  # by the name of the field
-    schemes: tuple[tuple[str, str], ...] = ()  # columns of identifiers, each with their scheme
+    schemes: tuple[tuple[str, str], ...] = ()  # columns of identifiers, each with its scheme
 
     @property
     def names(self) -> list[str]:

@@ -66,7 +66,7 @@ class KeptBooks:
 
 
 def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
-    """Decide which books of the corpus in a folder to keep."""
+    """Choose which books of the corpus in a folder to keep."""
     rows = storage.read(out, "books", _BOOK).sort_by("book")
     numbers = rows.column("book").to_numpy()
     words = rows.column("word_count").to_numpy()
@@ -135,7 +135,7 @@ def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | N
 
 
 def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[str | None]) -> BookPlaces:
-    """Return the best copy in each book's cluster. Write the reasons for choosing it to `reasons`."""
+    """Return the best copy in each book's cluster. Write the reason for each choice to `reasons`."""
     agreement = _agreement(out, rows.column("book").to_numpy(), founders)
     kept = np.arange(founders.size)
     clustered = np.flatnonzero(np.bincount(founders, minlength=founders.size)[founders] > 1)

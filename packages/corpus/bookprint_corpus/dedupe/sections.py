@@ -42,7 +42,7 @@ def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> Book
 def with_parts(
     kept: BookPlaces, word_counts: NDArray[np.int64], parts: BookPlaces, wholes: BookPlaces
 ) -> BookPlaces:
-    """Return the result if kept books that are part of longer kept books are also left out, (n,).
+    """Also leave out kept books that are part of longer kept books. Return the new result, (n,).
 
     `parts` and `wholes` are the two books of each relation, (relations,). They represent all their copies. A
     part of several books is replaced by the longest.

@@ -30,7 +30,7 @@ _COLUMNS = {
     "by": "string",
     "founder": "int64",
     "book": "int64",
-    "text": "int64",  # founder of the cluster of the same text; without one, the book itself
+    "text": "int64",  # founder of the same-text cluster, or the book itself without a cluster
     "word_count": "int64",
     "character_count": "int64",
     "single_words": "int64",

@@ -77,7 +77,7 @@ def _require_recipes(batch: pa.RecordBatch) -> None:
         for other in batch.column(column).unique().to_pylist():
             if other is not None and plain_name(other) != recipe:
                 raise InvalidInput(
-                    f"Signatures of {other} cannot be compared with those of {recipe}. Take the texts of "
+                    f"Signatures of {other} cannot be compared with those of {recipe}. Use the texts of "
                     "these books as the input, or sign them again.",
                     column,
                 )

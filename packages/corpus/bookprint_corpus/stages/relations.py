@@ -30,7 +30,7 @@ from bookprint_corpus.tables import schema
 PAIRS, BOOKS = "work/pairs", "work/paired_books"
 
 SIGNED = ("minhash_recipe", "minhash", "shingle_count", "pages_recipe", "pages_unit", "pages")
-"""Columns of `sketches` that are copied into a bucket only for the oldest book with a text."""
+"""Columns of `sketches` that a bucket contains only for the oldest book of each text."""
 
 DESCRIBED = ("title", "year", "volume")
 """Columns of `sketches` by which books are compared, in addition to their texts."""
@@ -205,7 +205,7 @@ def run(corpus: Corpus) -> None:
 
 
 def _candidate_pairs(corpus: Corpus) -> Pairs:
-    """Return all pairs of candidates, with the oldest book with each book's text."""
+    """Return all pairs of candidates, and the oldest book with the text of each of their books."""
     candidates = storage.read(corpus.out, "candidates", ["left", "right"])
     left, right = (candidates.column(name).to_numpy() for name in ("left", "right"))
     # Books without texts but with equal signatures also have equal content keys.
@@ -222,7 +222,7 @@ def _candidate_pairs(corpus: Corpus) -> Pairs:
 
 
 def _texts(books: Numbers, copies: Numbers, oldest: Numbers) -> Numbers:
-    """Return the oldest book with each book's text, given ascending `copies` (n,) and their `oldest` (n,)."""
+    """Return the oldest book with the text of each book. `copies` (n,) ascend; `oldest` (n,) is parallel."""
     if not copies.size:
         return books
     places = np.minimum(np.searchsorted(copies, books), copies.size - 1)
@@ -247,7 +247,7 @@ def _write_pairs(corpus: Corpus, buckets: PairBuckets) -> None:
 
 
 def _write_books(corpus: Corpus, buckets: PairBuckets) -> None:
-    """Copy the books of each bucket, with signatures only for the oldest book with a text."""
+    """Copy the books of each bucket, with signatures only for the oldest book of each text."""
     placed = placement(buckets)
     table = pa.table({"bucket": placed.buckets, "book": placed.books, "text": placed.texts})
     storage.delete(corpus.out, _PLACED)

@@ -45,7 +45,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
 
 
 def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `sketches` for one split, read in `processes`. Write its rows of `refused`."""
+    """Yield the rows of `sketches` for one split, read in several processes. Write its rows of `refused`."""
     split = Split(**task)
     rows: list[_Row] = []
     refused: list[_Row] = []

@@ -54,7 +54,7 @@ def recognises(package: Package) -> bool:
 
 
 def described(package: Package, book: Extraction) -> Extraction:
-    """Return the book with the metadata of the only OPF file beside it, as calibre writes one."""
+    """Return the book with the metadata of the only OPF file beside it, such as calibre's."""
     found = package.matching(_OPF)
     if len(found) != 1:
         return book
@@ -203,7 +203,7 @@ def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]
 
 
 def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str) -> list[str]:
-    """Return a warning if documents of the spine are missing; raises BrokenFile if all are."""
+    """Return a warning if documents of the spine are missing. Raises BrokenFile if all are missing."""
     missing = [
         item.href if item else f"item {position}"
         for position, (item, name) in enumerate(zip(opf.spine, names, strict=True), start=1)

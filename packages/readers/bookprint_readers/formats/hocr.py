@@ -71,7 +71,7 @@ def read(source: Source) -> Extraction:
 
 
 def _chunks(source: Source, encoding: str) -> Iterator[str]:
-    """Yield the text before the first page, then each page up to the next one's tag."""
+    """Yield the text before the first page, then each page up to the tag of the next page."""
     held, position = "", 0
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     with source.opened() as stream:

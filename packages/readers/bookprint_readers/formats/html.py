@@ -90,6 +90,6 @@ def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
 
 
 def _merged(said: Metadata, header: Metadata) -> Metadata:
-    """Merge both. Project Gutenberg's header gives title and authors; the markup's title contains both."""
+    """Merge both, but take title and authors from `header`: the markup's title includes the author."""
     named = header.completed_by(said)
     return replace(said.completed_by(header), title=named.title, authors=named.authors)

@@ -100,7 +100,7 @@ def read_package(package: Package, found: Sequence[MetsDocument], read_file: Fil
 
 def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     counts = Counter(group for page in found.pages for group, file in page.files.items() if file)
-    # The last of equally large groups is preferred: groups follow steps of work, and early steps lack text.
+    # The last of equally large groups is preferred: groups follow steps of work; early ones may lack text.
     preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
     texts: list[str] = []
     labels: list[str | None] = []
@@ -137,7 +137,7 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
 def _first(
     files: Sequence[Source | None], read_file: FileReader, broken: list[UnusableFile]
 ) -> PageFile | None:
-    """Read the first usable file of a page, if any. A damaged page is blank, and `broken` gets the error."""
+    """Read the first usable file of a page. A damaged page is blank, and its error is added to `broken`."""
     damage: BrokenFile | None = None
     for file in files:
         try:

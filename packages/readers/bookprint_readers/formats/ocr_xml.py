@@ -46,7 +46,7 @@ def read_abbyy(source: Source) -> Extraction:
     """Return the pages of FineReader XML, versions 6 to 10, including blank pages. Raises BrokenFile.
 
     A document of one page may have `page` as its root. White space within `charParams` belongs to the text.
-    White space between these elements does not (FineReader_xml schema, CharParamsType).
+    White space between these elements is ignored (FineReader_xml schema, CharParamsType).
     """
     repairs: list[str] = []
     found = elements(source, "page", repairs=repairs)

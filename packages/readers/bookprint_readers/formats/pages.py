@@ -30,12 +30,12 @@ BESIDE = re.compile(
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SUFFIX = re.compile(r"\.([a-z]\w{0,9})$", re.IGNORECASE)
 _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
-"""Suffixes that decide between equally many files; later ones mark lines and hyphens better."""
+"""Suffixes by ascending preference among equally many files. Later suffixes mark lines and hyphens better."""
 
 _BOOK_FORMATS = ("epub", "pdf", "tei", "djvu")
 
 _LARGEST_BLANK = 1 << 10
-_MOST_TOLD = 5  # damaged pages whose damage warnings describe
+_MOST_TOLD = 5  # damaged pages that warnings describe
 _LONGEST_PAGE = 100_000  # characters; pages of newspapers have up to 60,000
 
 

@@ -134,7 +134,7 @@ def _parsed(data: bytes, name: str) -> Element:
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
-        recover=True,  # for such references; fatal errors are raised below
+        recover=True,  # otherwise, such references are errors; fatal errors are raised below
     )
     with broken_named(name):
         root = etree.fromstring(_ENTITY.sub(_character, data), parser)
@@ -288,7 +288,7 @@ class _Text:
         pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
 
     def _choose(self, choice: Element) -> None:
-        """Read the alternatives for one place, and keep the first preferred one, or the first without one.
+        """Read the alternatives for one place. Keep the first preferred alternative, or else the first.
 
         The page breaks come from the alternative with most page breaks.
         """
@@ -360,7 +360,7 @@ def _language(header: Element) -> str | None:
 
 
 def _date(header: Element) -> str | None:
-    """Return the publication date of the book, or else that of the file."""
+    """Return the publication date of the book, or else of the file."""
     for date in _printed(header, "date") + _all(header, "fileDesc/publicationStmt/date"):
         for given in (date.get("when"), date.get("value"), _text(date), date.get("notBefore")):
             if given and _YEAR.search(given):

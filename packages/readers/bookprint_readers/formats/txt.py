@@ -31,7 +31,7 @@ def read(source: Source) -> Extraction:
         raise _no_text_file(source)
     if removed:
         warnings.append(f"{removed:,} control characters were left out.")
-    # DOS and old Macs end lines in other ways.
+    # DOS and old Macs use other line ends.
     book = without_licence(without.replace("\r\n", "\n").replace("\r", "\n"))
     pages = book.text.split("\f")
     paginated = len(pages) > 1

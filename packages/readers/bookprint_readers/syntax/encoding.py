@@ -18,7 +18,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte order marks. UTF-32 precedes UTF-16, whose little-endian mark begins UTF-32's."""
+"""Byte order marks. Marks of UTF-32 come first, because one of them begins with a mark of UTF-16."""
 
 _GUESSED_FROM = 1 << 16  # bytes that a guess reads
 
@@ -42,7 +42,7 @@ _AS_BROWSERS_DO = {
     "euc_kr": "cp949",
     "tis-620": "cp874",
 }
-"""Wider encodings that browsers use for a declared one (WHATWG Encoding, section 4.2), by Python's names."""
+"""Wider encodings that browsers use for declared encodings (WHATWG Encoding, 4.2), by Python's names."""
 
 _HIGH_BYTES = 0.3
 """Minimum share of the script's own high byte among the high bytes of UTF-16, 0 to 1."""
@@ -51,7 +51,7 @@ _LEAST_OF_EACH = 4
 """Minimum number of non-ASCII letters in lines of UTF-8, and of non-ASCII bytes in the other lines."""
 
 _FEW_UTF8 = 0.1
-"""Ratio of UTF-8 letters to other non-ASCII bytes below which they may be chance, except beside cp125x."""
+"""Ratio of UTF-8 letters to other non-ASCII bytes below which the UTF-8 may be chance, except with cp125x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _guessed(data: bytes, encoding: str) -> Decoded:
 
 
 def _utf16_without_mark(start: bytes) -> str | None:
-    """Return the form of UTF-16 if most high bytes are equal and some are zero (blanks); else None."""
+    """Return the form of UTF-16 if many high bytes are equal and some are zero (blanks), or None."""
     shares = []
     for name, half in (("utf-16-be", start[0::2]), ("utf-16-le", start[1::2])):
         (byte, count), *_ = Counter(half).most_common(1) or [(0, 0)]

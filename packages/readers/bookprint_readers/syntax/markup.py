@@ -17,7 +17,7 @@ from bookprint_readers.syntax.encoding import Decoded, decoded
 from bookprint_readers.syntax.tags import NOTE_NUMBER, Cfi, Outline, Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
-"""Noncharacters that replace, in a text, a page break and a place that a page list names."""
+"""Noncharacters that mark, in a text, page breaks and the places that a page list names."""
 
 _LINE = "\ufdd2"
 
@@ -57,7 +57,7 @@ _NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
-    """Return the markup of a file, decoded as it declares, or None if its bytes are not text.
+    """Return the markup of a file, in its declared encoding, or None if its bytes are not text.
 
     Raises FileTooLarge.
     """
@@ -138,7 +138,7 @@ def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
     """Return the texts and marks in a sequence of tags. Found targets are removed from `targets`."""
     pieces: list[str] = [_Mark(TARGET, _label(targets.pop("") or ""))] if "" in targets else []
     preformatted, number = False, None
-    refers = referred = False  # whether the next number may refer to a note, and the last text did
+    refers = referred = False  # whether the next text may refer to a note, and whether the last text did
     for tag in row:
         name = tag.name
         if name in _LEFT_OUT and not (tag.is_end or tag.is_empty):

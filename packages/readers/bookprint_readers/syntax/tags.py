@@ -75,7 +75,7 @@ class Tag(NamedTuple):
 def tags(markup: str) -> Iterator[Tag]:
     """Yield the tags of a document in order (HTML standard, section 13.2.5).
 
-    Comments and elements without tags, such as scripts, become one nameless tag. Their text is left out.
+    A comment, or an element without tags such as a script, is one nameless tag. Its content is left out.
 
     >>> [tag.text for tag in tags("a<b>c &amp; d<script>x</script>e")]
     ['a', 'c & d', 'e']
@@ -101,7 +101,7 @@ def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
 
 
 def characters(text: str) -> str:
-    """Replace character references by their characters."""
+    """Replace character references with their characters."""
     if "&" not in text:
         return text
     try:
@@ -112,7 +112,7 @@ def characters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Step to a child: elements have even numbers, the texts between elements odd numbers."""
+    """Step to a child. Elements have even numbers, and the texts between elements have odd numbers."""
 
     number: int
     id: str | None  # id of the element, if the step asserts it

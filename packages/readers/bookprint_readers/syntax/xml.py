@@ -66,7 +66,7 @@ def local_name(element: Element) -> str:
 
 
 def elements(source: Source, *names: str, repairs: list[str]) -> Iterator[Element]:
-    """Yield the complete elements with these local names. Each is cleared when the next one is requested.
+    """Yield the complete elements with these local names. Each is cleared when the next is requested.
 
     Elements must not contain one another. Ill-formed XML is mended, with warnings in `repairs`. An element
     that cannot be mended is empty. Raises BrokenFile if the file is truncated, or if most pages (elements
