@@ -86,7 +86,7 @@ def run(
 
     The results are Parquet tables for pandas, DuckDB and Spark. `bookprint load` adds them to a
     service. After an interruption, run the command again: finished stages are skipped. The command needs the
-    extra `corpus`. Exit status: 0 all books are computed, 1 some were refused (table `refused`), 2 error.
+    extra `corpus`. Exit status: 0 all books are computed, 1 some were refused (table `refused`), 2 failed.
     """
     from bookprint_corpus import pipeline
     from bookprint_corpus.corpus import Corpus, Options
@@ -127,7 +127,7 @@ def dedupe(
     DIR/dedupe/clusters.parquet lists all books, whether they are kept, and why. DIR/dedupe/tables contains
     copies of the input's Parquet tables without the rows left out. DIR/dedupe/keep.txt lists other books to
     keep. Unreadable books are kept. A later run with another --keep or --same reuses the corpus in DIR. The
-    command needs the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 error.
+    command needs the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 failed.
     """
     from bookprint_corpus.corpus import Corpus, Options
     from bookprint_corpus.dedupe import command

@@ -57,7 +57,7 @@ _COUNTS = (
 )
 _CONTENT_KEY = ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys.")
 _SIGNATURES = (
-    ("fingerprint_recipe", "string", "Null if the text is too short or too uniform."),
+    ("fingerprint_recipe", "string", "Null if the text is too short or too even."),
     ("fingerprint", "binary", "16 bytes, most significant bit first."),
     ("minhash_recipe", "string", "Null if the text is shorter than one shingle."),
     ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
