@@ -114,7 +114,7 @@ def test_pairs_come_by_the_younger_book_with_their_page_maps(tmp_path: Path, dea
 
 def test_a_book_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     folder = written(tmp_path, [*DEALINGS["falling"], [NUMBERS[5]]])
-    with pytest.raises(BrokenFile, match=f"has book {NUMBERS[5]} twice"):
+    with pytest.raises(BrokenFile, match=f"contains book {NUMBERS[5]} twice"):
         CorpusBooks(folder)
 
 

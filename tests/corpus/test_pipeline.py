@@ -103,7 +103,7 @@ def test_a_file_that_is_no_manifest_is_never_overwritten(
     stages: Recorded, tmp_path: Path, content: str
 ) -> None:
     (tmp_path / "progress.json").write_text(content)
-    with pytest.raises(InvalidInput, match="tells of no corpus"):
+    with pytest.raises(InvalidInput, match="is not valid"):
         compute(tmp_path)
     assert (tmp_path / "progress.json").read_text() == content
 

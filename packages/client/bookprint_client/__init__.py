@@ -1,12 +1,12 @@
-"""A typed client of Bookprint's HTTP interface, for threads and for asyncio.
+"""Typed clients for Bookprint's HTTP interface, for threads and for asyncio.
 
     with Client("http://127.0.0.1:8000") as client:
         book = client.send(calls.post_book({"text": text}))
         for near in client.items(calls.near_duplicates(book["id"])):
             ...
 
-`calls` has a function for each operation, `answers` the types of what the service answers. Both clients send
-calls, follow their pages, wait and try again.
+`calls` contains a function for each operation. `answers` contains the types of the service's answers. Both
+clients send calls, follow pages, wait and retry.
 """
 
 from bookprint_client import answers as answers, calls as calls

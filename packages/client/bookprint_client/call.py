@@ -1,4 +1,4 @@
-"""A call as a value: what to send, and of what type the answer is."""
+"""Calls as values: the request to send, and the type of the answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ JSON, LINES = "application/json", "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file to send, opened anew for every try and read as a stream, and what is known of its book."""
+    """File to send, with its book's metadata. Each attempt opens the file again and reads it as a stream."""
 
     open: Callable[[], BinaryIO]
     name: str
@@ -26,7 +26,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[AnswerT]):
-    """One request; its answer is a JSON document, or None where the service answers nothing."""
+    """One request. The answer is a JSON document, or None if the service sends no content."""
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
@@ -35,20 +35,20 @@ class Call(Generic[AnswerT]):
     content_type: str = JSON
     upload: Upload | None = None
     if_version: int | None = None  # sent as If-Match
-    accept: str | None = None  # the type of an answer that comes as a text
-    repeatable: bool = True  # sent again after a lost answer; False where that would do it twice
+    accept: str | None = None  # media type of an answer that is a text
+    repeatable: bool = True  # whether to send the call again after a lost answer; False if it would act twice
 
 
 @dataclass(frozen=True, slots=True)
 class PagedCall(Call[AnswerT], Generic[AnswerT, ItemT]):
-    """A call whose answer is a page of items, with the cursor of the next page."""
+    """Call whose answer is a page of items, with the cursor of the next page."""
 
     def at(self, cursor: str) -> "PagedCall[AnswerT, ItemT]":
         return replace(self, query={**self.query, "cursor": cursor})
 
 
 class BulkLine(TypedDict, total=False):
-    """The outcome of one line of a bulk post."""
+    """Result of one line of a bulk post."""
 
     line: int
     status: int
@@ -60,7 +60,7 @@ class BulkLine(TypedDict, total=False):
 
 
 class CheckedItem(TypedDict):
-    """A book that a row of a list may mean."""
+    """Book that a row of a list may describe."""
 
     book_id: str
     title: str | None
@@ -70,7 +70,7 @@ class CheckedItem(TypedDict):
 
 
 class CheckLine(TypedDict, total=False):
-    """The answer to one row of a list."""
+    """Answer to one row of a list."""
 
     line: int
     verdict: str

@@ -1,4 +1,4 @@
-"""The operations of the HTTP interface as values, which both clients send."""
+"""Operations of the HTTP interface as calls, which both clients send."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from bookprint_client import answers
 
-# With their names, because clients of the package find them here, too.
+# Re-exported under their own names for users of this module.
 from bookprint_client.call import (
     JSON,
     LINES,
@@ -21,7 +21,7 @@ from bookprint_client.call import (
     Upload,
 )
 
-# Answers come while a request is sent, and nobody reads them meanwhile.
+# Limited, because the service already answers during a request, but the client reads only afterwards.
 _BOOKS_AT_ONCE, _BYTES_AT_ONCE = 200, 16 << 20
 
 
@@ -33,23 +33,23 @@ def post_book(book: Mapping[str, Any]) -> Call[answers.PostedBook]:
 def post_file(
     file: Path | bytes, metadata: Mapping[str, Any] | bytes | None = None, metadata_type: str = JSON
 ) -> Call[answers.PostedBook]:
-    """Post the one book of a file of any format that is read.
+    """Post the one book in a file of any supported format.
 
-    `metadata` outranks what the file says; bytes are of the media type that is named, as application/marc.
+    `metadata` overrides the file's metadata. Bytes have the media type `metadata_type`.
     """
     return Call("POST", "/v1/books", upload=_upload(file, metadata, metadata_type))
 
 
 def post_books(books: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[BulkLine]]]:
-    """Post many books, as many in one request as fit into it; a line of each answer tells of a book."""
+    """Post many books, with many lines per request. Each line of an answer is the result for one book."""
     for lines in _in_parts(books):
         yield Call("POST", "/v1/books:bulk", content=lines, content_type=LINES)
 
 
 def check_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[Call[list[CheckLine]]]:
-    """Ask for each row of a list whether the library has the book, in requests as those of `post_books`.
+    """Check for each row of a list whether the library contains the book, with many rows per request.
 
-    A row has a `text`, `pages`, `signatures`, an `identifier`, an `isbn` or `identifiers`, or names.
+    A row contains `text`, `pages`, `signatures`, `identifier`, `isbn`, or metadata such as `title`.
     """
     for lines in _in_parts(rows):
         yield Call("POST", "/v1/checks", content=lines, content_type=LINES)
@@ -72,7 +72,7 @@ def list_books(
     collection: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.BookList, answers.BookAnswer]:
-    """List the books that have the identifier, all words of the title, and so on."""
+    """List the books that match all given values. A title matches if it contains all words of `title`."""
     named = _query(identifier=identifier, title=title, external_id=external_id, author=author)
     wanted = _query(language=language, year=year, digest=digest, collection=collection, limit=limit)
     return PagedCall("GET", "/v1/books", {**named, **wanted})
@@ -81,14 +81,14 @@ def list_books(
 def change_metadata(
     book_id: Id, changes: Mapping[str, Any], if_version: int | None = None
 ) -> Call[answers.BookAnswer]:
-    """Set the named metadata fields and leave the others."""
+    """Set the metadata fields in `changes`. Other fields stay unchanged."""
     return Call("PATCH", _path("books", book_id), content=_json(changes), if_version=if_version)
 
 
 def replace_content(
     book_id: Id, content: Mapping[str, Any], if_version: int | None = None
 ) -> Call[answers.BookAnswer]:
-    """Give a book new `text`, `pages` or `signatures`."""
+    """Replace the content of a book with new `text`, `pages` or `signatures`."""
     return Call("PUT", _path("books", book_id, "content"), content=_json(content), if_version=if_version)
 
 
@@ -98,14 +98,14 @@ def delete_book(book_id: Id, if_version: int | None = None) -> Call[None]:
 
 
 def read_signatures(book_id: Id, form: str = "datasketch") -> Call[answers.BookSignatures]:
-    """The MinHash of a book as datasketch reads it."""
+    """Read the MinHash of a book, by default in the form that datasketch reads."""
     return Call("GET", _path("books", book_id, "signatures"), _query(format=form))
 
 
 class Nearness(TypedDict, total=False):
-    """Every book within `d` bits, the `k` nearest, those as similar as `jaccard`, or near-duplicates.
+    """Condition for books: within `d` bits, the `k` nearest, at least `jaccard` similar, or near-duplicates.
 
-    `include="common"` adds to near-duplicates the books that share common matter alone.
+    `include="common"` adds books that share only common matter to the near-duplicates.
     """
 
     d: int | None
@@ -119,47 +119,47 @@ class Nearness(TypedDict, total=False):
 def near_duplicates(
     book_id: Id, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.NearDuplicates, answers.NearDuplicate]:
-    """Return the books near a book."""
+    """Find the books near a stored book."""
     return PagedCall("GET", _path("books", book_id, "near-duplicates"), _query(**nearness))
 
 
 def look_up(
     question: Mapping[str, Any], **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
-    """Find near-duplicates of a book that is not stored: a body of `post_book`, or an identifier."""
+    """Find near-duplicates of a book that is not stored, by the fields of `post_book` or by `identifier`."""
     return PagedCall("POST", "/v1/lookups", _query(**nearness), content=_json(question))
 
 
 def look_up_file(
     file: Path | bytes, **nearness: Unpack[Nearness]
 ) -> PagedCall[answers.LookupAnswer, answers.NearDuplicate]:
-    """Find near-duplicates of the one book of a file."""
+    """Find near-duplicates of the one book in a file."""
     return PagedCall("POST", "/v1/lookups", _query(**nearness), upload=_upload(file))
 
 
 def similar_books(
     book_id: Id, *, k: int | None = None, copies: bool = False
 ) -> Call[answers.SimilarBooksAnswer]:
-    """Return the `k` books whose vectors are most like that of a book; with its copies, or without."""
+    """Find the `k` books with the most similar vectors. `copies=True` includes copies of the book."""
     return Call("GET", _path("books", book_id, "similar"), _query(k=k, copies="true" if copies else None))
 
 
 def list_relations(
     book_id: Id, *, wait: float | None = None, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.RelationsAnswer, answers.RelationAnswer]:
-    """List the relations of a book; waits up to `wait` seconds until nothing is pending."""
+    """List the relations of a book. The service waits at most `wait` seconds until nothing is pending."""
     query = _query(wait=wait, collection=collection, limit=limit)
     return PagedCall("GET", _path("books", book_id, "relations"), query)
 
 
 def read_relation(book_id: Id, other_id: Id, *, exact: bool = False) -> Call[answers.PageRelation]:
-    """Read the relation of two books, page by page; `exact` compares their texts again."""
+    """Read the relation of two books, page by page. `exact` compares their texts again."""
     path = _path("books", book_id, "relations", other_id)
     return Call("GET", path, _query(exact="true" if exact else None))
 
 
 def read_evidence(book_id: Id, other_id: Id, form: Literal["annotations", "csv"]) -> Call[str]:
-    """Return the matching pages of two books as Web Annotations or as a table of runs."""
+    """Read the matching pages of two books as Web Annotations or as a table of runs."""
     types = {"annotations": "application/ld+json", "csv": "text/csv"}
     return Call("GET", _path("books", book_id, "relations", other_id), accept=types[form])
 
@@ -186,7 +186,7 @@ def list_reviews(
     year: int | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.ReviewList, answers.ReviewAnswer]:
-    """Relations that a person should look at, the most doubtful first."""
+    """List the relations that a person should review, the most doubtful first."""
     query = _query(kind=kind, collection=collection, language=language, year=year, limit=limit)
     return PagedCall("GET", "/v1/reviews", query)
 
@@ -194,14 +194,14 @@ def list_reviews(
 def decide_many(
     items: Sequence[Mapping[str, Any]], *, all_or_none: bool = False
 ) -> Call[answers.DecidedList]:
-    """Record decisions on many pairs: `left`, `right`, `verdict` or `kind`, and `note`."""
+    """Record decisions on many pairs. Items contain `left`, `right`, `verdict` or `kind`, and `note`."""
     return Call("POST", "/v1/decisions", content=_json({"items": list(items), "all_or_none": all_or_none}))
 
 
 def list_decisions(
     *, by: str | None = None, book: Id | None = None, after: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.History, answers.PastDecisionAnswer]:
-    """Return the history of decisions, the newest first, of one key or of all, on one book or on all."""
+    """List past decisions, the newest first. `by` selects one key, `book` selects one book."""
     return PagedCall("GET", "/v1/decisions", _query(by=by, book=book, after=after, limit=limit))
 
 
@@ -212,7 +212,7 @@ def cluster_of_book(
     collection: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
-    """Return the cluster that a book is in."""
+    """Read the cluster that contains a book."""
     query = _query(by=by, collection=collection, limit=limit)
     return PagedCall("GET", _path("books", book_id, "cluster"), query)
 
@@ -226,7 +226,7 @@ def list_clusters(
     order: Literal["size", "agreement"] | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.ClusterList, answers.ListedClusterAnswer]:
-    """Clusters of two books or more: the largest first, or those that hang together least."""
+    """List clusters of two books or more: by size, the largest first, or by agreement, the lowest first."""
     sizes = _query(min_size=min_size, max_size=max_size)
     query = sizes | _query(by=by, collection=collection, order=order, limit=limit)
     return PagedCall("GET", "/v1/clusters", query)
@@ -235,7 +235,7 @@ def list_clusters(
 def read_cluster(
     cluster_id: str, *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ClusterAnswer, answers.ClusterMember]:
-    """Return a cluster, also by an id that it had before a merge."""
+    """Read a cluster. An id from before a merge is valid, too."""
     return PagedCall("GET", _path("clusters", cluster_id), _query(collection=collection, limit=limit))
 
 
@@ -247,12 +247,12 @@ def read_master_copy(
 
 
 def read_completeness(book_id: Id) -> Call[answers.CompletenessAnswer]:
-    """Return the pages that a scan lacks, by other scans of its printing."""
+    """Read which pages a scan lacks in comparison with other scans of its printing."""
     return Call("GET", _path("books", book_id, "completeness"))
 
 
 def read_contents(book_id: Id) -> Call[answers.ContentsAnswer]:
-    """Read which works and parts a volume contains, as far as the library has them elsewhere."""
+    """Read which works and parts a volume contains that the library also contains in other books."""
     return Call("GET", _path("books", book_id, "contents"))
 
 
@@ -264,7 +264,7 @@ def read_library() -> Call[answers.LibraryAnswer]:
 def list_conflicts(
     by: Literal["isbn", "title", "text"] = "isbn", *, collection: str | None = None, limit: int | None = None
 ) -> PagedCall[answers.ConflictList, answers.ConflictAnswer]:
-    """Books whose metadata and texts contradict each other."""
+    """List books whose metadata and texts contradict each other."""
     return PagedCall("GET", "/v1/conflicts", _query(by=by, collection=collection, limit=limit))
 
 
@@ -276,16 +276,16 @@ def list_changes(
     wait: float | None = None,
     limit: int | None = None,
 ) -> Call[answers.ChangesAnswer]:
-    """Return the changes behind a cursor; held up to `wait` seconds until there is something.
+    """List the changes after a cursor. Without changes, the service waits at most `wait` seconds.
 
-    Go on behind `next_cursor`, which is never null.
+    Continue after `next_cursor`, which is never null.
     """
     query = _query(after=after, types=tuple(types), collection=collection, wait=wait, limit=limit)
     return Call("GET", "/v1/changes", query)
 
 
 def register_webhook(url: str, types: Sequence[answers.ChangeType] = ()) -> Call[answers.WebhookWithSecret]:
-    """Have changes of these types, or all, delivered to a URL; the answer alone shows the secret."""
+    """Register a URL for changes of these types, or of all types. Only this answer contains the secret."""
     body = {"url": url, "types": list(types) or None}
     return Call("POST", "/v1/webhooks", content=_json(body), repeatable=False)
 
@@ -296,12 +296,12 @@ def list_webhooks(*, limit: int | None = None) -> PagedCall[answers.WebhookList,
 
 
 def read_webhook(webhook_id: Id) -> Call[answers.WebhookAnswer]:
-    """Read the progress of a webhook, and why it fails."""
+    """Read the progress of a webhook, and the reason if it fails."""
     return Call("GET", _path("webhooks", webhook_id))
 
 
 def rotate_secret(webhook_id: Id) -> Call[answers.WebhookWithSecret]:
-    """Give a webhook a new secret; for a day the old one signs as well."""
+    """Create a new secret for a webhook. For one day, the old secret also signs."""
     return Call("POST", _path("webhooks", webhook_id, "rotate"), repeatable=False)
 
 
@@ -319,18 +319,18 @@ def list_audit(
     until: str | None = None,
     limit: int | None = None,
 ) -> PagedCall[answers.AuditList, answers.AuditAnswer]:
-    """Who has written what, the newest first; `since` and `until` are times as 2027-01-31T18:00:00Z."""
+    """List the audit log, newest first. `since` and `until` are times such as 2027-01-31T18:00:00Z."""
     query = _query(key_id=key_id, action=action, object=object_id, since=since, until=until, limit=limit)
     return PagedCall("GET", "/v1/audit", query)
 
 
 def read_job(job_id: int) -> Call[answers.JobAnswer]:
-    """Return a job of the workers."""
+    """Read a job of the workers."""
     return Call("GET", _path("jobs", job_id))
 
 
 def _in_parts(documents: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Documents as lines, as many together as fit into a request."""
+    """Yield the documents as JSON Lines, as many per part as fit into a request."""
     lines: list[bytes] = []
     for document in documents:
         lines.append(_json(document))

@@ -1,4 +1,4 @@
-"""The clients for threads and for asyncio; they differ in how they send and wait."""
+"""Clients for threads and for asyncio. They differ only in sending and waiting."""
 
 import asyncio
 import ssl
@@ -13,12 +13,12 @@ from bookprint_client.exchange import Interrupted, Retries, answer_of, http_opti
 
 
 class _Base:
-    """A client of the service at `url`, with at most so many `connections` at once.
+    """Client of the service at `url`, with at most `connections` connections at once.
 
-    While the service is down or overloaded it is asked again for `patience` seconds. Where the key has
-    reached a limit, the wait that the service asks for is logged and does not count.
-    `key` is the API key to send, where the service asks for one. `tls` says whose certificates are trusted
-    over https; without it, those that the system or SSL_CERT_FILE trusts.
+    While the service is down or overloaded, calls are retried for `patience` seconds. A wait because of the
+    key's limit is logged and does not count towards `patience`.
+    `key` is the API key, if the service requires one. `tls` decides which certificates are trusted over
+    https. Without it, the authorities of httpx, and of the system or SSL_CERT_FILE, are trusted.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class _Base:
 
 
 class Client(_Base):
-    """Sends calls and waits for their answers; safe for threads. Setting `stop` ends the waiting."""
+    """Client that sends calls and waits for their answers; thread-safe. Setting `stop` ends the waiting."""
 
     def _open(self, options: dict[str, Any]) -> None:
         self._http = httpx.Client(**options)
@@ -54,7 +54,7 @@ class Client(_Base):
         self._http.close()
 
     def send(self, call: Call[AnswerT]) -> AnswerT:
-        """Return the answer to a call; raises Refused, NoService and Interrupted."""
+        """Send a call and return its answer. Raises Refused, NoService, Interrupted or ClientError."""
         retries = Retries(self.url, call, self._patience)
         while True:
             try:
@@ -80,14 +80,14 @@ class Client(_Base):
             yield from page["items"]
 
     def insist(self) -> None:
-        """Raise NoService when nothing answers."""
+        """Raise NoService if no service answers."""
         try:
             self._http.get("/health/live")
         except httpx.TransportError as exc:
             raise missing(self.url, exc) from exc
 
     def is_ready(self) -> bool:
-        """Return whether the service answers and can do its work."""
+        """Return whether the service answers and is ready."""
         try:
             return self._http.get("/health/ready", timeout=5.0).is_success
         except httpx.TransportError:
@@ -95,7 +95,7 @@ class Client(_Base):
 
 
 class AsyncClient(_Base):
-    """Sends calls and awaits their answers; safe for the tasks of one event loop."""
+    """Client that sends calls and awaits their answers; safe for the tasks of one event loop."""
 
     def _open(self, options: dict[str, Any]) -> None:
         self._http = httpx.AsyncClient(**options)
@@ -110,7 +110,7 @@ class AsyncClient(_Base):
         await self._http.aclose()
 
     async def send(self, call: Call[AnswerT]) -> AnswerT:
-        """Return the answer to a call; raises Refused and NoService."""
+        """Send a call and return its answer. Raises Refused, NoService, or another ClientError."""
         retries = Retries(self.url, call, self._patience)
         while True:
             try:

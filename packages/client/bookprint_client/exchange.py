@@ -1,4 +1,4 @@
-"""The exchange that both clients share: errors, requests from calls, answers, and when to ask again."""
+"""The exchange that both clients share: errors, requests from calls, answers, and retries."""
 
 import json
 import logging
@@ -14,25 +14,25 @@ from bookprint_client.call import LINES, AnswerT, Call
 
 log = logging.getLogger(__name__)
 
-_TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book takes its time
+_TIMEOUT = httpx.Timeout(120.0, connect=5.0)  # a very large book may need minutes
 _PASSING = frozenset({429, 502, 503, 504})
 _LIMIT_REACHED = 429
 _LONGEST_LIMIT = 150.0
-"""Seconds; limits are by the minute, and one of bytes may take two to free."""
+"""Longest wait for a limit, in seconds. Limits are per minute; a limit of bytes may need two minutes."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
-"""Seconds; doubled with each try."""
+"""First and longest pause between attempts, in seconds. The pause doubles with each attempt."""
 
 
 class ClientError(Exception):
-    """A request that cannot succeed; the message says what to do."""
+    """The request cannot succeed. The message contains advice."""
 
 
 class InvalidUrl(ClientError):
-    """The URL cannot be that of a service."""
+    """The URL cannot belong to a service."""
 
 
 class Refused(ClientError):
-    """The service answered with an error; the message is its own.
+    """The service answered with an error, whose text is the message.
 
     `problem` is the last part of the problem type.
     """
@@ -44,11 +44,11 @@ class Refused(ClientError):
 
 
 class NoService(ClientError):
-    """Nothing answers at the URL, it stays unable to serve, or it lets nobody in with the key."""
+    """No service answers at the URL, the service stays overloaded, or it refuses the key."""
 
 
 class Interrupted(Exception):
-    """The user ended the command while it waited to ask again."""
+    """The user ended the command during a wait between attempts."""
 
 
 def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContext | None) -> dict[str, Any]:
@@ -59,12 +59,12 @@ def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContex
     if not url.startswith(("http://", "https://")):
         raise InvalidUrl(f"The URL must start with http:// or https://, which {url} does not.")
     try:
-        # A proxy that the environment names has no way back to this machine.
+        # A proxy from the environment cannot reach this machine's loopback addresses.
         outside = httpx.URL(url).host not in {"localhost", "127.0.0.1", "::1"}
     except (httpx.InvalidURL, ValueError) as exc:
         raise InvalidUrl(f"{url} is not a URL: {exc}") from exc
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
-        raise ClientError("The key holds characters that no key has. Copy it again.")
+        raise ClientError("The key contains characters that are not allowed in a key. Copy it again.")
     return {
         "base_url": url.rstrip("/"),
         "headers": {} if key is None else {"Authorization": f"Bearer {key}"},
@@ -76,7 +76,7 @@ def http_options(url: str, connections: int, key: str | None, tls: ssl.SSLContex
 
 
 def _default_tls() -> ssl.SSLContext:
-    """Trust in the authorities that httpx brings along, and in those of the system or SSL_CERT_FILE."""
+    """Return a context that trusts the authorities of httpx, and of the system or SSL_CERT_FILE."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context
@@ -84,7 +84,7 @@ def _default_tls() -> ssl.SSLContext:
 
 @contextmanager
 def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the options of `httpx.request`, of which a file is closed at the end."""
+    """Yield the options for `httpx.request`. A file among them is closed at the end."""
     headers = {} if call.if_version is None else {"If-Match": f'"{call.if_version}"'}
     if call.accept is not None:
         headers["Accept"] = call.accept
@@ -107,7 +107,7 @@ def request_options(call: Call[Any]) -> Iterator[dict[str, Any]]:
 
 
 def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
-    """Return the answer of the service; raises Refused, or ClientError if it is not Bookprint."""
+    """Return the service's answer. Raises Refused, or ClientError if the server is not Bookprint."""
     if not response.is_success:
         problem_type = str(_problem(response).get("type") or "http").rpartition(":")[2]
         raise Refused(response.status_code, _problem_text(response), problem_type)
@@ -122,7 +122,7 @@ def answer_of(call: Call[AnswerT], response: httpx.Response) -> AnswerT:
 
 
 class Retries:
-    """Tells how long to wait before a call is sent again, and when not to any more."""
+    """Rule for the waits between attempts to send a call, and for giving up."""
 
     def __init__(self, url: str, call: Call[Any], patience: float) -> None:
         self._url = url
@@ -131,7 +131,7 @@ class Retries:
         self._pause = _FIRST_PAUSE
 
     def after_response(self, response: httpx.Response) -> float | None:
-        """Return the seconds to wait, None if the response is final; raises NoService when patience ends."""
+        """Return the seconds to wait, or None if the response is final. Raises NoService after `patience`."""
         if response.status_code not in _PASSING:
             return None
         wait = max(self._pause, _retry_after(response))
@@ -144,16 +144,16 @@ class Retries:
         return self._waited(wait)
 
     def after_error(self, error: httpx.TransportError) -> float:
-        """Return seconds to wait after a connection failed; raises NoService at the end of the patience.
+        """Return the seconds to wait after a connection failed. Raises NoService after `patience`.
 
-        Raises ClientError at once where the service's certificate is not trusted.
+        Raises an error immediately if the call is not repeatable or the certificate is not trusted.
         """
         if _distrust(error) is not None:
             raise missing(self._url, error) from error
         if not self._call.repeatable and not isinstance(error, httpx.ConnectError):
             raise NoService(
                 f"The answer to {self._call.method} {self._call.path} was lost, so it may have been done. "
-                "Look before you send it again."
+                "Check before you send it again."
             ) from error
         if time.monotonic() + self._pause > self._deadline:
             raise missing(self._url, error) from error
@@ -165,7 +165,7 @@ class Retries:
 
 
 def missing(url: str, error: httpx.TransportError) -> ClientError:
-    """Return the error where nothing answers that can be trusted."""
+    """Return the error for a service that does not answer or is not trusted."""
     if (reason := _distrust(error)) is not None:
         return ClientError(
             f"The certificate of {url} is not trusted: {reason}. Name a file with the certificate of its "
@@ -173,13 +173,13 @@ def missing(url: str, error: httpx.TransportError) -> ClientError:
         )
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and url.startswith("http://"):
         return NoService(
-            f"The server at {url} does not speak plain HTTP. If it has TLS, write https:// for http://."
+            f"The server at {url} does not speak plain HTTP. If it uses TLS, write https:// for http://."
         )
     return NoService(f"No service answers at {url}. Start one with: bookprint serve")
 
 
 def _distrust(error: BaseException | None) -> str | None:
-    """Return the reason why a certificate was refused, None where something else went wrong."""
+    """Return the reason why a certificate was refused, or None for another error."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message
@@ -188,14 +188,14 @@ def _distrust(error: BaseException | None) -> str | None:
 
 
 def _problem_text(response: httpx.Response) -> str:
-    """Return the message of a problem document, in one line."""
+    """Return the message of a problem document, on one line."""
     problem = _problem(response)
     parts = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
     return f"HTTP {response.status_code}: {'. '.join(parts)}." if parts else f"HTTP {response.status_code}"
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:
-    """Return the problem document of a response, empty where it has none."""
+    """Return the problem document in a response, or an empty mapping."""
     try:
         document = json.loads(response.content)
     except ValueError:

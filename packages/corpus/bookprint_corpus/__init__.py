@@ -1,7 +1,7 @@
-"""Compares all books of a collection on an engine for much data, and takes copies out of data sets.
+"""Comparison of all books of a collection on an engine for large data, and removal of copies from data sets.
 
-`bookprint-corpus corpus run` and `bookprint-corpus dedupe` do it. `CorpusBooks` and `CorpusPairs` read what
-they wrote.
+The commands are `bookprint-corpus corpus run` and `bookprint-corpus dedupe`. `CorpusBooks` and `CorpusPairs`
+read their output.
 """
 
 from bookprint_corpus.books import CorpusBooks

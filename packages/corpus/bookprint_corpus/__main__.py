@@ -1,6 +1,6 @@
 """`python -m bookprint_corpus`: the driver of a corpus, with the commands `corpus run` and `dedupe`.
 
-The program `bookprint` becomes this process and leaves its arguments as they are.
+The program `bookprint` replaces itself with this process and passes its arguments on.
 """
 
 import os
@@ -73,20 +73,20 @@ def run(
     engine_address: _EngineOption = engine.LOCAL,
     column: _ColumnOptions = None,
     nearest: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Most candidates that a book is compared with.")
+        int, typer.Option(min=1, max=10_000, help="Maximum number of candidates per book.")
     ] = SelectionLimits().nearest,
     block_books: Annotated[
         int,
         typer.Option(
-            min=1, max=2_000_000, help="Books of a block; a task needs about 3 KB of memory for each."
+            min=1, max=2_000_000, help="Books per block; a task needs about 3 KB of memory per book."
         ),
     ] = 250_000,
 ) -> None:
     """Compute signatures, candidates, relations, page maps and clusters of a whole collection.
 
-    The result is Parquet tables. pandas, DuckDB and Spark read them, and `bookprint load` adds them to a
-    service. After an interruption run the command again: finished stages are skipped. It needs the extra
-    `corpus`. Exit status: 0 all books are in, 1 some were refused (table `refused`), 2 it could not run.
+    The results are Parquet tables for pandas, DuckDB and Spark. `bookprint load` adds them to a
+    service. After an interruption, run the command again: finished stages are skipped. The command needs the
+    extra `corpus`. Exit status: 0 all books are computed, 1 some were refused (table `refused`), 2 failed.
     """
     from bookprint_corpus import pipeline
     from bookprint_corpus.corpus import Corpus, Options
@@ -105,18 +105,18 @@ def dedupe(
     out: Annotated[
         str, typer.Option(metavar="DIR", help="Folder, or URL of an object store, for the result.")
     ],
-    keep: Annotated[Keep, typer.Option(help="Which of several copies is kept.")] = "best",
+    keep: Annotated[Keep, typer.Option(help="Which copy to keep.")] = "best",
     same: Annotated[
         Same,
         typer.Option(
-            help="Left out: copies of one printing, copies of one text, or also books contained in others."
+            help="Books to leave out: copies of a printing, copies of a text, or also parts of other books."
         ),
     ] = "same-text",
     mark: Annotated[
         bool,
         typer.Option(
             "--mark",
-            help="Leave no row out; list the copies of each in likely_duplicates_barcodes_gen.",
+            help="Leave no row out; list each row's copies in likely_duplicates_barcodes_gen.",
         ),
     ] = False,
     engine_address: _EngineOption = engine.LOCAL,
@@ -124,10 +124,10 @@ def dedupe(
 ) -> None:
     """Find the copies in a collection and keep one of each.
 
-    DIR/dedupe/clusters.parquet lists which books are kept and why. Parquet tables of the input are written to
-    tables/ without the rows that are left out; keep.txt lists other books to keep. Unreadable books are kept.
-    The rest of DIR is as `corpus run` writes it, so another --keep or --same computes nothing again. It needs
-    the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 it could not run.
+    DIR/dedupe/clusters.parquet lists all books, whether they are kept, and why. DIR/dedupe/tables contains
+    copies of the input's Parquet tables without the rows left out. DIR/dedupe/keep.txt lists other books to
+    keep. Unreadable books are kept. A later run with another --keep or --same reuses the corpus in DIR. The
+    command needs the extra `corpus`. Exit status: 0 all books were compared, 1 some were refused, 2 failed.
     """
     from bookprint_corpus.corpus import Corpus, Options
     from bookprint_corpus.dedupe import command
@@ -182,14 +182,14 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _columns(options: list[str] | None) -> dict[str, str]:
-    """Return the named columns by their fields."""
+    """Return the named columns by field."""
     from bookprint_readers.table import named_columns
 
     return named_columns(options or ())
 
 
 def _exit_after_refusals(corpus: "Corpus", failed: bool = False) -> None:
-    """Print the first refusals; exit with status 1 if there are any, or if something else has failed."""
+    """Print the first refusals. Exit with status 1 if there are refusals or if `failed` is true."""
     from bookprint_corpus import storage
 
     refused = storage.read(corpus.out, "refused").slice(0, _REFUSALS_TOLD).to_pylist()

@@ -1,11 +1,11 @@
-"""The candidate join: the candidates of every book of one block in another block, or in the same.
+"""The candidate join: candidates for every book of one block, from another block or from the same block.
 
-A lookup finds a book's candidates in the band index; here all books of a block are asked at once, by the same
-rule and in the same order. Pairs with a single hash in common are counted and dropped where they are met,
-because each book meets a thousand others in a million by chance. Spasojević and Poncin (2011,
-algorithm 1) group the books by shingle for this, and count the pairs of each group.
+A lookup finds the candidates of one book in the band index. The join finds the candidates of all books of a
+block at once, by the same rule and in the same order. Pairs with only one common hash are counted and dropped
+immediately: each book has a thousand such pairs by chance in a million books. Spasojević and Poncin (2011,
+algorithm 1) instead group the books by shingle, and count the pairs of each group.
 
-The index of a block answers as the band index does: of the books that share a hash it lists 8,192 at most.
+Like the band index, the index of a block lists at most 8,192 books per hash.
 """
 
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CappedHash:
-    """A hash that more books of a block share than its posting list takes."""
+    """Hash that is shared by more books of a block than a posting list may contain."""
 
-    value: int  # its low 32 bits
-    books: int  # that have it
+    value: int  # low 32 bits of the hash
+    books: int  # books of the block with this hash
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockIndex:
-    """The index of a block."""
+    """Index of the books of a block, by hash."""
 
     columns: EntryColumns
     sample: PostingLists
@@ -48,7 +48,7 @@ class BlockIndex:
 
     @classmethod
     def of(cls, block: SignatureBlock, cap: int = POSTING_CAP) -> "BlockIndex":
-        """Return the index of a block; of the books that share a hash the first `cap` are listed."""
+        """Return the index of a block, with at most the first `cap` books per hash."""
         sample, capped = _capped(_posted(block.sample), cap)
         return cls(block.columns, sample, tuple(capped))
 
@@ -65,7 +65,7 @@ def _posted(entered: HashLists) -> PostingLists:
 
 
 def _capped(lists: PostingLists, cap: int) -> tuple[PostingLists, list[CappedHash]]:
-    """Return the list with at most `cap` books for a hash, and the hashes that had more."""
+    """Return the lists with at most `cap` books per hash, and the hashes with more books."""
     starts, records, _ = lists
     dropped, capped = [], []
     for bucket in np.flatnonzero(np.diff(starts) > cap).tolist():
@@ -84,21 +84,21 @@ def _capped(lists: PostingLists, cap: int) -> tuple[PostingLists, list[CappedHas
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedCandidates:
-    """Pairs of a book and one of its candidates, as arrays of one length."""
+    """Pairs of a book and one of its candidates, as arrays of equal length."""
 
-    books: NDArray[np.uint64]  # all pairs of a book follow each other
+    books: NDArray[np.uint64]  # all pairs of a book are adjacent
     others: NDArray[np.uint64]
-    distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
+    distances: NDArray[np.uint8]  # 255 if either book has no fingerprint
     shared: NDArray[np.uint16]  # hashes in both samples
-    near: NDArray[np.bool_]  # whether the two are near-duplicates
-    ranks: NDArray[np.int64]  # by which a book's candidates are ordered, then by their numbers
-    left_out: NDArray[np.int64]  # further candidates of the book, in one of its pairs; 0 in the others
+    near: NDArray[np.bool_]  # whether the books are near-duplicates
+    ranks: NDArray[np.int64]  # order of a book's candidates; equal ranks are ordered by number
+    left_out: NDArray[np.int64]  # further candidates of the book, in its nearest pair; 0 in other pairs
 
 
 def candidates_of_each(queries: SignatureBlock, others: BlockIndex, most: int) -> Iterator[JoinedCandidates]:
-    """Yield the `most` nearest candidates in one block for each book of another, in batches of pairs.
+    """Yield batches of pairs of each book of `queries` and its `most` nearest candidates in `others`.
 
-    The blocks may be one and the same; no book is a candidate of itself.
+    `queries` and `others` may be the same block. No book is a candidate of itself.
     """
     from bookprint_corpus import block_kernels
 

@@ -1,7 +1,7 @@
-"""Compiled kernels of the join of two blocks.
+"""Compiled kernels for the join of two blocks.
 
-All fingerprints are compared: with vector instructions that takes less than probing bands, and the same time
-for every library. A tile of them stays in the first-level cache for a group of queries.
+All fingerprints are compared. With vector instructions, a comparison of all is faster than probing bands, and
+equally fast in every library. A tile of fingerprints stays in the first-level cache for a group of queries.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from bookprint_corpus.blocks import (
 )
 
 GROUP = 64
-"""Queries that are compared with a tile of fingerprints before the next tile."""
+"""Number of queries that are compared with a tile of fingerprints before the next tile."""
 
 
 @compiled
@@ -30,7 +30,7 @@ def _bucket_of(value: int, shift: int) -> int:
 
 @compiled
 def post(entered: HashLists, lists: PostingLists) -> None:
-    """Fill posting lists, whose `starts` are 0 and have one place more than they keep (counting sort)."""
+    """Fill posting lists by counting sort. `starts` must contain zeros and one place more than is used."""
     starts, records, shift = lists
     values, ends = entered
     first = Index(0)
@@ -64,11 +64,11 @@ def _count_sharing(
     met: NDArray[np.uint32],
     bounds: NDArray[np.uint32],
 ) -> int:
-    """Count the books that share a hash with a query; fills `counts`, zero before, and puts rows in `met`."""
+    """Count common hashes per book in `counts` (initially 0), write rows to `met`, return their number."""
     starts, records, shift = lists
     first = Index(asked.ends[query - 1]) if query else Index(0)
     size = Index(Index(asked.ends[query]) - first)
-    for place in range(size):  # a loop of its own, so that many reads are under way at once
+    for place in range(size):  # a separate loop, so that the processor runs many reads in parallel
         bucket = _bucket_of(asked.values[first + place], shift)
         bounds[place, 0] = starts[bucket]
         bounds[place, 1] = starts[bucket + Index(1)]
@@ -104,7 +104,7 @@ def _near(
     distances: NDArray[np.uint8],
     counts: NDArray[np.int64],
 ) -> None:
-    """Return the rows within d bits of each query from `first` on, with distances and number."""
+    """Write rows within d bits of each query from `first` on, their distances and their counts."""
     query = np.empty(2, dtype=np.uint64)
     counts[:] = 0
     for start in range(0, others.high.size, BLOCK):
@@ -148,7 +148,7 @@ def _write(
     pairs: FoundPairs,
     count: int,
 ) -> int:
-    """Write a pair, unless it is one of a book and itself; the number of pairs then."""
+    """Write a pair, unless both books are the same. Return the new number of pairs."""
     if asked.book_ids[query] == others.book_ids[other]:
         return count
     pairs.queries[count] = query
@@ -162,10 +162,10 @@ def _write(
 def find_pairs(
     asked: AskedBlock, others: IndexedBlock, first: int, d: int, least: int, pairs: FoundPairs
 ) -> tuple[int, int]:
-    """Write the pairs of the queries from `first` on that lie within d bits or share `least` hashes.
+    """Write the pairs of queries from `first` on that are within d bits or share at least `least` hashes.
 
-    Returns the query to go on with, and the number of pairs. It stops before a query for which the arrays may
-    not have room, which is one that leaves fewer places than there are other books.
+    Returns the next query and the number of pairs. The kernel stops before a query if fewer places are left
+    than there are other books.
     """
     size = others.fingerprints.high.size
     near_rows, near_distances = np.empty((GROUP, size), dtype=U32), np.empty((GROUP, size), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Signatures of a block of books as arrays. The tuples are those that compiled kernels take."""
+"""Signatures of a block of books as arrays. The named tuples are arguments of compiled kernels."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,47 +11,47 @@ from bookprint_core.index.records import EntryColumns
 
 
 class HashLists(NamedTuple):
-    """The hashes of each book's sample, book after book."""
+    """Hashes of the samples of a block, one book after the other."""
 
     values: NDArray[np.uint64]
-    ends: NDArray[np.int64]  # (n,): those of book i come before ends[i]
+    ends: NDArray[np.int64]  # (n,): the hashes of book i end before ends[i]
 
 
 class Fingerprints(NamedTuple):
-    """The fingerprints of a block."""
+    """Fingerprints of a block."""
 
     high: NDArray[np.uint64]  # (n,), the first eight bytes
-    low: NDArray[np.uint64]  # (n,), the last eight
-    signed: NDArray[np.bool_]  # (n,), whether there is one
+    low: NDArray[np.uint64]  # (n,), the last eight bytes
+    signed: NDArray[np.bool_]  # (n,), whether the book has a fingerprint
 
     @classmethod
     def of(cls, columns: EntryColumns) -> "Fingerprints":
-        """Order of the hashes in the columns of a flat index."""
+        """Return the fingerprints in the columns of a flat index."""
         return cls(*words(columns.bits), columns.signed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignatureBlock:
-    """The signatures of a block of books that candidates are found by."""
+    """Signatures of a block of books, by which candidates are found."""
 
     columns: EntryColumns  # an entry id is the number of a book
     sample: HashLists  # hashes of 64 bits, distinct in each book
 
 
 class PostingLists(NamedTuple):
-    """The books of a block by their hashes, in buckets.
+    """Books of a block by hash, in buckets.
 
-    A bucket is the top bits of the hash's mix. A record is the low half of a hash above the row of a book;
-    rows ascend in a bucket.
+    A bucket's number is the top bits of the mixed hash. A record is the low half of a hash, shifted left by
+    32 bits, plus the row of a book. Rows ascend in a bucket.
     """
 
-    starts: NDArray[np.uint32]  # (buckets + 1,): bucket b holds the records from starts[b] to starts[b + 1]
+    starts: NDArray[np.uint32]  # (buckets + 1,): bucket b contains records starts[b] to starts[b + 1]
     records: NDArray[np.uint64]
-    shift: int  # 64 less the bits of a bucket's number
+    shift: int  # 64 minus the bits of a bucket's number
 
 
 class AskedBlock(NamedTuple):
-    """A block of which each book is a query."""
+    """Block whose books are queries."""
 
     book_ids: NDArray[np.uint64]  # (n,)
     fingerprints: Fingerprints
@@ -59,7 +59,7 @@ class AskedBlock(NamedTuple):
 
 
 class IndexedBlock(NamedTuple):
-    """A block in which queries find books."""
+    """Block in which queries find books."""
 
     book_ids: NDArray[np.uint64]  # (n,)
     fingerprints: Fingerprints
@@ -67,11 +67,11 @@ class IndexedBlock(NamedTuple):
 
 
 class FoundPairs(NamedTuple):
-    """Pairs of a query and another book by their rows, as arrays of one length."""
+    """Pairs of a query and another book, by row, as arrays of equal length."""
 
     queries: NDArray[np.uint32]
     others: NDArray[np.uint32]
-    distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
+    distances: NDArray[np.uint8]  # 255 if either book has no fingerprint
     shared: NDArray[np.uint16]  # hashes in both samples
 
     @classmethod
@@ -84,7 +84,7 @@ class FoundPairs(NamedTuple):
         )
 
     def at(self, places: slice | NDArray[np.bool_]) -> "FoundPairs":
-        """Return the pairs in some places."""
+        """Return the pairs at these places."""
         return FoundPairs(
             self.queries[places], self.others[places], self.distances[places], self.shared[places]
         )

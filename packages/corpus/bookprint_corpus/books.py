@@ -1,4 +1,4 @@
-"""The books of a corpus with their signatures, in the order of their numbers, some at a time."""
+"""Reader of a corpus's books with their signatures, in batches, by ascending number."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS_AT_ONCE = 1024
-"""Rows with their page signatures: some forty megabytes."""
+"""Rows read at once, about 40 MB with page signatures."""
 
 _COLUMNS = tuple(column.name for column in TABLES["sketches"])
 _DESCRIPTION = ("book", "place", *METADATA, "content_key")
@@ -32,7 +32,7 @@ class CorpusBookRow:
     """Metadata of a book of a corpus, and the key of its content."""
 
     number: int
-    place: str  # where it was read
+    place: str  # path and part of the file
     metadata: Metadata
     content_key: bytes
 
@@ -42,43 +42,43 @@ class CorpusBook:
     """A book of a corpus with its signatures."""
 
     number: int
-    place: str  # where it was read
+    place: str  # path and part of the file
     submission: Submission
     content_key: bytes  # of its text
-    passed_over: int  # candidates that were too many to compare
+    passed_over: int  # number of candidates that were not compared
 
 
 class CorpusBooks:
-    """The books of a corpus."""
+    """Reader of the books of a corpus."""
 
     def __init__(self, folder: CorpusFolder) -> None:
-        """Raises BrokenFile where the tables do not have each book once."""
+        """Read the numbers of the books. Raises BrokenFile unless the tables contain each book once."""
         self._table = NumberedRows(folder, "sketches", "book")
         self.count = self._table.numbers.size
-        """The number of books."""
+        """Number of books."""
         twice = np.flatnonzero(np.diff(self._table.numbers) == 0)
         if twice.size:
             raise BrokenFile(
-                f"The table `sketches` has book {self._table.numbers[twice[0]]} twice. Write it anew, into "
-                "another folder, with `bookprint corpus run`."
+                f"The table `sketches` contains book {self._table.numbers[twice[0]]} twice. Write it again, "
+                "into another folder, with `bookprint corpus run`."
             )
         passed_over = folder.numbers("books", "passed_over")
         cut = np.flatnonzero(passed_over)
         numbers = folder.numbers("books", "book")
         if numbers.size != self.count:
             raise BrokenFile(
-                f"The tables `books` and `sketches` are of {numbers.size:,} and {self.count:,} books. Write "
-                "them anew, into another folder, with `bookprint corpus run`."
+                f"The tables `books` and `sketches` contain {numbers.size:,} and {self.count:,} books. Write "
+                "them again, into another folder, with `bookprint corpus run`."
             )
         self._passed_over = dict(zip(numbers[cut].tolist(), passed_over[cut].tolist(), strict=True))
 
     def descriptions(self) -> Iterator[CorpusBookRow]:
-        """Yield the books without their signatures, which are most of what is read otherwise."""
+        """Yield the books without their signatures, which are most of the data."""
         for row in self._rows(_DESCRIPTION, 10_000):
             yield CorpusBookRow(row["book"], row["place"], metadata_of(row), row["content_key"])
 
     def read(self, after: int = -1) -> Iterator[CorpusBook]:
-        """Yield the books behind a number; raises BrokenFile where signatures are not those of a recipe."""
+        """Yield the books after a number. Raises BrokenFile if signatures do not fit their recipe."""
         for row in self._rows(_COLUMNS, _ROWS_AT_ONCE, after):
             labels = tuple(row["page_labels"] or ())
             submission = Submission(metadata_of(row), sketch=_sketch(row), page_labels=labels)
@@ -94,7 +94,7 @@ class CorpusBooks:
 
 
 def rows_of(batch: "pa.RecordBatch") -> Iterator[dict[str, Any]]:
-    """Yield the rows of a batch by column, each list as a list and bytes as bytes."""
+    """Yield the rows of a batch by column name, with lists and bytes as Python values."""
     names = batch.schema.names
     for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield dict(zip(names, values, strict=True))
@@ -106,5 +106,5 @@ def _sketch(row: Mapping[str, Any]) -> Sketch:
     except InvalidInput as exc:
         raise BrokenFile(
             f"Book {row['book']} has no signatures of this version in the table `sketches`: {exc} Write it "
-            "anew, into another folder, with `bookprint corpus run`."
+            "again, into another folder, with `bookprint corpus run`."
         ) from exc

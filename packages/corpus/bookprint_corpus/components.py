@@ -1,4 +1,4 @@
-"""Connected components of millions of edges at once: the clusters where no person has decided anything."""
+"""Connected components of millions of edges: the clusters of books without decisions."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from bookprint_core.jit import compiled
 class Components:
     """The connected components of edges between numbered books."""
 
-    books: NDArray[np.int64]  # (books,) all that have an edge, ascending
-    founders: NDArray[np.int64]  # (books,) the oldest book of each one's component
+    books: NDArray[np.int64]  # (books,) all books with an edge, ascending
+    founders: NDArray[np.int64]  # (books,) the oldest book in each book's component
 
     def founders_of(self, books: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the oldest book in the component of each of these books, itself without an edge."""
+        """Return the oldest book in each book's component, which is the book itself without an edge."""
         if not self.books.size:
             return books
         places = np.minimum(np.searchsorted(self.books, books), self.books.size - 1)
@@ -24,9 +24,9 @@ class Components:
 
 
 def connected_components(left: NDArray[np.int64], right: NDArray[np.int64]) -> Components:
-    """Return the components of edges, each of which has a `left` and a `right` end; (edges,) each.
+    """Return the connected components of edges between the books `left` and `right`, both (edges,).
 
-    10 million edges take some seconds, and six times their memory.
+    Ten million edges need a few seconds, and six times the memory of the edges.
     """
     books = np.unique(np.concatenate([left, right]))
     oldest = np.arange(books.size, dtype=np.int64)
@@ -36,10 +36,10 @@ def connected_components(left: NDArray[np.int64], right: NDArray[np.int64]) -> C
 
 @compiled
 def _join_sets(left: NDArray[np.int64], right: NDArray[np.int64], oldest: NDArray[np.int64]) -> None:
-    """Join the sets of each pair of books; `oldest` (books,) leads from each book to one before it.
+    """Join the sets of each pair of books. `oldest` (books,) maps each book to an older book of its set.
 
-    Books are numbers from 0, and at first each is its own oldest. Afterwards `oldest` has the least book of
-    each one's set. Paths are halved on the way (Tarjan and van Leeuwen 1984).
+    Books are numbers from 0. Initially, `oldest` maps each book to itself. Finally, it maps each book to the
+    oldest book of its set. Paths are halved during the search (Tarjan and van Leeuwen 1984).
     """
     for pair in range(left.size):
         first, second = left[pair], right[pair]

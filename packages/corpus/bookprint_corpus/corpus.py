@@ -1,7 +1,7 @@
-"""A corpus that is being computed: its folder, its engine, and how a stage spreads its work over tasks.
+"""A corpus in computation: its folder, its engine, and the distribution of a stage's work over tasks.
 
-A stage computes from tasks: small rows, each of which names its part of the input. Where a table has heavy
-rows, a task reads them itself, so that none goes through a shuffle or a sort of the engine.
+A task is a small row that names a part of the input. Tasks read large rows themselves, so that no large row
+goes through a shuffle or a sort of the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from pyspark.sql.dataframe import DataFrame
 
 Work = Callable[[str, dict[str, Any]], Iterator[pa.RecordBatch]]
-"""Function of a task, from the corpus' folder and the cells of its row to batches. It can be pickled."""
+"""Picklable function that yields batches for the folder of a corpus and the cells of a task's row."""
 
 _SECONDS_OF_SILENCE = 86_400.0
-"""A task that sends nothing is killed once it has computed for so long, or slept."""
+"""Seconds of processor time, or of sleep, after which a task that has sent nothing is killed."""
 
 _MEMORY_BYTES = 1 << 40
-"""Bytes that a task may map, or send: what it needs is known, so this is no limit."""
+"""Bytes that a task may map or send; practically unlimited, because a task's needs are known."""
 
 _BATCH = b"\xff\xff\xff\xff"
-"""First bytes of a batch of rows in Arrow's format, which no UTF-8 text begins with."""
+"""First bytes of a batch of rows in Arrow's format. No UTF-8 text begins with them."""
 
 
 class TaskFailed(Exception):
-    """A task ended in an error or was killed; the message says which."""
+    """A task raised an error or was killed. The message contains the cause."""
 
 
 _MOST_PARTITIONS = 10_000
 HEAVY_ROWS_PER_GROUP = 512
-"""For tables with page signatures, whose rows take some 42 KB."""
+"""Rows per row group of tables with page signatures, at about 42 KB per row."""
 
 _TASKS = "work/tasks"
 
@@ -48,12 +48,12 @@ class Options:
     """Options that decide the result, besides the input and the recipes."""
 
     limits: SelectionLimits = field(default_factory=SelectionLimits)
-    block_books: int = 250_000  # the most books of a block that candidates are searched in
+    block_books: int = 250_000  # maximum number of books per block of the candidate join
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus in work."""
+    """A corpus in computation."""
 
     out: str  # folder or URL
     engine: Engine
@@ -65,10 +65,10 @@ class Corpus:
     def spread(
         self, stage: str, tasks: pa.Table, work: Work, schema: pa.Schema, *, starts_processes: bool = False
     ) -> "DataFrame":
-        """Return the rows of this schema that a work yields for all tasks.
+        """Return the rows that `work` yields for all tasks, in this schema.
 
-        Works run in processes of their own where the engine would have them share one, unless they start
-        such processes themselves.
+        If the engine runs its tasks in one process, `work` runs in child processes, unless it starts
+        processes itself (`starts_processes`).
         """
         storage.delete(self.out, f"{_TASKS}/{stage}")
         storage.write(self.out, f"{_TASKS}/{stage}", tasks)
@@ -87,9 +87,9 @@ class Corpus:
         by: Sequence[str] = (),
         rows_per_group: int = 1 << 17,
     ) -> None:
-        """Write a table anew; with `by`, in a folder for each value of these columns."""
+        """Replace a table. With `by`, write one folder for each value of these columns."""
         storage.delete(self.out, name)
-        # Spark has no such option and bounds row groups by their bytes.
+        # Spark ignores this option and limits row groups by bytes.
         writer = frame.write.mode("overwrite").option("max_row_group_size", str(rows_per_group))
         (writer.partitionBy(*by) if by else writer).parquet(storage.url(self.out, name))
         if not by and not storage.files(self.out, name):
@@ -105,7 +105,7 @@ def _part(
     apart: bool,
     numbers: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield every task whose number, divided by the number of parts, leaves one of these numbers."""
+    """Yield the results of every task whose number modulo `parts` is in `numbers`."""
     for part in [number for batch in numbers for number in batch.column(0).to_pylist()]:
         mine = storage.read(out, tasks).to_pylist()[part::parts]
         if apart and mine:
@@ -118,10 +118,10 @@ def _part(
 def _in_own_process(
     work: Work, out: str, tasks: list[dict[str, Any]], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the results of a work for the tasks, one after the other, from one child process.
+    """Yield the results of `work` for the tasks, one after the other, from one child process.
 
-    Where an engine runs all tasks as threads of one process, one interpreter's lock would have them take
-    turns.
+    If an engine runs all tasks as threads of one process, the interpreter's lock lets only one thread run at
+    a time.
     """
     bounds = Bounds(_SECONDS_OF_SILENCE, _SECONDS_OF_SILENCE, _MEMORY_BYTES, _MEMORY_BYTES)
     with Children(bounds).start(_live, work, out) as child:
@@ -137,7 +137,7 @@ def _in_own_process(
 
 
 def _live(parent: Parent, work: Work, out: str) -> None:
-    """The life of a process: one task after the other."""
+    """Send the results of one task after the other; runs in the child."""
     import traceback
 
     while True:
@@ -151,7 +151,7 @@ def _live(parent: Parent, work: Work, out: str) -> None:
 
 
 def _declared(schema: pa.Schema) -> str:
-    """Return the columns as Spark's language for data definitions has them."""
+    """Return the columns in Spark's data definition language."""
     return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
 
 

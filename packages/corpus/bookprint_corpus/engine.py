@@ -1,6 +1,6 @@
-"""The engine that computes a corpus: Sail in this process, or a Spark cluster that is there already.
+"""The engine that computes a corpus: Sail in this process, or an existing Spark cluster.
 
-Only Spark Connect is spoken: data frames, and Arrow batches in Python functions.
+Only Spark Connect is used: data frames, and Python functions on Arrow batches.
 """
 
 import os
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 _PORT = 15002
-"""Port of Spark Connect if the address has none."""
+"""Default port of Spark Connect."""
 
 _SECONDS_TO_CONNECT = 10.0
 
 _SAIL = {
-    # Logs of every session would bury what this program says.
+    # Logs of every session would hide this program's messages.
     "RUST_LOG": "error",
-    # By default 8,192 rows of 42 KB are held at a time.
+    # By default, 8,192 rows of 42 KB are in memory at a time.
     "SAIL_EXECUTION__BATCH_SIZE": "1024",
-    # Sorts of candidates and relations go to disk beyond it.
+    # Larger sorts of candidates and relations use the disk.
     "SAIL_RUNTIME__MEMORY_POOL__TYPE": "greedy",
     "SAIL_RUNTIME__MEMORY_POOL__GREEDY__MAX_SIZE": str(2 << 30),
 }
@@ -41,24 +41,24 @@ class Engine:
     """A session of an engine."""
 
     spark: "SparkSession"
-    address: str | None = None  # None: it ends with this process, and its tasks are threads of one process
+    address: str | None = None  # None: local; ends with this process and runs tasks as its threads
 
     @property
     def tasks_at_once(self) -> int | None:
-        """One for each core of this machine; None: the engine knows, which has any number of machines."""
+        """Number of tasks that run at once: one per core of this machine; None if a cluster decides."""
         return cores() if self.address is None else None
 
     def end_session(self, session: str) -> None:
-        """End a session that an earlier driver has opened, with all that still runs for it.
+        """End a session of an earlier driver, with all work that still runs in it.
 
-        A cluster goes on with the work of a driver that was killed, and would write into the next one's.
+        A cluster continues the work of a killed driver, which would overwrite the next driver's tables.
         """
         if self.address is None or not session:
             return
         from pyspark.errors import PySparkException
 
         separator = ";" if "/;" in self.address else "/;"
-        with suppress(PySparkException):  # it has ended, or the cluster was restarted
+        with suppress(PySparkException):  # the session has ended, or the cluster was restarted
             left = type(self.spark).builder.remote(f"{self.address}{separator}session_id={session}").create()
             left.interruptAll()
             left.stop()
@@ -66,7 +66,7 @@ class Engine:
 
 @contextmanager
 def started(address: str) -> Iterator[Engine]:
-    """Yield the engine at `local`, with a task for each core, or at `sc://host:port`; raises InvalidInput."""
+    """Yield the engine at `local`, with one task per core, or at `sc://host:port`. Raises InvalidInput."""
     if address != LOCAL and not address.startswith("sc://"):
         raise InvalidInput(f"--engine takes {LOCAL} or sc://host:port, not {address!r}.", "engine")
     os.environ.update({name: value for name, value in _SAIL.items() if name not in os.environ})
@@ -105,7 +105,7 @@ def _connected(session: "type[SparkSession]", address: str) -> "SparkSession":
 
     parts = urlsplit(address)
     try:
-        # The client itself would try for many minutes to reach nobody.
+        # If nothing answers, the client itself would retry for many minutes.
         with socket.create_connection((parts.hostname or "", parts.port or _PORT), _SECONDS_TO_CONNECT):
             pass
         spark = session.builder.remote(address).create()

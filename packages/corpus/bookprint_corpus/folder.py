@@ -1,6 +1,6 @@
-"""The folder that `bookprint corpus run` writes: whether it is whole, and the rows of its tables.
+"""Reader of the folder that `bookprint corpus run` writes: its completeness, and the rows of its tables.
 
-Tables may be larger than memory, so only numbers of books are read at once; rows are read some at a time.
+Tables may be larger than memory. Only columns of numbers are read as a whole; rows are read in batches.
 """
 
 import json
@@ -24,10 +24,10 @@ _TABLES = ("books", "sketches", "relations", "page_maps", "clusters")
 
 
 class CorpusFolder:
-    """The tables of a finished corpus."""
+    """Tables of a finished corpus."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InvalidInput where it is no finished corpus of this version, or pyarrow is missing."""
+        """Check the folder. Raises InvalidInput unless it is a finished corpus of this version."""
         require_pyarrow()
         _check_progress(folder)
         for table in _TABLES:
@@ -39,7 +39,7 @@ class CorpusFolder:
                 _check_columns(table, path)
 
     def files(self, table: str) -> list[Path]:
-        """Return the files of a table, by name."""
+        """Return the files of a table, sorted by path."""
         found = (self._folder / table).rglob("*.parquet")
         return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "_")))
 
@@ -53,9 +53,9 @@ class CorpusFolder:
 
 
 class NumberedRows:
-    """The rows of a table by a number in each, whichever files and row groups they lie in.
+    """Rows of a table, found by a column of numbers, in any file and row group.
 
-    An engine may put rows into any file, so 12 bytes a row record which row group has each number.
+    An engine may write rows to any file. An index of 12 bytes per row maps each number to its row group.
     """
 
     def __init__(self, folder: CorpusFolder, table: str, column: str) -> None:
@@ -71,15 +71,15 @@ class NumberedRows:
         groups = np.repeat(np.arange(len(parts), dtype=np.int32), [part.size for part in parts])
         order = np.argsort(numbers, kind="stable")
         self.numbers: NDArray[np.int64] = numbers[order]
-        """The number of each row, ascending."""
+        """Numbers of all rows, ascending."""
         self._group_of = groups[order]
 
     def between(
         self, first: int, last: int, columns: Sequence[str], at_once: int
     ) -> "Iterator[pa.RecordBatch]":
-        """Yield the rows with the numbers `first` to `last`, in any order, at most so many at once.
+        """Yield the rows with the numbers `first` to `last`, in any order, in batches of at most `at_once`.
 
-        The columns must have the one with the numbers.
+        `columns` must contain the column with the numbers.
         """
         import pyarrow as pa
 
@@ -95,7 +95,7 @@ class NumberedRows:
 
 @contextmanager
 def _opened(path: Path) -> "Iterator[pq.ParquetFile]":
-    """Yield a Parquet file; raises BrokenFile where it is damaged."""
+    """Yield a Parquet file. Raises BrokenFile if it is damaged."""
     with damage_named(str(path)), require_pyarrow().ParquetFile(path, pre_buffer=False) as file:
         yield file
 
@@ -115,12 +115,12 @@ def _check_progress(folder: Path) -> None:
         version, complete = progress["version"], progress["complete"]
     except (OSError, ValueError, TypeError, KeyError) as exc:
         raise InvalidInput(
-            f"{folder} is no corpus. Name the folder that `bookprint corpus run` has written."
+            f"{folder} is not a corpus. Name the folder that `bookprint corpus run` has written."
         ) from exc
     if version != VERSION:
         raise InvalidInput(
             f"{folder} was written by another version of Bookprint. Load it with that version, or write it "
-            "anew with `bookprint corpus run`."
+            "again with `bookprint corpus run`."
         )
     if not complete:
         raise _unfinished(folder)
@@ -128,8 +128,8 @@ def _check_progress(folder: Path) -> None:
 
 def _unfinished(folder: Path) -> InvalidInput:
     return InvalidInput(
-        f"{folder} is not finished. Run the `bookprint corpus run` that writes it once more: it goes on where"
-        " it ended."
+        f"{folder} is not finished. Run the `bookprint corpus run` that writes it again: finished stages "
+        "are skipped."
     )
 
 
@@ -138,6 +138,6 @@ def _check_columns(table: str, path: Path) -> None:
         missing = {column.name for column in TABLES[table]}.difference(file.schema_arrow.names)
     if missing:
         raise InvalidInput(
-            f"{path} lacks columns that are loaded: {', '.join(sorted(missing))}. Write the corpus anew with "
-            "the `bookprint corpus run` of this version."
+            f"{path} lacks columns that are loaded: {', '.join(sorted(missing))}. Write the corpus again "
+            "with the `bookprint corpus run` of this version."
         )

@@ -1,7 +1,7 @@
 """Buckets of pairs of books: the pairs that one task compares.
 
-A book goes into every bucket that has one of its pairs. Related books therefore share a bucket, and
-only books with very many relatives are in several.
+A bucket contains all books of its pairs. Related books share a bucket. Only books with very many relatives
+are in several buckets.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from bookprint_corpus.components import connected_components
 Numbers = NDArray[np.int64]
 
 _COMPARISONS = 1_000
-"""Pairs of texts that fill a bucket: some ten seconds of work, and some 40 MB of page signatures."""
+"""Pairs of texts that fill a bucket: about ten seconds of work, and about 40 MB of page signatures."""
 
 _PAIRS = 50_000
-"""Pairs of books with equal texts that do so."""
+"""Pairs of books that fill a bucket if all of them repeat the texts of one pair."""
 
 _MOST_BUCKETS = 64
-"""Sail holds up to 10 MB for each bucket while it fills them, so there are more only for large corpora."""
+"""Number of buckets that only large corpora exceed: Sail needs up to 10 MB per bucket while it fills them."""
 
 _LARGEST = 8
-"""Times that buckets are made larger before there are more of them."""
+"""Maximum factor by which buckets grow instead of exceeding _MOST_BUCKETS."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,28 +32,28 @@ class Pairs:
 
     left: Numbers  # (pairs,)
     right: Numbers  # (pairs,)
-    left_text: Numbers  # (pairs,) the oldest book with the text of the left one
+    left_text: Numbers  # (pairs,) the oldest book with the text of the left book
     right_text: Numbers  # (pairs,)
 
     def take(self, places: Numbers) -> "Pairs":
         return Pairs(self.left[places], self.right[places], self.left_text[places], self.right_text[places])
 
     def starts(self) -> NDArray[np.bool_]:
-        """Return whether each pair has other texts than the one before it, (pairs,)."""
+        """Return whether each pair's texts differ from those of the preceding pair, (pairs,)."""
         differ = (np.diff(self.left_text) != 0) | (np.diff(self.right_text) != 0)
         return np.concatenate([np.ones(min(1, self.left.size), dtype=np.bool_), differ])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairBuckets:
-    """Pairs in the order of their buckets; within one, those of equal texts follow each other."""
+    """Pairs in the order of their buckets. Within a bucket, pairs with the same texts are adjacent."""
 
     pairs: Pairs
-    ends: Numbers  # (buckets,) one more than the place of the last pair of each
+    ends: Numbers  # (buckets,) the place after the last pair of each bucket
 
 
 def pair_buckets(pairs: Pairs, most: int = _MOST_BUCKETS) -> PairBuckets:
-    """Return the pairs in buckets; components that fill less than one stay together."""
+    """Return the pairs in buckets. Components smaller than a bucket stay together."""
     founders = connected_components(pairs.left_text, pairs.right_text).founders_of(pairs.left_text)
     order = np.lexsort((pairs.right, pairs.left, pairs.right_text, pairs.left_text, founders))
     pairs, founders = pairs.take(order), founders[order]
@@ -71,15 +71,15 @@ def pair_buckets(pairs: Pairs, most: int = _MOST_BUCKETS) -> PairBuckets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Which books go into which buckets."""
+    """Assignment of books to buckets."""
 
     buckets: Numbers  # (rows,)
-    books: Numbers  # (rows,) each at most once in a bucket
-    texts: Numbers  # (rows,) the oldest book with the text of each, which is in the same bucket
+    books: Numbers  # (rows,) each book at most once in a bucket
+    texts: Numbers  # (rows,) the oldest book with each book's text, in the same bucket
 
 
 def placement(bucketed: PairBuckets) -> Placement:
-    """Return the books of the pairs in each bucket, and the oldest ones with their texts."""
+    """Return the books of the pairs in each bucket, and the oldest books with their texts."""
     pairs, ends = bucketed.pairs, bucketed.ends
     numbers = np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
     books = np.concatenate([pairs.left, pairs.right, pairs.left_text, pairs.right_text])

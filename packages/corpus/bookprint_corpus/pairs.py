@@ -1,7 +1,7 @@
-"""The pairs of a corpus that were compared, with their page maps, in the order of the younger book.
+"""Reader of a corpus's compared pairs, with their page maps, in the order of the younger book.
 
-Pairs are read ahead, so many that the tables are read quickly in any order, and once where pairs with near
-younger books lie together.
+Many pairs are read ahead, so that tables in any order are read quickly. Tables whose rows are ordered by the
+younger book are read only once.
 """
 
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _READ_AHEAD = 50_000
-"""Pairs, of some five kilobytes each."""
+"""Number of pairs to read ahead, of about 5 KB each."""
 
 _ROWS_AT_ONCE = 10_000
 _RELATION = tuple(column.name for column in TABLES["relations"])
@@ -29,37 +29,37 @@ _PAGE_MAP = tuple(column.name for column in TABLES["page_maps"])
 
 @dataclass(frozen=True, slots=True)
 class CorpusPair:
-    """Two books that were compared, by their numbers, and the outcome, seen from the left one."""
+    """Numbers of two compared books, and their relation as seen from the left book."""
 
     left: int
-    right: int  # the younger one
-    relation: dict[str, Any]  # the columns of the table `relations` but for the numbers
+    right: int  # the younger book
+    relation: dict[str, Any]  # the columns of the table `relations` except the numbers
     runs: str  # JSON: [{"left": [first, end], "right": [first, end]}, …], pages from 0
-    page_map: bytes | None  # for each pair: left page, right page, 255 · similarity, as little-endian int32
+    page_map: bytes | None  # per match: left page, right page, 255 · similarity, as little-endian int32
 
 
 class CorpusPairs:
-    """The compared pairs of a corpus."""
+    """Reader of the compared pairs of a corpus."""
 
     def __init__(self, folder: CorpusFolder) -> None:
         self._relations = NumberedRows(folder, "relations", "right")
         self._page_maps = NumberedRows(folder, "page_maps", "right")
         self.lefts: NDArray[np.int64] = np.unique(folder.numbers("relations", "left"))
-        """The books that are the older one of a pair, ascending."""
+        """Older books of all pairs, ascending."""
         self._rights = self._relations.numbers
-        self._read = 0  # of `_rights`
-        self._ahead: list[CorpusPair] = []  # by falling number of the younger book
+        self._read = 0  # number of `_rights` that have been read
+        self._ahead: list[CorpusPair] = []  # by descending number of the younger book
 
     @property
     def count(self) -> int:
         return self._rights.size
 
     def skip(self, book: int) -> None:
-        """Pass over the pairs whose younger book is this or an older one."""
+        """Skip the pairs whose younger book is at most `book`."""
         self._read = int(np.searchsorted(self._rights, book, side="right"))
 
     def up_to(self, book: int) -> list[CorpusPair]:
-        """Return the pairs not taken yet whose younger book is this or an older one, in order."""
+        """Return the remaining pairs whose younger book is at most `book`, in order."""
         taken = []
         while True:
             while self._ahead and self._ahead[-1].right <= book:
@@ -94,7 +94,7 @@ def _pair(row: dict[str, Any], maps: dict[tuple[int, int], tuple[str, bytes]]) -
 
 
 def _page_maps(batch: "pa.RecordBatch") -> Iterator[tuple[int, int, str, bytes]]:
-    """Left and right book, runs and page map as they are stored."""
+    """Yield left book, right book, runs (JSON) and page map (bytes) of each row."""
     lefts, rights = (batch.column(name).to_numpy().tolist() for name in ("left", "right"))
     runs, pages = (_rows_in(batch.column(name)) for name in ("runs", "pages"))
     for left, right, run, page in zip(lefts, rights, runs, pages, strict=True):
@@ -103,7 +103,7 @@ def _page_maps(batch: "pa.RecordBatch") -> Iterator[tuple[int, int, str, bytes]]
 
 
 def _rows_in(column: Any) -> list[NDArray[np.int32]]:
-    """Return each list of structs of int32 as an array with a row for each of them, little-endian."""
+    """Return each list of structs of int32 as an array with one row per struct, little-endian."""
     structs = column.flatten()
     fields = [structs.field(place).to_numpy(zero_copy_only=False) for place in range(structs.type.num_fields)]
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)

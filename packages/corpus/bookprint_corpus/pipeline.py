@@ -1,6 +1,6 @@
-"""The stages of a corpus in their order; those that are finished, and depend on nothing new, are skipped.
+"""The stages of a corpus in order. Finished stages are skipped unless their input has changed.
 
-The folder of a corpus says what it was computed from, and which stages are finished.
+The folder of a corpus contains a record of its input and of the finished stages.
 """
 
 import json
@@ -30,9 +30,9 @@ from bookprint_corpus.tables import PROGRESS, VERSION
 class FinishedStage:
     """A stage that has written its tables."""
 
-    key: str  # of all that they depend on
+    key: str  # of everything that the tables depend on
     seconds: float
-    rows: Mapping[str, int]  # of each table
+    rows: Mapping[str, int]  # by table
     finished_at: str  # ISO 8601
 
 
@@ -44,19 +44,19 @@ class CorpusProgress:
     recipes: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, int] = field(default_factory=dict)
     program: str = ""  # version of Bookprint
-    session: str = ""  # the engine's, which a driver that was killed has left open
+    session: str = ""  # the engine's session, which a killed driver leaves open
     stages: dict[str, FinishedStage] = field(default_factory=dict)
     complete: bool = False
     version: int = VERSION
 
     def write(self, out: str) -> None:
-        """Write it into the folder; raises InvalidInput where that cannot be."""
+        """Write the progress into the folder. Raises InvalidInput if that fails."""
         with _usable(out):
             storage.write_text(out, PROGRESS, json.dumps(asdict(self), indent=2) + "\n")
 
     @classmethod
     def read(cls, out: str) -> "CorpusProgress":
-        """Read the progress of a folder, an empty one if there is none; raises InvalidInput."""
+        """Return the progress in a folder; empty progress if there is no file. Raises InvalidInput."""
         with _usable(out):
             text = storage.read_text(out, PROGRESS)
         if text is None:
@@ -67,7 +67,7 @@ class CorpusProgress:
             progress = cls(**document, stages=stages)
         except (ValueError, TypeError, KeyError) as exc:
             raise InvalidInput(
-                f"{out}/{PROGRESS} tells of no corpus. Choose another --out, or remove the file.", "out"
+                f"{out}/{PROGRESS} is not valid. Choose another --out, or remove the file.", "out"
             ) from exc
         if progress.version != VERSION:
             raise InvalidInput(
@@ -78,7 +78,7 @@ class CorpusProgress:
 
 @contextmanager
 def _usable(out: str) -> Iterator[None]:
-    """Raises InvalidInput where the folder cannot be read or written."""
+    """Convert errors of reading or writing the folder into InvalidInput."""
     try:
         yield
     except (OSError, pa.ArrowInvalid) as exc:
@@ -96,13 +96,13 @@ _RECIPES = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A step that writes tables from those of the steps before it."""
+    """Step that writes tables from the tables of earlier stages."""
 
     name: str
     run: Callable[[Corpus], None]
     tables: Sequence[str]
-    version: int = 1  # changes when its tables do
-    is_optioned: bool = False  # whether options decide what it writes
+    version: int = 1  # changes when the form of its tables changes
+    is_optioned: bool = False  # whether its tables depend on the options
 
 
 def stages_of(source: CorpusInput) -> list[Stage]:
@@ -118,7 +118,7 @@ def stages_of(source: CorpusInput) -> list[Stage]:
 
 
 def run(corpus: Corpus, source: CorpusInput, tell: Callable[[str], None]) -> CorpusProgress:
-    """Compute what is missing of a corpus; `tell` hears of each stage. Raises InvalidInput."""
+    """Run the unfinished stages of a corpus. `tell` gets lines about each stage. Raises InvalidInput."""
     progress = CorpusProgress.read(corpus.out)
     corpus.engine.end_session(progress.session)
     progress.session = corpus.engine.spark.session_id

@@ -1,4 +1,4 @@
-"""Writes tables of signatures (`bookprint_core.signatures.table_codec`) as Parquet."""
+"""Writer of tables of signatures (`bookprint_core.signatures.table_codec`) as Parquet."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ from bookprint_corpus.tables import SIGNATURES, arrow_schema
 from bookprint_readers.parquet import require_pyarrow
 
 _ROWS_TOGETHER = 256
-"""Rows of a row group: at most some tens of megabytes of page signatures."""
+"""Rows per row group: at most a few tens of megabytes of page signatures."""
 
 
 class SignatureWriter:
-    """Writes a table of signatures, a row group at a time."""
+    """Writer of a table of signatures, one row group at a time."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
@@ -29,7 +29,7 @@ class SignatureWriter:
     def add(
         self, place: str, metadata: Metadata, sketch: Sketch, labels: PageLabels = (), *, pages: bool
     ) -> None:
-        """Write one book, with page signatures or without."""
+        """Write one book, with or without page signatures."""
         shown = sketch if pages else replace(sketch, pages=None)
         self._rows.append({"place": place} | cells_of(metadata, shown, labels))
         if len(self._rows) == _ROWS_TOGETHER:
@@ -47,7 +47,7 @@ class SignatureWriter:
 
 @contextmanager
 def written(path: Path) -> Iterator[SignatureWriter]:
-    """Yield a table of signatures that stands at the path once it is whole."""
+    """Yield a writer whose table appears at the path when it is complete."""
     require_pyarrow()
     partial = path.with_name(f".{path.name}.partial")
     try:

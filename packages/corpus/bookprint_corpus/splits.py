@@ -1,4 +1,4 @@
-"""The input in splits: each is read by one task, and small enough that many tasks share the work."""
+"""The input in splits. Each split is read by one task, and is small so that many tasks share the work."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -15,7 +15,7 @@ from bookprint_readers.unread import Unread
 
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 64
-"""Most bytes of a split, unless one file or row group is larger."""
+"""Maximum bytes and files of a split. A single file or row group may be larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Split:
 
     number: int  # from 0, in the order of the input
     paths: Sequence[str]
-    folders: Sequence[str]  # those of the paths that are one book
+    folders: Sequence[str]  # folders among the paths, each one book
     first_group: int | None = None
-    end_group: int | None = None  # the one after the last
-    columns: Sequence[str] = ()  # of tables by what they hold, each as "text=ocr"
+    end_group: int | None = None  # the group after the last
+    columns: Sequence[str] = ()  # columns of tables by field, such as "text=ocr"
 
     def books(self) -> Iterator[Unread]:
         named = named_columns(self.columns)
@@ -43,7 +43,7 @@ class CorpusInput:
 
     splits: Sequence[Split]
     key: str  # changes with names, sizes or times of the files, and with the columns
-    columns: Mapping[str, str] = field(default_factory=dict)  # of tables by what they hold
+    columns: Mapping[str, str] = field(default_factory=dict)  # columns of tables by field
 
     def tasks(self) -> pa.Table:
         """Return a row for each split."""
@@ -63,7 +63,7 @@ _TASK = pa.schema(
 
 
 def corpus_input(paths: Sequence[str], columns: Mapping[str, str]) -> CorpusInput:
-    """Return the input at these paths; raises InvalidInput where there is none, or one cannot be read."""
+    """Return the input at these paths. Raises InvalidInput if there is none, or if a path cannot be read."""
     try:
         files = find([Path(path).absolute() for path in paths])
         if not files.sizes:
@@ -100,15 +100,15 @@ def _of_files(paths: list[str], files: BookFiles, named: Sequence[str]) -> Split
 
 
 def is_parquet(path: str) -> bool:
-    """Return whether a file begins as a Parquet table does."""
+    """Return whether a file begins like a Parquet table."""
     with open(path, "rb") as stream:
         return stream.read(len(parquet.MAGIC)) == parquet.MAGIC
 
 
 def _row_groups(path: str) -> list[range] | None:
-    """Group the row groups of a Parquet table into splits; None if it is not such a table.
+    """Return the row groups of a Parquet table, grouped into splits; None for other files.
 
-    A damaged one is left to its task, which says what is wrong.
+    The result for a damaged table is None, too. Its task reports the damage.
     """
     if not is_parquet(path):
         return None

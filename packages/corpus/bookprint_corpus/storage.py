@@ -1,4 +1,4 @@
-"""The folder of a corpus, on a disk or in an object store: the driver and every task read and write it."""
+"""The folder of a corpus, on disk or in an object store. The driver and every task read and write it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,22 +10,22 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 _ROWS_AT_ONCE = 256
-"""A row of `sketches` takes some 42 KB."""
+"""Rows read at once. A row of `sketches` is about 42 KB."""
 
 
 def absolute(out: str) -> str:
-    """Return the folder or URL as every process finds it, whatever folder it works in."""
+    """Return a URL unchanged, and a folder as an absolute path, which all processes can find."""
     return out if "://" in out else str(Path(out).absolute())
 
 
 def url(out: str, name: str = "") -> str:
-    """Return the address of a part of the corpus, as the engine takes it."""
+    """Return the URL of the corpus, or of a part of it, for the engine."""
     root = out if "://" in out else Path(out).as_uri()
     return f"{root.rstrip('/')}/{name}" if name else root
 
 
 def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return all rows of a table, by ascending name of its files; raises FileNotFoundError."""
+    """Return all rows of a table, in the order of file names. Raises FileNotFoundError."""
     parts = []
     for file in files(out, name):
         with _opened(out, file) as table:
@@ -36,24 +36,24 @@ def read(out: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def batches(out: str, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table, some hundred at a time; nothing if it does not exist."""
+    """Yield the rows of a table in batches, or nothing if the table does not exist."""
     for file in files(out, name):
         yield from file_batches(out, file, columns)
 
 
 def file_batches(out: str, file: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one file of a table, some hundred at a time."""
+    """Yield the rows of one file of a table in batches."""
     with _opened(out, file) as table:
         yield from table.iter_batches(_ROWS_AT_ONCE, columns=_listed(columns), use_threads=False)
 
 
 def row_count(out: str, name: str) -> int:
-    """Rows of a table."""
+    """Return the number of rows in a table."""
     return sum(_opened(out, file).metadata.num_rows for file in files(out, name))
 
 
 def files(out: str, name: str) -> list[str]:
-    """Return the Parquet files of a table, by name, each as a path from the corpus."""
+    """Return the sorted paths of a table's Parquet files, relative to the corpus."""
     system, root = _located(out)
     found = system.get_file_info(fs.FileSelector(f"{root}/{name}", allow_not_found=True, recursive=True))
     paths = (info.path for info in found if info.type == fs.FileType.File and info.size)
@@ -72,7 +72,7 @@ def write(out: str, name: str, table: pa.Table, part: str = "part-0") -> None:
 def parquet_writer(
     out: str, file: str, schema: pa.Schema, compression: Mapping[str, Any]
 ) -> Iterator[pq.ParquetWriter]:
-    """Yield a file that is written bit by bit, and is there once it is whole; a codec for each column."""
+    """Yield a writer whose file appears when it is complete. `compression` maps columns to codecs."""
     system, root = _located(out)
     path = f"{root}/{file}"
     system.create_dir(path.rpartition("/")[0])
@@ -87,14 +87,14 @@ def parquet_writer(
 
 
 def delete(out: str, name: str) -> None:
-    """Remove a table, if it is there."""
+    """Remove a table if it exists."""
     system, root = _located(out)
     if system.get_file_info(f"{root}/{name}").type == fs.FileType.Directory:
         system.delete_dir(f"{root}/{name}")
 
 
 def read_text(out: str, name: str) -> str | None:
-    """Return the content of a text file, None if it does not exist."""
+    """Return the content of a text file, or None if it does not exist."""
     system, root = _located(out)
     if system.get_file_info(f"{root}/{name}").type == fs.FileType.NotFound:
         return None
@@ -104,7 +104,7 @@ def read_text(out: str, name: str) -> str | None:
 
 
 def write_text(out: str, name: str, text: str) -> None:
-    """Write a text file, which is there as a whole or not at all."""
+    """Write a text file, either completely or not at all."""
     system, root = _located(out)
     system.create_dir(root)
     with system.open_output_stream(f"{root}/{name}.partial") as stream:
@@ -118,12 +118,12 @@ def _listed(columns: Sequence[str] | None) -> list[str] | None:
 
 def _opened(out: str, file: str) -> pq.ParquetFile:
     system, root = _located(out)
-    # Memory-mapped pages would count as the memory of every task that has read them.
+    # Memory-mapped pages would count as memory of every task that reads them.
     return pq.ParquetFile(f"{root}/{file}", filesystem=system, memory_map=False, pre_buffer=False)
 
 
 def _located(out: str) -> tuple[fs.FileSystem, str]:
-    """Return the file system, and the path in it. Spark says s3a for what pyarrow calls s3."""
+    """Return the file system and the path in it. Spark's s3a is called s3 in pyarrow."""
     if "://" not in out:
         return fs.LocalFileSystem(), out
     system, path = fs.FileSystem.from_uri(out.replace("s3a://", "s3://", 1))

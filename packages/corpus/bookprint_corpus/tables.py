@@ -1,7 +1,7 @@
-"""The tables of a corpus: what `bookprint corpus run` writes and `bookprint load` reads, column by column.
+"""The tables of a corpus, column by column. `bookprint corpus run` writes them, `bookprint load` reads them.
 
-Each table is a folder of Parquet files. Books have numbers that grow in the order of the input, so the
-smaller of two numbers is the older book, as with the ids of the service.
+Each table is a folder of Parquet files. The numbers of books ascend in the order of the input. As with the
+service's ids, the older of two books is the book with the smaller number.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PROGRESS = "progress.json"
-"""The file beside the tables that says how far they are."""
+"""Name of the file that records the progress, beside the tables."""
 
 VERSION = 2
-"""The version of these tables, which that file names."""
+"""Version of these tables, which the progress file contains."""
 
 SIMILARITY_STEPS = 255
-"""Steps in which similarities of pages are kept."""
+"""Number of steps to which similarities of pages are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Column:
     """A column of a table."""
 
     name: str
-    type: str  # an Arrow type by its name, or "list<…>" or "struct<…>" of such
+    type: str  # name of an Arrow type, or "list<…>" or "struct<…>" of names
     meaning: str
 
 
@@ -39,7 +39,7 @@ def _columns(*columns: tuple[str, str, str]) -> tuple[Column, ...]:
     return tuple(Column(*column) for column in columns)
 
 
-_BOOK = ("book", "int64", "Number of the book; it grows in the order of the input.")
+_BOOK = ("book", "int64", "Number of the book, ascending in the order of the input.")
 _PAIR = (
     ("left", "int64", "Number of the older book."),
     ("right", "int64", "Number of the younger book."),
@@ -52,22 +52,22 @@ _METADATA = (
 _COUNTS = (
     ("word_count", "int64", ""),
     ("character_count", "int64", "Length of the normalised text."),
-    ("page_count", "int64", "Null where the page breaks are not known."),
-    ("single_words", "int64", "Words that occur once; null where they were not counted."),
+    ("page_count", "int64", "Null if page breaks are unknown."),
+    ("single_words", "int64", "Number of words that occur once; null if not counted."),
 )
 _CONTENT_KEY = ("content_key", "binary", "SHA-256 of the content: equal contents have equal keys.")
 _SIGNATURES = (
-    ("fingerprint_recipe", "string", "Null: the text is too short or too even."),
+    ("fingerprint_recipe", "string", "Null if the text is too short or too even."),
     ("fingerprint", "binary", "16 bytes, most significant bit first."),
-    ("minhash_recipe", "string", "Null: shorter than one shingle."),
+    ("minhash_recipe", "string", "Null if the text is shorter than one shingle."),
     ("minhash", "binary", "128 unsigned integers of 32 bits, little-endian."),
-    ("shingle_count", "int64", "Distinct shingles."),
+    ("shingle_count", "int64", "Number of distinct shingles."),
     ("sample_recipe", "string", ""),
-    ("sample_level", "int64", "The sample has all hashes below the limit of this level."),
+    ("sample_level", "int64", "The sample contains all hashes below the limit of this level."),
     ("sample", "binary", "Unsigned integers of 64 bits, little-endian, ascending."),
-    ("sample_places", "binary", "Where each stands, in 1/65,536 of the book: 16 bits, little-endian."),
+    ("sample_places", "binary", "Place of each hash, in 1/65,536 of the book: 16 bits, little-endian."),
     ("pages_recipe", "string", ""),
-    ("pages_unit", "string", "`page`, or `window` where the page breaks are not known."),
+    ("pages_unit", "string", "`page`, or `window` if page breaks are unknown."),
     ("pages", "binary", "A record for each page: its length (16 bits), then 128 values of 8 bits."),
 )
 
@@ -75,12 +75,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
     {
         "books": _columns(
             _BOOK,
-            ("place", "string", "Where it was read: a path, and which part of the file."),
+            ("place", "string", "Path, and part of the file, that the book was read from."),
             *_METADATA,
             *_COUNTS,
             _CONTENT_KEY,
-            ("identifier", "string", "The book's identifier, computed from its text; null: too little text."),
-            ("passed_over", "int64", "Candidates that were too many to compare."),
+            ("identifier", "string", "Identifier, computed from the text; null if the text is too short."),
+            ("passed_over", "int64", "Number of candidates that were too many to compare."),
         ),
         "sketches": _columns(
             _BOOK,
@@ -91,40 +91,40 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             *_SIGNATURES,
         ),
         "refused": _columns(
-            ("place", "string", "Where it lies."),
+            ("place", "string", "Path, and part of the file, of the refused book."),
             ("reason", "string", "Reason, and how to correct it."),
             ("problem", "string", "The kind of problem, as the API names it."),
         ),
         "candidates": _columns(
             *_PAIR,
-            ("distance", "int64", "Hamming distance of the fingerprints; null where one is missing."),
-            ("shared_hashes", "int64", "Hashes that are in both samples."),
+            ("distance", "int64", "Hamming distance of the fingerprints; null if one is missing."),
+            ("shared_hashes", "int64", "Number of hashes in both samples."),
             ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
         "capped": _columns(
-            ("block", "int64", "Number of the block of books with the index, from 0."),
+            ("block", "int64", "Number of the indexed block of books, from 0."),
             ("value", "int64", "Low 32 bits of a hash of samples."),
-            ("books", "int64", "Books of the block that have it; the first 8,192 are found by it."),
+            ("books", "int64", "Number of the block's books with this hash; only 8,192 are found by it."),
         ),
         "relations": _columns(
             *_PAIR,
             ("kind", "string", "Relation of the left book to the right one, as the API names it."),
-            ("direction", "string", "Which book contains the other, where one does."),
+            ("direction", "string", "Which book contains the other; null if neither does."),
             ("confidence", "double", "0 to 1."),
             ("classifier", "string", ""),
             ("left_because", "string", "The reason in one sentence, from the left book's point of view."),
-            ("right_because", "string", "The same from the right book's."),
+            ("right_because", "string", "The reason from the right book's point of view."),
             ("confidences", "string", "JSON: the confidence of each kind."),
-            ("link", "double", "Share of text that joins them in a cluster; null: nothing does."),
-            ("signals", "string", "JSON: the figures it was decided by; null: too little text."),
-            ("unit", "string", "`page` or `window`: what was aligned; null: nothing was."),
+            ("link", "double", "Share of text that joins the books in a cluster; null if not joined."),
+            ("signals", "string", "JSON: the figures that decided the kind; null if a text is too short."),
+            ("unit", "string", "Aligned unit, `page` or `window`; null without an alignment."),
         ),
         "page_maps": _columns(
             *_PAIR,
             (
                 "runs",
                 "list<struct<left_first:int32,left_end:int32,right_first:int32,right_end:int32>>",
-                "Runs of matching pages: the first page and the one after the last, in each book, from 0.",
+                "Runs of matching pages: in each book the first page, and the page after the last, from 0.",
             ),
             (
                 "pages",
@@ -133,26 +133,26 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ),
         ),
         "clusters": _columns(
-            ("by", "string", "`same_text` or `related`: which relations join its books."),
-            ("founder", "int64", "Number of its oldest book, which names the cluster."),
+            ("by", "string", "Relations that join the cluster's books: `same_text` or `related`."),
+            ("founder", "int64", "Number of the cluster's oldest book, which names the cluster."),
             _BOOK,
-            ("size", "int64", "Books in the cluster; books alone are left out."),
+            ("size", "int64", "Number of books in the cluster, at least 2."),
             ("best", "bool", "Whether this is the copy to keep."),
-            ("because", "string", "Why, for the best copy; null for others."),
+            ("because", "string", "Reason for choosing the best copy; null for other copies."),
         ),
     }
 )
-"""The columns of each table."""
+"""Columns of each table."""
 
 
 SIGNATURES = _columns(
-    ("place", "string", "Where it was read: a path, and which part of the file."),
+    ("place", "string", "Path, and part of the file, that the book was read from."),
     *_METADATA,
     *_COUNTS,
     *_SIGNATURES,
     *((name.replace("-", "_"), "binary", "16 bytes.") for name in DIGESTS),
 )
-"""The columns of the one table that `bookprint sign --out` writes."""
+"""Columns of the table that `bookprint sign --out` writes."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Reads a book in, whatever its format: text, pages and metadata.
+"""Reader of a book in any supported format: text, pages and metadata.
 
     book = read("emma.epub")
 

@@ -1,4 +1,4 @@
-"""Result of a reader: the text of one book and the metadata of its file, in a form that can be stored."""
+"""Result of a reader: text and metadata of one book, in a form that can be stored."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,25 +12,25 @@ from bookprint_core.text.content import content_from_pages, content_from_text
 from bookprint_core.text.page_furniture import with_plain_hyphens, without_furniture
 
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f\r")
-"""They have the same bytes in UTF-8, where these are part of no other character."""
+"""Control characters as bytes of UTF-8, in which no other character contains these bytes."""
 
-_LONGEST_NAME = 1_000  # characters of a name or title that are kept
+_LONGEST_NAME = 1_000  # maximum characters of a name or title
 
 _NOT_READ = re.compile("[\ufffd\ue000-\uf8ff]")
-"""The replacement character, and characters that only one font knows."""
+"""Replacement character, and private-use characters, which only one font defines."""
 
 _MOJIBAKE = re.compile("[\u00c2\u00c3\u00d0\u00d1][\u0080-\u00bf\u0152-\u2122]")
-"""Letters of UTF-8 that were read in another encoding, as "\u00c3\u00bc" for "\u00fc"."""
+"""Letters of UTF-8 that were read in another encoding, such as "\u00c3\u00bc" for "\u00fc"."""
 
 _LATIN_WORD = re.compile("[A-Za-z]{4,20}")
 _VOWEL = re.compile("[aeiouyw]|^[IVXLCDM]+$", re.IGNORECASE)  # or a Roman numeral
 _SAMPLE = 200_000  # characters of a text in which words without a vowel are counted
 
 _FEWEST_WORDS, _MOST_WITHOUT_VOWEL = 200, 0.05
-"""In no book of the corpus more than .7 % of such words have none, and 8 % once all letters are shifted."""
+"""Minimum of Latin words, and maximum share without vowels: 0.7 % in the corpus, 8 % with shifted letters."""
 
 _MOST_NOT_READ, _FEWEST_NOT_READ = 0.005, 10
-"""Share of unread characters from which a warning is given, and their least number."""
+"""Share and number of unread characters that cause a warning; both must be reached."""
 
 _FURNITURE = frozenset((
     "header", "footer", "pagenumber", "signaturemark", "catchword",  # PAGE
@@ -51,21 +51,21 @@ _NO_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extraction:
-    """One book as a file has it, before running heads and the like are treated."""
+    """One book as its file contains it, before page furniture is removed."""
 
     format: str  # "txt", "html", "epub", "pdf", "hocr", "alto", …, as the API names it
-    pages: Sequence[str]  # the text of each page, blank ones too; one text where the pages are not known
+    pages: Sequence[str]  # texts of all pages, including blank ones; one text if page breaks are unknown
     paginated: bool  # whether `pages` are pages
     printed_lines: bool = False  # whether line breaks in the text are those of the printed page
     metadata: Metadata = field(default_factory=Metadata)
-    labels: PageLabels = ()  # what is printed on each page as its number
-    warnings: Sequence[str] = ()  # what was left out or guessed, as sentences
+    labels: PageLabels = ()  # the number printed on each page
+    warnings: Sequence[str] = ()  # notes on parts left out or guessed, as sentences
 
 
 def without_page_furniture(extraction: Extraction) -> Extraction:
-    """Return the same book without running heads, page numbers and catchwords, its hyphens plain.
+    """Return the book with plain hyphens and without running heads, page numbers and catchwords.
 
-    It needs no kernel, so a process that reads one file can do it.
+    The function needs no kernel. A process that reads one file can call it.
     """
     pages = [with_plain_hyphens(page) for page in extraction.pages]
     if extraction.printed_lines and extraction.paginated:
@@ -76,7 +76,7 @@ def without_page_furniture(extraction: Extraction) -> Extraction:
 def content_of(extraction: Extraction) -> Content:
     """Return the content of a book without page furniture.
 
-    Raises NoText if there is no letter or digit, and BrokenFile for characters that no text has.
+    Raises NoText without a letter or digit, and BrokenFile for characters that texts cannot contain.
     """
     try:
         if extraction.paginated:
@@ -89,14 +89,14 @@ def content_of(extraction: Extraction) -> Content:
 
 
 def to_content(extraction: Extraction) -> Content:
-    """Return the content of the book in a file, as a reader found it; raises as `content_of` does."""
+    """Remove page furniture and return the content of the book. Raises the errors of `content_of`."""
     return content_of(without_page_furniture(extraction))
 
 
 def submission_of(extraction: Extraction, known: Metadata, record: CatalogRecord | None = None) -> Submission:
-    """Return the book in a file, from an extraction without page furniture; raises as `content_of` does.
+    """Return a book from an extraction without page furniture. Raises the errors of `content_of`.
 
-    `known` are all metadata of the book, and `record` is where they were taken from, if they came in one.
+    `known` contains all metadata of the book. `record` is the catalogue record that they came from, or None.
     """
     return Submission(
         known,
@@ -109,9 +109,9 @@ def submission_of(extraction: Extraction, known: Metadata, record: CatalogRecord
 
 
 def with_plain_labels(extraction: Extraction) -> Extraction:
-    """Return the same book with labels that can be stored.
+    """Return the book with labels that can be stored.
 
-    A label without a letter or a digit stands for a page without one, as " - " in a METS. One of more than 32
+    A label without a letter or digit, such as " - " in a METS file, becomes None. A label of more than 32
     characters is left out with a warning. A text without pages has no labels.
     """
     labels = [_plain(label) for label in extraction.labels] if extraction.paginated else []
@@ -128,7 +128,7 @@ def with_plain_labels(extraction: Extraction) -> Extraction:
 
 
 def with_characters_only(extraction: Extraction) -> Extraction:
-    """Return the book without control characters and half surrogate pairs, and warnings about them."""
+    """Return the book without control characters and half surrogate pairs, with warnings about them."""
     pages, controls, halves = [], 0, 0
     for page in extraction.pages:
         try:
@@ -149,7 +149,7 @@ def with_characters_only(extraction: Extraction) -> Extraction:
 
 
 def with_doubts(extraction: Extraction) -> Extraction:
-    """Return the book with a warning if much of its text was not read or is not in any language."""
+    """Return the book, with a warning if much of its text is unreadable or in no language."""
     text = "\n".join(extraction.pages)
     if text.isascii():
         counts = []
@@ -174,17 +174,17 @@ def with_doubts(extraction: Extraction) -> Extraction:
 
 
 def plain_kind(kind: str) -> str:
-    """Return the kind of a part of a page as formats name it, in small letters alone: "pagenumber"."""
+    """Return the kind of a part of a page in lower case, reduced to letters, such as "pagenumber"."""
     return "".join(filter(str.isalpha, kind.casefold()))
 
 
 def is_furniture(kind: str | None) -> bool:
-    """Return whether a part of a page of this kind is page furniture, by the words of PAGE and SegmOnto."""
+    """Return whether a part of this kind is page furniture, by the vocabularies of PAGE and SegmOnto."""
     return plain_kind(kind or "") in _FURNITURE
 
 
 def printed_label(text: str) -> str | None:
-    """Return the page label among lines of page furniture, without ornaments; None unless there is just one.
+    """Return the only page label in lines of page furniture, without ornaments. Return None for several.
 
     >>> printed_label("EMMA\\n— 17 —"), printed_label("[xii]"), printed_label("EMMA 3")
     ('17', '[xii]', None)
@@ -207,10 +207,10 @@ def description(
     identifiers: Iterable[str | None] = (),
     **texts: str | None,
 ) -> Metadata:
-    """Return the metadata that a file gives, without blanks, control characters and repetitions.
+    """Return metadata from a file, without blanks, control characters and repetitions.
 
-    `language` is a tag (BCP 47), a code or an English name. `date` has any form; its year of the common
-    calendar counts. `identifiers` are written scheme:value. `texts` are the other fields.
+    `language` is a tag (BCP 47), a code or an English name. `date` has any form, and only its year of the
+    common era is used. `identifiers` have the form scheme:value. `texts` are the other fields.
     """
     return Metadata(
         authors=_all(authors),
@@ -222,7 +222,7 @@ def description(
 
 
 def identifier(scheme: str, value: str | None) -> str | None:
-    """Return an identifier with its scheme, None without a value; an invalid ISBN or ISSN stays as it is.
+    """Return an identifier with its scheme, or None without a value. An invalid ISBN or ISSN stays unchanged.
 
     >>> identifier("ISBN", " 978-0-14-143958-7 (pbk.)"), identifier("isbn", "978-0-14-143958-X")
     ('isbn:9780141439587', 'isbn:978-0-14-143958-X')
@@ -235,12 +235,12 @@ def identifier(scheme: str, value: str | None) -> str | None:
 
 
 def clean(text: str | None) -> str | None:
-    """Return the text on one line, cut to what the catalogue keeps; None where nothing is left."""
+    """Return the text on one line, cut to the catalogue's maximum length, or None if it is empty."""
     return " ".join(_NO_CHARACTER.sub(" ", text or "").split())[:_LONGEST_NAME].rstrip() or None
 
 
 def _language(text: str | None) -> str | None:
-    """Return the tag of the first language that is named, None if it is not known."""
+    """Return the tag of the first language in the text, or None if it is unknown."""
     first = re.split(r"[,;(]", clean(text) or "")[0].strip()
     return first[:35] if _LANGUAGE_TAG.fullmatch(first) else _LANGUAGE_CODES.get(first.casefold())
 

@@ -1,7 +1,7 @@
-"""Finding the books in files and folders, archives, JSON Lines, Parquet tables and manifests.
+"""Search for the books in files, folders, archives, JSON Lines, Parquet tables and manifests.
 
 Files are recognised by their content. A folder is one book if a METS file in it names its pages, or if all
-its files are pages by their names. Otherwise each of its files is a book.
+its files are named by page numbers. Otherwise each of its files is a book.
 """
 
 import glob
@@ -36,17 +36,17 @@ from bookprint_readers.unread import (
 
 _HEAD_BYTES = 1 << 14
 
-_LONG_LINE = 1 << 15  # bytes from which on a line is not sent to the process that reads it
+_LONG_LINE = 1 << 15  # bytes; the reading process reads a longer line from the file itself
 
 LARGEST_MEMBER = 1 << 28
-"""Bytes of a file within an archive of books."""
+"""Maximum size of a file within an archive of books, in bytes."""
 
 _PAGE_NAME = re.compile(r"(?:p|pg|page|seq|leaf|img|image|scan|folio)?[-_. ]?0*(\d{1,8})", re.IGNORECASE)
 _FIRST_PAGES = 20
-"""A folder of pages begins with one of these numbers, and at least every second number is there."""
+"""Largest first number in a folder of pages. At least every second number must be present."""
 
 TABLE_NAME = re.compile(r".*\.[ct]sv", re.IGNORECASE)
-"""The names of tables as text."""
+"""Pattern for the names of CSV and TSV files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class BookFiles:
     """The files and folders to read, in order."""
 
     sizes: Mapping[str, int]  # bytes of each file, or of all files of a folder that is one book
-    folders: frozenset[str]  # those that are one book
-    notes: Sequence[str] = ()  # how manifests were read that are not as usual
+    folders: frozenset[str]  # folders that are one book
+    notes: Sequence[str] = ()  # encodings and separators of unusual manifests
 
     @property
     def size(self) -> int:
-        """Bytes of all that is to be read."""
+        """Size of all files in bytes."""
         return sum(self.sizes.values())
 
 
@@ -71,7 +71,7 @@ class _Finding:
     notes: list[str] = field(default_factory=list)
 
     def add_folder(self, top: str) -> None:
-        """Add what is in a folder, at any depth, that is not hidden."""
+        """Add the files of a folder, at any depth, except hidden ones."""
         for parent, inner, names in os.walk(top, onerror=_refuse):
             visible = sorted(name for name in names if not name.startswith("."))
             inner[:] = sorted(name for name in inner if not name.startswith("."))
@@ -83,21 +83,21 @@ class _Finding:
                 self.add_file(os.path.join(parent, name))
 
     def add_file(self, path: str) -> None:
-        """Add one file, and note what it names if it is a manifest."""
+        """Add one file; if it is a manifest, note the files that it names."""
         self.sizes[path] = os.stat(path).st_size
         try:
             if TABLE_NAME.fullmatch(path) and (manifest := _Manifest.of(path)):
                 self.notes += filter(None, [manifest.table.told])
                 self.named.update(os.path.realpath(target) for target in manifest.targets())
         except InvalidInput:
-            pass  # it is reported when its books are read
+            pass  # the error is reported when the books are read
 
 
 def find(paths: Sequence[Path]) -> BookFiles:
-    """Find the named files, and in folders all files at any depth that are not hidden.
+    """Find the named files, and all files in named folders, at any depth, except hidden ones.
 
-    A path with `*`, `?` or `[` that does not exist stands for all matches. A manifest among the files decides
-    how its files are read. Raises OSError if a path cannot be read.
+    A path with `*`, `?` or `[` that does not exist is a pattern. Files that a manifest names are read only
+    through the manifest. Raises OSError if a path cannot be read.
     """
     finding = _Finding()
     for path in paths:
@@ -114,15 +114,15 @@ def find(paths: Sequence[Path]) -> BookFiles:
 
 
 def texts_in(folder: Path) -> list[Path]:
-    """Find the files of a folder of texts, which are not pages of one book even if named by numbers."""
+    """Return the visible files of a folder. Each file is a book, even if its name is a page number."""
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def is_one_book(folder: str, names: Sequence[str]) -> bool:
     """Return whether the files of these names in a folder are one book.
 
-    They are where one of them is a METS file. They are, too, where all but pictures and the like have one
-    suffix and are named by numbers in a row from the first pages on, as `0001.txt` or `page_12.xml`.
+    A METS file among them makes them one book. Otherwise, all files except pictures and metadata must have
+    one suffix, and nearly successive page numbers as names: `0001.txt` or `page_12.xml`.
     """
     if any(name.lower().endswith(".xml") and "mets" in name.lower() for name in names) and any(
         root_name(head_of(os.path.join(folder, name))) == "mets" for name in names if "mets" in name.lower()
@@ -141,9 +141,9 @@ def is_one_book(folder: str, names: Sequence[str]) -> bool:
 
 
 def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unread]:
-    """Yield every book of the files, in order. `columns` name columns of Parquet tables by what they hold.
+    """Yield every book of the files, in order. `columns` maps fields to columns of Parquet tables.
 
-    If several manifests name a file, the first one counts.
+    If several manifests name a file, the first manifest is used.
     """
     before = 0
     named: set[str] = set()
@@ -157,12 +157,12 @@ def unread_books(files: BookFiles, columns: Mapping[str, str]) -> Iterator[Unrea
 
 
 def unread_rows(path: str, groups: range, columns: Mapping[str, str]) -> Iterator[Unread]:
-    """Yield the books in some row groups of a Parquet table; `columns` as for `unread_books`."""
+    """Yield the books in some row groups of a Parquet table. For `columns` see `unread_books`."""
     yield from _or_reason(_rows(path, 0, columns, groups), path, 0)
 
 
 def _or_reason(books: Iterator[Unread], path: str, end: int) -> Iterator[Unread]:
-    """Yield the books of a file, and behind them the reason where no more can be read."""
+    """Yield the books of a file. If reading fails, the last item contains the reason."""
     try:
         yield from books
     except InvalidInput as exc:
@@ -172,7 +172,7 @@ def _or_reason(books: Iterator[Unread], path: str, end: int) -> Iterator[Unread]
 
 
 def has_several_books(unread: Unread) -> bool:
-    """Return whether what was taken for one book is an archive or a folder of which each file may be one."""
+    """Return whether a book is an archive or a folder whose files may each be a book."""
     # A record describes one book.
     if not isinstance(unread, UnreadFile) or unread.record is not None:
         return False
@@ -208,7 +208,7 @@ def _members(unread: Unread) -> Iterator[Unread]:
 def _books_in(
     path: str, before: int, size: int, columns: Mapping[str, str], named: set[str]
 ) -> Iterator[Unread]:
-    """Yield the books in a file; adds the paths that its manifest names to `named`."""
+    """Yield the books in a file. If it is a manifest, add the paths that it names to `named`."""
     head = head_of(path)
     if head.startswith(parquet.MAGIC):
         yield from _rows(path, before, columns)
@@ -244,21 +244,21 @@ def _rows(path: str, before: int, named: Mapping[str, str], groups: range | None
 
 
 def is_json_lines(path: str, head: bytes) -> bool:
-    """Return whether a file with this head holds a book a line, as JSON."""
+    """Return whether a file with these first bytes is JSON Lines, with one book per line."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return True
-    # A damaged first line does not affect others.
+    # If the first line is damaged, the file's name decides.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
 
 
 def head_of(path: str) -> bytes:
-    """Return the first bytes of a file, of one compressed with gzip those that it expands to."""
+    """Return the first bytes of a file, decompressed if it is a gzip file."""
     with open(path, "rb") as stream:
         return head_in(stream)
 
 
 def head_in(stream: BinaryIO) -> bytes:
-    """Return the first bytes of an open file, as `head_of` has them."""
+    """Return the first bytes of an open file, decompressed if it is a gzip file."""
     try:
         return gunzipped(stream).read(_HEAD_BYTES)
     except (gzip.BadGzipFile, zlib.error, EOFError):
@@ -268,9 +268,9 @@ def head_in(stream: BinaryIO) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A CSV or TSV file of books, each of which its column `path` or `identifier` names.
+    """CSV or TSV file with one book per row and a column `path` or `identifier`.
 
-    A path leads from the manifest's folder to the file. An identifier stands for a text that is elsewhere.
+    A path is relative to the manifest's folder. An identifier describes a book whose text is elsewhere.
     """
 
     path: str
@@ -278,9 +278,9 @@ class _Manifest:
 
     @classmethod
     def of(cls, path: str) -> "_Manifest | None":
-        """Return the manifest in a file, None if it is not one.
+        """Return the manifest in a file, or None if the file is not a manifest.
 
-        Raises InvalidInput for a table with metadata of books but without their files.
+        Raises InvalidInput if a table describes books but names neither files nor identifiers.
         """
         table = TextTable.of(Source.of_file(Path(path)))
         columns = find_columns(table.header, {})
@@ -288,8 +288,8 @@ class _Manifest:
             return cls(path, table)
         if columns.schemes or ("title" in columns.metadata and len(table.header) > 1):
             raise InvalidInput(
-                f"A table of books that names none of their files. It has: {listed(table.header)}. Give it a "
-                f"column {PATH}, or ask for its books by `bookprint check`."
+                f"The table lists books but names none of their files. It has: {listed(table.header)}. Add a "
+                f"column {PATH}, or look up the books with `bookprint check`."
             )
         return None
 
@@ -299,7 +299,7 @@ class _Manifest:
                 yield target
 
     def books(self, before: int, named: Collection[str]) -> Iterator[Unread]:
-        """Yield the books that it names, except those `named` before, each with its metadata."""
+        """Yield the books of the manifest with their metadata, except files in `named`."""
         columns = find_columns((name for name in self.table.header if name != self.table.path_column), {})
         for number, position, cells in self.table.rows():
             target, where = self._target(cells), f"row {number}"
@@ -341,5 +341,5 @@ def _size_below(folder: str) -> int:
 
 
 def _refuse(error: OSError) -> None:
-    # os.walk would pass over a folder that it cannot read, and its books would be missing without a word.
+    # By default os.walk ignores a folder that it cannot read, and its books would be missing silently.
     raise error

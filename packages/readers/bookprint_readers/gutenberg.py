@@ -1,6 +1,6 @@
-"""Project Gutenberg's header, licence and credits since the 1990s, separated from the book.
+"""Removal of Project Gutenberg's header, licence and credits, as written since the 1990s.
 
-They are the same in thousands of files, so a book that keeps them resembles the others and not its copies.
+Thousands of files contain these texts. A book that includes them resembles those files, not its copies.
 """
 
 import re
@@ -39,7 +39,7 @@ _CREDIT = re.compile(
 )
 _ORNAMENT = re.compile(r"[\W_]+")
 _MOST_CREDITS = 12
-_LONGEST_CREDIT = 3_000  # characters; a longer paragraph is of the book, where no blank lines part paragraphs
+_LONGEST_CREDIT = 3_000  # maximum characters; a longer paragraph is part of a book without blank lines
 
 _FIELD = re.compile(r"^(Title|Author|Language|Original publication): *(.*(?:\n[ \t]+\S.*)*)", _FLAGS)
 _NUMBER = re.compile(r"\[?\b(?:E-?text|E-?book) ?#(\d{1,6})", re.IGNORECASE)
@@ -59,11 +59,11 @@ class GutenbergText:
 
 
 def without_licence(text: str) -> GutenbergText:
-    """Return the book in a text of Project Gutenberg; any other text as it is, without metadata.
+    """Return the book in a text of Project Gutenberg. Any other text is returned unchanged, without metadata.
 
-    Page breaks within the header and the licence go with them.
+    Page breaks within the header and the licence are removed, too.
     """
-    # The last end counts: the small print of the 1990s may be followed by a second header.
+    # The last end is used, because a second header may follow the small print of the 1990s.
     header_end = next(reversed(list(_HEADER_END.finditer(text, 0, _HEAD))), None)
     tail = max(header_end.end() if header_end else 0, len(text) - _TAIL)
     footer_start = _FOOTER_START.search(text, tail)
@@ -89,7 +89,7 @@ def title_in(caption: str | None) -> str | None:
 
 
 def _credits_end(book: str) -> int:
-    """Return the end of the paragraphs that name who made the file."""
+    """Return the index after the paragraphs that credit the makers of the file."""
     end = position = 0
     for _ in range(_MOST_CREDITS):
         limit = position + _LONGEST_CREDIT

@@ -1,10 +1,10 @@
-"""JSON Lines, plain or compressed with gzip: one book a line.
+"""JSON Lines, plain or compressed with gzip: one book per line.
 
 Fields with metadata: `id` or `external_id`, `title`, `author` or `authors`, `lang` or `language`, `year`,
-`volume`, `identifiers`, `collection` (a string) and `page_labels`. The content is the first of `pages` (list
-of page texts), `text`, `signatures`, `identifier` (bp1:… or bp2:…) and `datasketch` (a MinHash) that is not
-null. A line with signatures alone, as `bookprint sign` prints it, is a book without its text. Other fields
-are ignored.
+`volume`, `identifiers`, `collection` (a string) and `page_labels`. The content is the first of `datasketch`
+(a MinHash), `pages` (list of page texts), `text`, `signatures` and `identifier` (bp1:… or bp2:…) that is not
+null. A line that `bookprint sign` prints contains only signatures: a book without text. Other fields are
+ignored.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from bookprint_core.text.content import content_from_pages, content_from_text
 from bookprint_readers.source import gunzipped
 
 LONGEST_LINE = 1 << 29
-"""Bytes; a longer line is not one book."""
+"""Maximum length of a line, in bytes."""
 
 _CONTENTS = ("pages", "text", "signatures")
 _SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}
@@ -34,16 +34,16 @@ _SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}
 
 @dataclass(frozen=True, slots=True)
 class BookLine:
-    """A line of a file, or why it cannot be read."""
+    """A line of a file, or the reason why it cannot be read."""
 
     number: int  # from 1
-    position: int  # bytes of the file up to its end
+    position: int  # bytes of the file up to the end of the line
     data: bytes | InvalidInput
-    start: int | None = None  # where in the file it begins; None: within what is compressed
+    start: int | None = None  # offset of the line in the file, in bytes; None in a compressed file
 
 
 def submission(line: bytes) -> Submission:
-    """Return the book that one line describes; raises InvalidInput that names the field."""
+    """Return the book that a line describes. Raises InvalidInput, which names the field."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as exc:
@@ -62,13 +62,13 @@ def submission(line: bytes) -> Submission:
 
 
 def lines(path: Path) -> Iterator[BookLine]:
-    """Yield the lines of a file of any size, one at a time, but for blank ones."""
+    """Yield the lines of a file of any size, one at a time, without blank lines."""
     with path.open("rb") as raw:
         yield from lines_in(raw)
 
 
 def lines_in(raw: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[BookLine]:
-    """Yield the lines of an open file, as `lines` has them; `longest` are the bytes that a line may have."""
+    """Yield the lines of an open file, without blank lines. `longest` is the maximum length in bytes."""
     stream = gunzipped(raw)
     number = 0
     try:
@@ -85,7 +85,7 @@ def lines_in(raw: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[BookLine]:
 
 
 def _lines(stream: BinaryIO, longest: int) -> Iterator[bytes | None]:
-    """Yield the lines; None for one that is too long, which is passed over without being held."""
+    """Yield the lines. None replaces a line that is too long, which is skipped in parts."""
     while line := stream.readline(longest + 1):
         if len(line) <= longest:
             yield line
@@ -137,7 +137,7 @@ def _page_labels(fields: Mapping[str, object], book: Content | Sketch | None) ->
         raise InvalidInput(f"`page_labels` must be a list or null, not {_kind(labels)}.", "page_labels")
     for index, label in enumerate(labels):
         _string({f"page_labels[{index}]": label}, f"page_labels[{index}]")
-    # A text has no labels, though form feeds may divide it, as in the bodies of HTTP.
+    # As in the HTTP API, `text` allows no labels, even if form feeds divide it.
     has_pages = fields.get("pages") is not None or isinstance(book, Sketch)
     return checked_labels(labels, book.page_count if book is not None and has_pages else None)
 
@@ -169,7 +169,7 @@ def _strings(fields: Mapping[str, object], name: str) -> tuple[str, ...] | None:
 
 
 def _kind(value: object) -> str:
-    """JSON's name for the value's type."""
+    """Return JSON's name for the value's type."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
     return names.get(type(value), "null" if value is None else "an object")
 
@@ -179,6 +179,6 @@ _READ: Mapping[type, Callable[[Mapping[str, object], str], object]] = {
     int: _number,
     tuple: _strings,
 }
-"""The reader of a field by its type."""
+"""Reader of a field, by the type of its value."""
 
 _READ_APART = ("external_id", "collection")

@@ -1,13 +1,13 @@
-"""Child processes that read, with limits of memory and time: killed, and not waited for.
+"""Child processes that read files and are killed beyond limits of memory and time.
 
-A file can make any parser loop, crash or fill the memory. Children are forked from a process that has
-loaded all readers and has no thread (multiprocessing's fork server). One beyond a limit is killed, and so is
-one whose parent has ended. Processor time is limited, because a child takes as much of it on a busy machine
-as on an idle one, and so is the time that a child sleeps. Time in which it waits for a processor is not.
+A file can make any parser loop, crash or fill the memory. Children are forked from a process that has loaded
+all readers and has no threads (multiprocessing's fork server). A child is killed if it exceeds a limit or if
+its parent has ended. Processor time is limited, because it does not depend on the load of the machine. Sleep
+is limited, too. Time in which a child waits for a processor is not limited.
 
-A child trusts its parent, and takes pickles from it. The parent takes bytes from its child: a limited number,
-and until a moment that the child cannot put off. A file may have taken the child over, so what comes is built
-anew, value by value, and only as one of the types that were asked for.
+A child trusts its parent and reads pickles from it. The parent does not trust its child, because a malicious
+file may control the child. It reads a limited number of bytes within a limited time. From them it rebuilds
+the values one by one, only as one of the expected types.
 """
 
 import ctypes
@@ -37,20 +37,20 @@ _PROCESSES.set_forkserver_preload(["bookprint_readers.processes", "bookprint_rea
 
 _SECONDS_TO_START = 120.0  # of sleep
 _SECONDS_TO_FORK = 5.0
-"""Seconds that the fork server may sleep, or stand still, while it is to start a child; then it is killed."""
+"""Seconds that the fork server may sleep or be stopped while it starts a child, before it is killed."""
 
 _TRIES_TO_FORK = 100
 _SECONDS_BETWEEN_TRIES = 0.05
 
-_SECONDS_TO_END = 20.0  # seconds that a child may take to end by itself once its connection is closed
-_GRACE = 1.0  # seconds of processor time beyond its own after which the kernel ends a child
+_SECONDS_TO_END = 20.0  # seconds in which a child may end by itself after its connection is closed
+_GRACE = 1.0  # seconds of processor time beyond the limit after which the kernel ends a child
 
 _LEAST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two looks of the parent at the time that its child has taken."""
+"""Minimum and maximum seconds between two checks of a child's time by its parent."""
 
 _AWAKE = {psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP}
 
-_HEAD = 8  # bytes before a message to the parent that tell its length
+_HEAD = 8  # bytes before a message to the parent that contain its length
 
 _PART = 1 << 18
 
@@ -58,43 +58,43 @@ _KERNEL = ctypes.CDLL(None)
 _NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
 
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
-"""Namespaces of <linux/sched.h>: from its own of users a process looks into no other process of the user."""
+"""Namespaces of <linux/sched.h>. In its own user namespace, a process cannot inspect the user's others."""
 
-# multiprocessing looks at all children whenever it starts one, and must not meet one half closed.
+# multiprocessing checks all children whenever it starts one, and fails if a child is half closed.
 _LOCK = threading.Lock()
 
 Ts = TypeVarTuple("Ts")
 
 
 class OutOfTime(Exception):
-    """The child slept longer than it may, and was killed."""
+    """The child slept longer than its limit and was killed."""
 
 
 class OutOfProcessorTime(OutOfTime):
-    """The child took more processor time than it may, and was killed."""
+    """The child used more processor time than its limit and was killed."""
 
 
 class Died(Exception):
-    """The child has ended; the message says with what, as "signal 9", "status 1" or "a wrong answer"."""
+    """The child has ended. The message is the cause, such as "signal 9", "status 1" or "a wrong answer"."""
 
 
 class NotStarted(Died):
-    """The child did not start in time, and was killed."""
+    """The child did not start in time and was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of time, memory and messages of a child."""
+    """Limits for a child's time, memory and messages."""
 
-    processor_seconds: float  # until the end of its next message; math.inf: not limited
-    sleeping_seconds: float  # the same, for the time that it sleeps
-    memory_bytes: int  # beyond those that it starts with
+    processor_seconds: float  # until the end of the child's next message; math.inf: unlimited
+    sleeping_seconds: float  # of sleep until the end of the child's next message
+    memory_bytes: int  # in addition to the child's memory at its start
     message_bytes: int
-    namespaces: int = 0  # of its own, as far as the kernel grants them
+    namespaces: int = 0  # that the child creates, if the kernel allows it
 
 
 class Parent:
-    """The parent, as its child speaks to it; the child's time runs from message to message."""
+    """Connection of a child to its parent. The child's time is measured from message to message."""
 
     def __init__(self, connection: socket.socket, bounds: Bounds) -> None:
         self._connection = connection
@@ -108,13 +108,13 @@ class Parent:
         self._start_time()
 
     def receive(self) -> Any:
-        """Return the next message and restart the clock; raises EOFError when the parent hangs up."""
+        """Return the next message and restart the clock. Raises EOFError if the parent disconnects."""
         message = pickle.load(self._requests)
         self._start_time()
         return message
 
     def _start_time(self) -> None:
-        """Have the kernel end this process, should the parent not do so in time."""
+        """Set a limit at which the kernel ends this process if the parent has not done so."""
         if self._bounds.processor_seconds < math.inf:
             _, hard = resource.getrlimit(resource.RLIMIT_CPU)
             seconds = math.ceil(time.process_time() + self._bounds.processor_seconds + _GRACE)
@@ -123,7 +123,7 @@ class Parent:
 
 
 class _Account:
-    """The parent's account of the time that a child takes until the end of one message."""
+    """The parent's measurement of a child's time until the end of one message."""
 
     def __init__(self, pid: int, processor_seconds: float, sleeping_seconds: float) -> None:
         self._pid = pid
@@ -133,14 +133,14 @@ class _Account:
         self._next_look = time.monotonic()
 
     def seconds_to_wait(self) -> float:
-        """Return the seconds until the next check of the time used; raises OutOfTime at the limit."""
+        """Return the seconds until the next check of the time used. Raises OutOfTime at the limit."""
         now = time.monotonic()
         if now >= self._next_look:
             used, is_awake = self._look()
             if used >= self._most:
                 raise OutOfProcessorTime
             if not is_awake:
-                self._sleep_left -= self._pause  # and no more, where the parent was kept from looking
+                self._sleep_left -= self._pause  # not more, even if the parent checks late
             if self._sleep_left <= 0:
                 raise OutOfTime
             self._pause = max(_LEAST_PAUSE, min(self._most - used, self._sleep_left, _LONGEST_PAUSE))
@@ -148,24 +148,24 @@ class _Account:
         return self._next_look - now
 
     def _look(self) -> tuple[float, bool]:
-        """Return the processor time of the child so far, and whether it is awake, if the system says."""
+        """Return the child's processor time so far, and whether it is awake; False if unknown."""
         try:
             child = psutil.Process(self._pid)
             with child.oneshot():
                 times, status = child.cpu_times(), child.status()
-        except psutil.Error:  # it is gone, as the connection then says
+        except psutil.Error:  # the child has ended, which the connection reports
             return 0.0, False
-        # macOS calls processes running that sleep.
+        # macOS reports sleeping processes as running.
         return float(times.user + times.system), status in _AWAKE and sys.platform == "linux"
 
 
 class Child:
-    """A child process, as its parent speaks to it; leaving it as a context ends it."""
+    """A child process as its parent controls it. Leaving its context ends the child."""
 
     def __init__(self, bounds: Bounds, life: Callable[[Parent, *Ts], None], *args: *Ts) -> None:
         self._bounds = bounds
         self._ready = False
-        self._how: str | None = None  # it has ended
+        self._how: str | None = None  # set when the child has ended
         self._connection, theirs = socket.socketpair()
         with theirs, _LOCK:
             self._process = _started(theirs, bounds, life, args)
@@ -178,16 +178,16 @@ class Child:
         self.end()
 
     def send(self, message: object) -> None:
-        """Send what can be pickled; raises OutOfTime and Died."""
+        """Send a value that can be pickled. Raises OutOfTime and Died."""
         self._wait_until_ready()
         try:
-            self._connection.settimeout(self._bounds.sleeping_seconds)  # for all of it
+            self._connection.settimeout(self._bounds.sleeping_seconds)  # for the whole message
             self._connection.sendall(pickle.dumps(message))
         except OSError as exc:
             raise self._lost(exc) from exc
 
     def receive(self, *kinds: type) -> Any:
-        """Return the child's next message, as one of these types; raises OutOfTime and Died."""
+        """Return the child's next message as a value of one of these types. Raises OutOfTime and Died."""
         try:
             return from_json(self.receive_bytes(), kinds)
         except ValueError as exc:
@@ -195,18 +195,18 @@ class Child:
             raise Died("a wrong answer") from exc
 
     def receive_bytes(self) -> bytes:
-        """Return the bytes of the child's next message; raises OutOfTime and Died."""
+        """Return the bytes of the child's next message. Raises OutOfTime and Died."""
         self._wait_until_ready()
         return self._next(self._bounds.processor_seconds, self._bounds.sleeping_seconds)
 
     def kill(self) -> None:
-        """Kill it, so that the thread that waits for it hears that it died."""
+        """Kill the child. A thread that waits for its message gets Died."""
         with _LOCK:
             if self._how is None:
                 self._process.kill()
 
     def end(self, patience: float = 0.0) -> str:
-        """Kill it unless it ends within `patience` seconds, and forget it; returns how it ended."""
+        """Kill the child unless it ends within `patience` seconds, and release it. Return how it ended."""
         deadline = time.monotonic() + patience
         while self._is_alive() and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -259,7 +259,7 @@ class Child:
         return bytes(data)
 
     def _lost(self, error: Exception) -> OutOfTime | Died:
-        """Why nothing more can be exchanged; the child has ended by then."""
+        """End the child and return the reason why no more messages can be exchanged."""
         if isinstance(error, TimeoutError):
             self.end()
             return OutOfTime()
@@ -268,12 +268,12 @@ class Child:
 
 
 def _started(*life: object) -> ForkServerProcess:
-    """A process that lives a life; raises NotStarted.
+    """Start a process that calls `_live`. Raises NotStarted.
 
-    multiprocessing waits for it without a bound. A fork server that hangs is killed, which ends the wait, and
-    the next start begins a new one. SIGINT is blocked meanwhile, and so for the server and its processes: at
-    Ctrl-C, which a terminal sends to all, they would print a traceback while they import. The tracker of
-    multiprocessing is started first, because its start ends with SIGINT unblocked.
+    multiprocessing waits for the start without a limit. Killing a hanging fork server ends the wait, and the
+    next attempt starts a new server. SIGINT is blocked during the start, and therefore for the server and its
+    processes. Otherwise Ctrl-C, which a terminal sends to all processes, would make them print tracebacks
+    during imports. The tracker of multiprocessing is started first, because its start unblocks SIGINT.
     """
     resource_tracker.ensure_running()
     for _ in range(_TRIES_TO_FORK):
@@ -295,7 +295,7 @@ def _started(*life: object) -> ForkServerProcess:
 
 
 def _kill_hanging_server(done: threading.Event) -> None:
-    """Kill the fork server where it sleeps for too long before the start is `done`."""
+    """Kill the fork server if it sleeps too long before the start is `done`."""
     server: Any = forkserver._forkserver
     pid, account = 0, None
     try:
@@ -309,7 +309,7 @@ def _kill_hanging_server(done: threading.Event) -> None:
 
 
 class Children:
-    """Children under the same bounds, which can be killed together."""
+    """Children with the same limits, which can be killed together."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -318,7 +318,7 @@ class Children:
         self._lock = threading.Lock()
 
     def start(self, life: Callable[[Parent, *Ts], None], *args: *Ts) -> Child:
-        """Return a child that calls `life`, which can be pickled, as can its arguments."""
+        """Return a child that calls `life`. The function and its arguments must be picklable."""
         with self._lock:
             child = Child(self._bounds, life, *args)
             self._started.add(child)
@@ -327,7 +327,7 @@ class Children:
             return child
 
     def kill(self) -> None:
-        """Kill all, also those that are yet to be started."""
+        """Kill all children, including any that are started later."""
         with self._lock:
             self._killed = True
             for child in self._started:
@@ -337,18 +337,18 @@ class Children:
 def _live(
     connection: socket.socket, bounds: Bounds, life: Callable[[Parent, *Ts], None], args: tuple[*Ts]
 ) -> None:
-    """The life of a child, within its bounds."""
+    """Set the limits of a child and call `life`; runs in the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to end
     if sys.platform == "linux":
         _KERNEL.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        _KERNEL.unshare(bounds.namespaces)  # while there is one thread
+        _KERNEL.unshare(bounds.namespaces)  # before a second thread exists
     threading.Thread(target=_end_with_parent, daemon=True).start()
     most = psutil.Process().memory_info().vms + bounds.memory_bytes
     with suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     parent = Parent(connection, bounds)
-    parent.send(b"")  # it is ready
+    parent.send(b"")  # reports that the child is ready
     life(parent, *args)
 
 

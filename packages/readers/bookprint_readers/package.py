@@ -1,4 +1,4 @@
-"""Packages of files: zip and tar archives, and folders. Nothing of an archive is written to a folder."""
+"""Packages of files: zip and tar archives, and folders. Archives are not unpacked to disk."""
 
 import bz2
 import gzip
@@ -21,14 +21,14 @@ from bookprint_core.errors import BrokenFile, EncryptedFile, FileTooLarge
 from bookprint_readers.source import Allowance, Source
 
 MOST_MEMBERS = 100_000
-"""Files in one package."""
+"""Maximum number of files in one package."""
 
 EXPANSION, FREE_EXPANSION = 100, 1 << 26
-"""A compressed file may expand to EXPANSION times its size, and to FREE_EXPANSION bytes in any case."""
+"""Limit of a decompressed file: EXPANSION times the compressed size, plus FREE_EXPANSION bytes."""
 
 _PART = 1 << 20
 
-_BUFFER = 1 << 13  # bytes read ahead: little, since of many members only the head is read
+_BUFFER = 1 << 13  # bytes read ahead; few, because only the first bytes of many members are read
 _ENCRYPTED = 0x1  # flag of a member of a zip (APPNOTE, section 4.4.4)
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -47,7 +47,7 @@ _DAMAGE = (
     gzip.BadGzipFile,
     lzma.LZMAError,
     EOFError,
-    NotImplementedError,  # a method of compression that zipfile does not know
+    NotImplementedError,  # a compression method that zipfile does not support
     OSError,
     ValueError,
 )
@@ -55,19 +55,19 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Package:
-    """The files of a package by their path within it, in natural order: page_2 comes before page_10."""
+    """Files by their paths within a package, in natural order: page_2 precedes page_10."""
 
     name: str
     members: Mapping[str, Source]
 
     def matching(self, pattern: str) -> list[Source]:
-        """Return the members whose whole path matches a regular expression, case aside, in order."""
+        """Return the members whose whole path matches a regular expression, ignoring case, in order."""
         matches = re.compile(pattern, re.IGNORECASE).fullmatch
         return [source for path, source in self.members.items() if matches(path)]
 
 
 def expanded(source: Source) -> Source:
-    """Return the content of a file compressed with gzip, bzip2 or xz; any other file as it is.
+    """Return the content of a file compressed with gzip, bzip2 or xz. Any other file is returned unchanged.
 
     Raises BrokenFile and FileTooLarge.
     """
@@ -76,7 +76,7 @@ def expanded(source: Source) -> Source:
     if opener is None:
         return source
     allowance = Allowance(EXPANSION * source.size + FREE_EXPANSION)
-    spool = TemporaryFile()  # noqa: SIM115 (it lives as long as what was opened of the source)
+    spool = TemporaryFile()  # noqa: SIM115 (the returned source keeps the file open)
     with source.opened() as raw, _damage_named(source.name), opener(raw) as stream:
         while part := stream.read(_PART):
             allowance.spend(len(part))
@@ -86,20 +86,20 @@ def expanded(source: Source) -> Source:
 
 
 def open_inner(source: Source) -> Package | None:
-    """Return the archive in a file of a package; as `open_package`."""
+    """Return the archive in a file of a package, like `open_package`."""
     with source.opened() as stream, _damage_named(source.name):
-        # An archive is read from any place, which a member of an archive cannot be.
+        # Archives are read at any position, but a member of an archive may not be seekable.
         return open_package(source if stream.seekable() else Source.of_bytes(stream.read(), source.name))
 
 
 def is_archive(source: Source) -> bool:
-    """Return whether the bytes begin as a zip or tar does, or are compressed."""
+    """Return whether the bytes begin like a zip, a tar or a compressed file."""
     head = source.head(512)
     return head.startswith((*_ZIP, *_OPENERS)) or head[257:262] == b"ustar"
 
 
 def open_package(source: Source) -> Package | None:
-    """Return the archive in these bytes, None if they are not an archive.
+    """Return the archive in these bytes, or None if they are not an archive.
 
     Raises BrokenFile, EncryptedFile and FileTooLarge.
     """
@@ -115,7 +115,7 @@ def open_package(source: Source) -> Package | None:
 
 
 def members_of(source: Source) -> Iterator[Source]:
-    """Yield the files of an archive of books in order; each may expand to as much as the file of one book.
+    """Yield the files of an archive of books in order. Each file may expand to the maximum size of one book.
 
     Raises BrokenFile and EncryptedFile.
     """
@@ -127,7 +127,7 @@ def members_of(source: Source) -> Iterator[Source]:
 
 
 def open_folder(folder: Path) -> Package:
-    """Yield the files of a folder at any depth."""
+    """Return the files of a folder, at any depth, as a package."""
 
     def members() -> Iterator[tuple[str, Source]]:
         for parent, _, names in os.walk(folder):
@@ -141,7 +141,7 @@ def open_folder(folder: Path) -> Package:
 
 
 def natural_order(path: str) -> list[tuple[int, str]]:
-    """Return a key that sorts the numbers in paths by their value."""
+    """Return a sort key for a path in which numbers are compared by value."""
     return [
         (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
         for part in re.split(r"(\d+)", path.casefold())
@@ -161,7 +161,7 @@ def _package(name: str, members: Iterator[tuple[str, Source]]) -> Package:
 
 
 def _is_hidden(path: str) -> bool:
-    """Return whether systems leave the file beside others: .DS_Store, and what a Mac adds to archives."""
+    """Return whether a file is hidden or added by a system, such as .DS_Store and __MACOSX."""
     return any(part.startswith((".", "__MACOSX")) for part in path.split("/") if part not in {".", ".."})
 
 
@@ -193,7 +193,7 @@ def _counted(opened: Callable[[], object], name: str, allowance: Allowance) -> C
 
 
 class _Counted(io.RawIOBase):
-    """A member of an archive, of which every byte that is expanded counts."""
+    """Stream of an archive's member that subtracts decompressed bytes from an allowance."""
 
     def __init__(self, stream: BinaryIO, name: str, allowance: Allowance) -> None:
         self._stream = stream

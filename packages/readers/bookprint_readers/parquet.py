@@ -1,6 +1,6 @@
-"""Parquet: a book a row, read a few rows at a time (pyarrow, the extra `parquet`).
+"""Parquet: one book per row, read a few rows at a time (pyarrow, the extra `parquet`).
 
-A row group is decompressed page by page and never held as a whole.
+A row group is decompressed page by page, and memory never contains all of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _BUFFER = 1 << 20  # bytes read from a file at once
 
 
 def require_pyarrow() -> Any:
-    """Return the module `pyarrow.parquet`; raises UnusableFile, which names the extra, without it."""
+    """Return the module `pyarrow.parquet`. If it is missing, raises UnusableFile, which names the extra."""
     try:
         import pyarrow.parquet
     except ImportError as exc:
@@ -39,7 +39,7 @@ def require_pyarrow() -> Any:
 
 @contextmanager
 def damage_named(where: str) -> Iterator[None]:
-    """Turn what pyarrow raises for damaged files into BrokenFile."""
+    """Convert pyarrow's errors for damaged files into BrokenFile."""
     try:
         yield
     except UnusableFile:
@@ -52,33 +52,33 @@ def damage_named(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row, and where it stands."""
+    """One row of a table and its position."""
 
     number: int  # from 1
-    share: float  # of the file's rows that have been read, 0 to 1
+    share: float  # share of the file's rows up to this row, 0 to 1
     cells: Mapping[str, object]
 
 
 class Table:
-    """A Parquet file that is open to be read."""
+    """A Parquet file that is open for reading."""
 
     def __init__(self, file: "pq.ParquetFile") -> None:
         self._file = file
         self.names: list[str] = list(file.schema_arrow.names)
-        """Its columns."""
+        """Names of the columns."""
         self.properties: Mapping[bytes, bytes] = file.schema_arrow.metadata or {}
-        """Metadata by the writer of the file."""
+        """Metadata from the writer of the file."""
 
     @property
     def group_sizes(self) -> list[tuple[int, int]]:
-        """Rows of each row group, and its bytes before compression."""
+        """Rows and uncompressed bytes of each row group."""
         groups = map(self._file.metadata.row_group, range(self._file.num_row_groups))
         return [(group.num_rows, group.total_byte_size) for group in groups]
 
     def rows(self, columns: list[str], groups: range | None = None) -> Iterator[TableRow]:
-        """Yield the rows, in order, with these columns alone; raises BrokenFile that names the row.
+        """Yield the rows in order, with only these columns. Raises BrokenFile, which names the row.
 
-        `groups` are the row groups to read; None: all.
+        `groups` selects row groups; None selects all.
         """
         total = max(self._file.metadata.num_rows, 1)
         wanted = range(self._file.num_row_groups) if groups is None else groups
@@ -95,7 +95,7 @@ class Table:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Table]:
-    """Yield the table in a file; raises BrokenFile, and UnusableFile where pyarrow is missing."""
+    """Yield the table in a file. Raises BrokenFile, or UnusableFile if pyarrow is missing."""
     pq = require_pyarrow()
     with damage_named("its end"):
         file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
@@ -106,8 +106,7 @@ def opened(path: Path) -> Iterator[Table]:
 def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
     """Return the columns of a table that books are read from.
 
-    Raises InvalidInput where none of text, pages and identifier is among them, with the names that are
-    looked for.
+    Raises InvalidInput, with the expected names, if the table has no column of texts, pages or identifiers.
     """
     columns = find_columns(table.names, named)
     if columns.text is None and columns.pages is None and columns.identifier is None:
@@ -121,7 +120,7 @@ def book_columns(table: Table, named: Mapping[str, str]) -> Columns:
 
 
 def submission(row: Mapping[str, object], columns: Columns) -> Submission:
-    """Return the book in a row, with its identifier if there is no text; raises InvalidInput."""
+    """Return the book in a row. An identifier is used only if there is no text. Raises InvalidInput."""
     metadata = metadata_of(row, columns)
     texts = (columns.pages, columns.second_pages, columns.text)
     identifier = None if columns.identifier is None else row.get(columns.identifier)
@@ -138,7 +137,7 @@ def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
     for column in (columns.pages, columns.second_pages):
         value = None if column is None else row.get(column)
         if isinstance(value, list) and value:
-            # A null among them is a blank page.
+            # A null in the list is a blank page.
             pages = ["" if page is None else _text(page, f"a page in {column}") for page in value]
             return Extraction(NAME, pages, paginated=True, printed_lines=True)
         if isinstance(value, str) and value:
@@ -146,7 +145,7 @@ def _extraction(row: Mapping[str, object], columns: Columns) -> Extraction:
     value = None if columns.text is None else row.get(columns.text)
     if value is None:
         empty = [column for column in (columns.pages, columns.text, columns.identifier) if column is not None]
-        raise NoText(f"The row has nothing in {' and '.join(empty)}.")
+        raise NoText(f"The row contains nothing in {' and '.join(empty)}.")
     if isinstance(value, list):
         return Extraction(
             NAME, ["\n".join(_text(part, str(columns.text)) for part in value)], paginated=False
@@ -160,7 +159,7 @@ def _text(value: object, where: str) -> str:
         try:
             return value.decode()
         except UnicodeDecodeError as exc:
-            raise InvalidInput(f"Not UTF-8 in {where}, byte {exc.start}.") from exc
+            raise InvalidInput(f"The text in {where} is not UTF-8 at byte {exc.start}.") from exc
     if not isinstance(value, str):
         raise InvalidInput(f"A text was expected in {where}, not {type(value).__name__}.")
     return value

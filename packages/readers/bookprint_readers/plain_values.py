@@ -1,6 +1,6 @@
 """Values that a reading child sends: JSON with the name of a type, rebuilt as values of that type.
 
-A file may have taken the child over, so nothing of what comes is taken for more than plain values.
+A malicious file may control the child, so its messages are read only as plain values.
 """
 
 import json
@@ -25,7 +25,7 @@ _SCALARS = (str, int, bool, NoneType)
 
 
 def to_json(value: object) -> bytes:
-    """Return a value with the name of its type; halves of surrogate pairs in texts become question marks."""
+    """Return a value with the name of its type. Half surrogate pairs in texts become question marks."""
     named = {type(value).__name__: value}
     try:
         return orjson.dumps(named, default=_plain, option=orjson.OPT_PASSTHROUGH_DATACLASS)
@@ -34,7 +34,7 @@ def to_json(value: object) -> bytes:
 
 
 def from_json(data: bytes, kinds: Sequence[type]) -> Any:
-    """Return the value of one of these types; raises ValueError for whatever else."""
+    """Return the value, which has one of these types. Raises ValueError for any other data."""
     if exceeds_json_limits(data):
         raise ValueError("too many values")
     try:
@@ -60,7 +60,7 @@ def _plain(value: Any) -> object:
 
 
 def _built(kind: Any, value: Any) -> Any:
-    """Return the value as one of the type; raises KeyError, TypeError, ValueError and InvalidInput."""
+    """Build a value of type `kind`. Raises KeyError, TypeError, ValueError and InvalidInput."""
     if kind in _SCALARS and type(value) is kind:
         return value
     if kind is bytes:
@@ -75,7 +75,7 @@ def _built(kind: Any, value: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal and type(value) is str and value in inner:
         return value
-    if origin in (Union, UnionType):  # with None alone
+    if origin in (Union, UnionType):  # only unions with None
         return None if value is None else _built(inner[0], value)
     if origin in (tuple, Sequence) and type(value) is list:
         parts = [_built(inner[0], part) for part in value]

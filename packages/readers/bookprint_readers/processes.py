@@ -1,8 +1,8 @@
-"""Reading in child processes: each uploaded file in a process of its own, bulk files one after the other.
+"""Readers in child processes: one process for each uploaded file, a pool of processes for bulk files.
 
-An uploaded file shares its process with no other file and is passed as a descriptor. A book that kills or
-hangs a process is refused. Results come in the order of the books, and few books are read at a time, which
-bounds memory. The parent process loads no reader.
+An uploaded file is passed to its process as a descriptor. A book that crashes or hangs a process is refused.
+The pool returns results in the order of the books. It reads few books at a time, which bounds memory. The
+parent process loads no reader.
 """
 
 import asyncio
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
     from bookprint_readers.unread import Unread
 
 BYTES_BESIDE_TEXT = 1 << 25
-"""Most bytes of an answer besides the text: page labels, metadata and warnings."""
+"""Maximum size of page labels, metadata and warnings in an answer, in bytes."""
 
 SECONDS_PER_BOOK = 120.0
-"""Seconds of processor time; a process that takes more over one book is killed."""
+"""Seconds of processor time that a process may use for one book before it is killed."""
 
 SLEEP_FACTOR = 10
-"""Seconds for each of processor time, after which a process that sleeps is killed.
+"""Seconds that a process may sleep before it is killed, per second of its limit of processor time.
 
-A reader waits for nothing but its file, and so sleeps less than it computes. It may come to sleep on a slow
-disk or where memory is short. Time in which it waits for a processor counts on macOS alone.
+A reader waits only for its file, and usually sleeps less than it computes. A slow disk or scarce memory can
+make it sleep longer. Waiting for a processor counts as sleep only on macOS.
 """
 
 _MEMORY_BYTES = 4 << 30
-"""Bytes that a process may map beyond its libraries. A book of 600 KB takes some 30 MB."""
+"""Bytes that a process may map beyond its libraries. A book of 600 KB needs about 30 MB."""
 
-_AHEAD = 3  # books for each process that are under way, being read or waiting for those before them
+_AHEAD = 3  # books in progress per process: being read, or waiting for earlier books
 
 T = TypeVar("T")
 
@@ -65,14 +65,14 @@ class ReadingLimits:
     """Limits for reading one file."""
 
     seconds: float = 8.0  # of processor time
-    memory_bytes: int = 1 << 30  # beyond what the child has at its start
+    memory_bytes: int = 1 << 30  # in addition to the child's memory at its start
     characters: int = 1 << 26  # of the text that is read
 
 
 class IsolatedReader:
-    """Reads files in child processes, at most `at_once` of them; safe for threads.
+    """Reader of files in at most `at_once` child processes; thread-safe.
 
-    Leaving it as a context kills the children that are reading.
+    Leaving its context kills the children that are reading.
     """
 
     def __init__(self, limits: ReadingLimits, at_once: int | None = None) -> None:
@@ -97,16 +97,16 @@ class IsolatedReader:
         self._children.kill()
 
     async def read(self, descriptor: int, name: str) -> Extraction:
-        """Return the book in an open file, which is shown as `name`, without page furniture.
+        """Return the book in an open file, without page furniture. Messages call the file `name`.
 
-        The position of the descriptor neither counts nor changes. Raises InvalidInput, most often one of the
-        kinds of UnusableFile; Unavailable where no process could be started.
+        The descriptor's position is neither used nor changed. Raises InvalidInput, usually a subclass of
+        UnusableFile, or Unavailable if no process could be started.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.read_waiting, descriptor, name)
 
     def read_waiting(self, descriptor: int, name: str) -> Extraction:
-        """Read as `read` does, from any thread."""
+        """Read like `read`, from any thread."""
         try:
             with self._children.start(_answer, _Descriptor(descriptor), name, self._limits) as child:
                 outcome: Extraction | UnusableFile = child.receive(Extraction, *UnusableFile.__subclasses__())
@@ -135,7 +135,7 @@ class IsolatedReader:
 
 @dataclass(frozen=True, slots=True)
 class _Descriptor:
-    """The number of an open file, in whichever process it is."""
+    """Number of an open file. Pickling duplicates the descriptor for the receiving process."""
 
     number: int
 
@@ -148,7 +148,7 @@ def _received(duplicate: Any) -> _Descriptor:
 
 
 def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits) -> None:
-    """Send the book in the file, or the reason of a refusal; runs in the child."""
+    """Send the book in the file, or the reason for its refusal. Runs in the child."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
     try:
         answer = to_json(_read(Source.of_open_file(file.number, name), limits))
@@ -158,14 +158,14 @@ def _answer(parent: Parent, file: _Descriptor, name: str, limits: ReadingLimits)
         memory = f"{limits.memory_bytes >> 20:,} MiB of memory"
         answer = to_json(FileTooLarge(f"{name} takes more than {memory} to read. Split it into its parts."))
     except Exception as exc:
-        # A reader has let through what it should have named; the message may be the file's own words.
+        # The reader did not expect this error, whose message may quote the file.
         sys.stderr.writelines(f"{line!r}\n" for line in traceback.format_exc().splitlines())
         answer = to_json(BrokenFile(f"{name} cannot be read ({type(exc).__name__})."))
     parent.send(answer)
 
 
 def _read(source: Source, limits: ReadingLimits) -> Extraction:
-    # Late, because the process that asks needs no reader.
+    # Imported here, because the parent process needs no reader.
     from bookprint_readers.recognition import read_book
 
     extraction = without_page_furniture(read_book(source))
@@ -178,18 +178,18 @@ def _read(source: Source, limits: ReadingLimits) -> Extraction:
 
 
 class ParentQuestion:
-    """Question of a process to its parent, once for each book."""
+    """Base class of the question that a process may ask its parent, once per book."""
 
 
 Ask = Callable[[Any], Any]
-"""Asks the parent a question while a book is read."""
+"""Function that asks the parent a question while a book is read."""
 
 BookWork = Callable[["Unread", Ask], T]
-"""Function of a process for one book; it can be pickled, and raises nothing."""
+"""Function that a process calls for each book. It can be pickled and raises no errors."""
 
 
 class ReadingProcesses(Generic[T]):
-    """Processes that do a work on books; leaving them as a context kills them."""
+    """Pool of processes that call a function for each book. Leaving its context kills them."""
 
     def __init__(
         self,
@@ -199,8 +199,8 @@ class ReadingProcesses(Generic[T]):
         answer: Ask | None = None,
         seconds: float = SECONDS_PER_BOOK,
     ) -> None:
-        """`kinds` are the types of what comes of the work, and of what it asks; `answer` answers that, in
-        threads of its own. `seconds` are those of processor time that one book may take.
+        """Prepare `count` processes that call `work`. `kinds` are the types of its results and questions.
+        `answer` answers the questions in the pool's threads. `seconds` limits the processor time of one book.
         """
         self._count = count
         self._work = work
@@ -208,11 +208,11 @@ class ReadingProcesses(Generic[T]):
         self._seconds = seconds
         self._answer = answer
         self._closed = False
-        # Root would lose the right to open the files of others.
+        # In a user namespace, root could not open the files of other users.
         namespaces = NEW_USER | NEW_NETWORK if os.geteuid() else NEW_NETWORK
         bounds = Bounds(seconds, SLEEP_FACTOR * seconds, _MEMORY_BYTES, MOST_BYTES, namespaces)
         self._children = Children(bounds)
-        self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: to be started
+        self._idle: queue.SimpleQueue[Child | None] = queue.SimpleQueue()  # None: a process to start
         for _ in range(count):
             self._idle.put(None)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="read")
@@ -224,14 +224,14 @@ class ReadingProcesses(Generic[T]):
         self.close()
 
     def close(self) -> None:
-        """Kill the processes, and wait until nothing is asked any more."""
+        """Kill the processes and wait for the pool's threads."""
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._children.kill()
         self._threads.shutdown()
 
     def map(self, books: Iterable["Unread"]) -> Iterator[tuple["Unread", T | BrokenFile]]:
-        """Yield each book with what came of it, in order; an error for one over which a process was lost."""
+        """Yield each book with its result, in order; an error if its process died or was killed."""
         under_way: deque[tuple[Unread, Future[T | BrokenFile]]] = deque()
         for book in books:
             under_way.append((book, self._threads.submit(self._result, book)))
@@ -246,14 +246,14 @@ class ReadingProcesses(Generic[T]):
         try:
             return self._read(book)
         except Died:
-            # Something else may have killed it, as where the system is short of memory.
+            # The cause may be another one: a system short of memory kills processes.
             try:
                 return self._read(book)
             except Died as exc:
                 return BrokenFile(f"The process that read it ended with {exc}. Convert it to another format.")
 
     def _read(self, book: "Unread") -> T | BrokenFile:
-        """Return the result for one book; raises Died."""
+        """Return the result for one book. Raises Died."""
         child, kept = self._idle.get(), None
         try:
             if self._closed:
@@ -276,7 +276,7 @@ class ReadingProcesses(Generic[T]):
             self._idle.put(kept)
 
     def _exchange(self, child: Child, book: "Unread") -> Any:
-        """Return the child's result for the book, answering its question."""
+        """Send the book to the child, answer its question, and return the result."""
         child.send(book)
         message = child.receive(*self._kinds)
         if isinstance(message, ParentQuestion) and self._answer is not None:
@@ -286,12 +286,12 @@ class ReadingProcesses(Generic[T]):
 
 
 def cores() -> int:
-    """Return the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _serve(parent: Parent, work: BookWork[Any]) -> None:
-    """The life of a process: one book after the other, until the parent hangs up."""
+    """Send the results for one book after the other, until the parent closes the connection."""
 
     def ask(question: Any) -> Any:
         parent.send(to_json(question))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
-    """Yield the result for each book; for each file of an archive or a folder with several."""
+    """Yield a result for each book. An archive or folder of several books yields a result per file."""
     for book, result in each_of(reading, books):
         if isinstance(result, Refusal) and result.problem == SeveralBooks.problem and has_several_books(book):
             yield from each_of(reading, books_within(book))
@@ -27,13 +27,13 @@ def results_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterato
 
 
 def each_of(reading: ReadingProcesses[T], books: Iterable[Unread]) -> Iterator[tuple[Unread, T | Refusal]]:
-    """Yield the result for each book; a book over which a process was lost is refused."""
+    """Yield a result for each book. If its process died or was killed, the result is a refusal."""
     for book, result in reading.map(books):
         yield book, Refusal.of(result) if isinstance(result, BrokenFile) else result
 
 
 def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submission | Refusal:
-    """Return the book as it would be posted, in a collection if one is named."""
+    """Return the book as a client would post it, in the collection if it is not None."""
     try:
         return submission_in(collection, book)
     except Exception as exc:
@@ -41,7 +41,7 @@ def read_book(book: Unread, ask: Ask, collection: str | None = None) -> Submissi
 
 
 def submission_in(collection: str | None, book: Unread) -> Submission:
-    """Return the book in this collection, whatever it says itself; None: in the one that it says."""
+    """Return the book with its collection replaced, unless `collection` is None."""
     submission = checked(book.read())
     if collection is None:
         return submission
@@ -49,7 +49,7 @@ def submission_in(collection: str | None, book: Unread) -> Submission:
 
 
 def key_of(submission: Submission) -> bytes:
-    """Return the key of the content of a book; raises InvalidInput where it has none."""
+    """Return the key of a book's content. Raises InvalidInput if the book has neither text nor signatures."""
     if submission.content is not None:
         return content_key(submission.content)
     if submission.sketch is None:
@@ -59,12 +59,12 @@ def key_of(submission: Submission) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Reads a book and computes its signatures, digests too, with the fingerprint of a recipe."""
+    """Function that reads a book and computes its signatures and digests, with the recipe's fingerprint."""
 
     recipe: str
 
     def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal:
-        """Return the signatures; those that came instead of a text stay as they are."""
+        """Return the signatures. Signatures that replace a text are returned unchanged."""
         try:
             submission = checked(book.read())
             content = submission.content
@@ -83,12 +83,12 @@ class Sign:
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the refusal for whatever reading or signing a book raised."""
+    """Return the refusal for an error from reading or signing a book."""
     if isinstance(error, InvalidInput):
         return Refusal.of(error)
     if isinstance(error, MemoryError):
         return Refusal("Reading it takes more memory than a book may. Split it.", FileTooLarge.problem)
     if isinstance(error, OSError):
         return Refusal(f"Cannot be read: {error.strerror or error}.", "unreadable")
-    # A reader must not raise anything else, and one book must not end the run if it does.
+    # Readers should raise no other error. If one does, the other books must still be read.
     return Refusal(f"Cannot be read: {type(error).__name__}: {error}"[:500], BrokenFile.problem)

@@ -1,4 +1,4 @@
-"""Which format a file has, found from its content and never from its name, and the one book it holds.
+"""Recognition of a file's format, by its content and never by its name, and reading of its one book.
 
 Other files are refused with the name of their format and advice.
 """
@@ -36,14 +36,14 @@ _BY_ROOT: dict[str, Callable[[Source], Extraction]] = {
     mets.ROOT: mets.read,
     **dict.fromkeys(tei.ROOTS, tei.read),
 }
-"""Formats of one XML file, by the local name of the document's element."""
+"""Readers of XML files, by the local name of the root element."""
 
 _BULK = "Send them in bulk: POST /v1/books:bulk, or bookprint ingest."
 
 _MARC = re.compile(
     rb"\s*(\d{5})[\x20-\x7e]{5}\d\d\d{5}[\x20-\x7e]{3}4[\dA-Za-z ]{3}(?:[0-9A-Za-z]{3}\d{9})+\x1e"
 )
-"""Leader and directory of a record; the length of the record comes first (ISO 2709)."""
+"""Leader and directory of a MARC record, which begin with its length (ISO 2709)."""
 
 _JSON = re.compile(rb'(?:\xef\xbb\xbf)?[\s\[]*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _PARQUET = (b"PAR1", b"PARE")
@@ -77,11 +77,11 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
         "Send a text.",
     ),
 )
-"""Files that are not read: a pattern of their first bytes, what they are, and what to do with them."""
+"""Kinds of files that are not read: pattern of the first bytes, name of the kind, and advice."""
 
 
 def read_book(source: Source) -> Extraction:
-    """Return the one book of a file. Raises the kinds of UnusableFile."""
+    """Return the one book in a file. Raises subclasses of UnusableFile."""
     source = expanded(source)
     package = open_package(source)
     if package is not None:
@@ -90,12 +90,12 @@ def read_book(source: Source) -> Extraction:
 
 
 def read_package(package: Package) -> Extraction:
-    """Return the one book in an archive or a folder. Raises the kinds of UnusableFile."""
+    """Return the one book in an archive or a folder. Raises subclasses of UnusableFile."""
     return _as_a_book(_read_package(hathi.unpacked(package)), package.name)
 
 
 def _as_a_book(extraction: Extraction, name: str) -> Extraction:
-    """Return the result of a reader in a form that can be stored; raises FileTooLarge and NoText."""
+    """Return a reader's result in a form that can be stored. Raises FileTooLarge and NoText."""
     if len(extraction.pages) > MAX_PAGES:
         raise too_many_pages(name)
     if not pages.has_text(extraction.pages):
@@ -118,7 +118,7 @@ def _read_package(package: Package) -> Extraction:
 
 
 def read_page_file(source: Source) -> Extraction:
-    """Return the book or page, perhaps blank, of a file that is not a package; raises as `read_book` does."""
+    """Return the book or page, perhaps blank, in a file other than a package. Raises as `read_book` does."""
     head = source.head()
     if pdf.recognises(head):
         return pdf.read(source)
@@ -144,8 +144,8 @@ def read_page_file(source: Source) -> Extraction:
 
 
 def _read_member(source: Source) -> Extraction:
-    """Return a file of a package; of archives only those that are books themselves, as an EPUB is one."""
-    if source.size <= HEAD_BYTES:  # opening it in the archive takes longer than reading it
+    """Return the book or page in a file of a package. Archives other than EPUB are refused."""
+    if source.size <= HEAD_BYTES:  # opening it again in the archive takes longer than reading it
         source = Source.of_bytes(source.read(), source.name)
     if not is_archive(source):
         return read_page_file(source)
@@ -156,12 +156,12 @@ def _read_member(source: Source) -> Extraction:
 
 
 def refuse_what_is_no_book(source: Source) -> None:
-    """Raise SeveralBooks, NoText or UnsupportedFormat for a file that is known to be no text of one book."""
+    """Raise SeveralBooks, NoText or UnsupportedFormat for a file of a known kind other than one book."""
     head = source.head()
     if head.startswith(_PARQUET):
-        raise SeveralBooks(f"{source.name} is a Parquet table, which holds a book a row. {_BULK}")
+        raise SeveralBooks(f"{source.name} is a Parquet table, which contains one book per row. {_BULK}")
     if _JSON.match(head):
-        raise SeveralBooks(f"{source.name} is JSON, which holds a book a line. {_BULK}")
+        raise SeveralBooks(f"{source.name} is JSON, which contains one book per line. {_BULK}")
     record = _MARC.match(head)
     if record and int(record[1]) >= source.size:
         raise NoText(
@@ -170,7 +170,7 @@ def refuse_what_is_no_book(source: Source) -> None:
         )
     if record:
         raise SeveralBooks(
-            f"{source.name} holds several MARC records, without the texts of their books. Take them in with "
+            f"{source.name} holds several MARC records, without the texts of their books. Ingest them with "
             "the texts: bookprint ingest RECORDS --texts DIR."
         )
     for start, kind, remedy in _KINDS:

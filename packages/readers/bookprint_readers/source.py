@@ -1,4 +1,4 @@
-"""Bytes with a name that readers read from: a file, a member of a package, or what a client has sent."""
+"""Input of readers: bytes with a name, from a file, a member of a package, or a client."""
 
 import gzip
 import io
@@ -15,20 +15,20 @@ HEAD_BYTES = 1 << 16
 """Bytes from which a format is recognised."""
 
 MOST_BYTES = 1 << 30
-"""Bytes that the file of one book may have, also when all that is compressed in it is expanded."""
+"""Maximum size of the file of one book, in bytes, before and after decompression."""
 
 MOST_TEXT_BYTES = 1 << 26
-"""Bytes of a text, with its tags, that is held in memory at once."""
+"""Maximum size of a text with its tags, in bytes, because it is read into memory at once."""
 
 
 class Allowance:
-    """Count the bytes that may still be expanded from one file, all its members together."""
+    """Number of bytes that may still be decompressed from one file and all its members."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = self._left = min(most, MOST_BYTES)
 
     def spend(self, count: int) -> None:
-        """Raise FileTooLarge once more has been expanded than a book needs."""
+        """Subtract decompressed bytes. Raises FileTooLarge beyond the allowance."""
         self._left -= count
         if self._left < 0:
             raise (
@@ -41,26 +41,26 @@ class Allowance:
 
 
 def too_many_pages(name: str) -> FileTooLarge:
-    """Return the error for a file of more than MAX_PAGES."""
+    """Return the error for a file of more than MAX_PAGES pages."""
     return FileTooLarge(f"{name} has more than {MAX_PAGES:,} pages. Split it into its books.")
 
 
 def too_large() -> FileTooLarge:
-    """Return the error for a file of more than MOST_BYTES."""
+    """Return the error for a file of more than MOST_BYTES bytes."""
     return FileTooLarge(f"The file holds more than {MOST_BYTES:,} bytes. Split it into its books.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Bytes with a name, which can be opened as often as needed."""
+    """Bytes with a name, which can be opened any number of times."""
 
-    name: str  # of the file, or the path within the package; only to be shown
+    name: str  # of the file, or the path within the package; only for messages
     size: int  # bytes
     opened: Callable[[], BinaryIO]
 
     @classmethod
     def of_file(cls, path: Path, name: str | None = None) -> "Source":
-        """Return a file, shown under another name where one is given; raises FileTooLarge."""
+        """Return a file, which messages call `name` if it is given. Raises FileTooLarge."""
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise too_large()
@@ -68,7 +68,7 @@ class Source:
 
     @classmethod
     def of_open_file(cls, file: int | IO[bytes], name: str) -> "Source":
-        """Return an open file, which need not have a path, or its descriptor; raises FileTooLarge."""
+        """Return an open file, which needs no path, by file or descriptor. Raises FileTooLarge."""
         size = os.fstat(file if isinstance(file, int) else file.fileno()).st_size
         if size > MOST_BYTES:
             raise too_large()
@@ -87,7 +87,7 @@ class Source:
             return stream.read()
 
     def read_text(self) -> bytes:
-        """Return all bytes of what should be text; raises FileTooLarge where no book is so long."""
+        """Return all bytes of a text file. Raises FileTooLarge above MOST_TEXT_BYTES."""
         if self.size > MOST_TEXT_BYTES:
             raise FileTooLarge(
                 f"{self.name} holds more than {MOST_TEXT_BYTES:,} bytes of text. Split it into its books."
@@ -96,10 +96,10 @@ class Source:
 
 
 class _Reopened(io.RawIOBase):
-    """An open file from its beginning, with a position of its own; closing it leaves the file open."""
+    """Stream over an open file with its own position, initially 0. Closing it does not close the file."""
 
     def __init__(self, file: int | IO[bytes]) -> None:
-        self._file = file  # a temporary file is gone when nobody refers to it
+        self._file = file  # this reference keeps a temporary file from being deleted
         self._descriptor = file if isinstance(file, int) else file.fileno()
         self._position = 0
 
@@ -125,7 +125,7 @@ class _Reopened(io.RawIOBase):
 
 
 def gunzipped(file: BinaryIO) -> BinaryIO:
-    """Return the content of an open file, of one compressed with gzip what it expands to."""
+    """Return a stream of the file's content, decompressed if it is a gzip file."""
     compressed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if compressed else file

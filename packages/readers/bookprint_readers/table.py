@@ -1,4 +1,4 @@
-"""Rows of tables as books: which column holds what, found by its name or named by the user."""
+"""Rows of tables as books. Column names, or the user, decide which field a column contains."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,18 +16,18 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     **{each.headings[0]: each.headings for each in TABLE_FIELDS},
     "identifier": ("identifier", "bp2", "bp1", "composite", "long_identifier"),
 }
-"""Fields of columns and the names of each; the first name in a table counts.
+"""Names of columns by field. If a table contains several of them, the first name is used.
 
-Names are compared as `heading` has them.
+Names are compared as `heading` returns them.
 
-The names that end in `_src` and `_gen` are those of Institutional Books 1.0.
+The names that end in `_src` and `_gen` come from Institutional Books 1.0.
 """
 
 _SCHEME = re.compile(
     r"(?:(?:e|p|e?book|print|electronic|online|primary|other|n|no|nr)_)?[ep]?(isbn|issn|oclc|ocolc|lccn|ean)"
     r"(?:s|l|1[03])?(?:_(?:10|13|s|n|uid|id|no|nr|num|numbers?|nummer|control|code|issn|e?book|print|online))*"
 )
-"""The columns, or the fields of a column, that hold identifiers of one scheme."""
+"""Names of columns, or of fields in a column, that contain identifiers of one scheme."""
 
 _BETWEEN = re.compile(r"[\W_]+")
 _SEVERAL = re.compile(r"\s*[;|]\s*")
@@ -39,10 +39,10 @@ class Columns:
 
     pages: str | None = None
     text: str | None = None
-    second_pages: str | None = None  # where the pages of a row are null
+    second_pages: str | None = None  # used in rows whose pages are null
     identifier: str | None = None  # bp1:… or bp2:…, instead of a text
     metadata: Mapping[str, str] = field(default_factory=dict)  # by the name of the field
-    schemes: tuple[tuple[str, str], ...] = ()  # columns that hold identifiers of one scheme, with it
+    schemes: tuple[tuple[str, str], ...] = ()  # columns of identifiers, each with its scheme
 
     @property
     def names(self) -> list[str]:
@@ -52,7 +52,7 @@ class Columns:
 
 
 def named_columns(options: Iterable[str]) -> dict[str, str]:
-    """Return the columns that options of the form FIELD=NAME name, by what they hold; raises InvalidInput."""
+    """Return the columns by field from options of the form FIELD=NAME. Raises InvalidInput."""
     named = {}
     for option in options:
         held, sign, name = option.partition("=")
@@ -65,9 +65,9 @@ def named_columns(options: Iterable[str]) -> dict[str, str]:
 
 
 def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
-    """Find the columns of the fields; `named`, columns by field, override names.
+    """Find the columns of the fields. `named` maps fields to columns and overrides the search by name.
 
-    Raises InvalidInput where a column is named that there is not, or for something that no column holds.
+    Raises InvalidInput if a field of `named` is unknown or its column is missing.
     """
     columns = list(present)
     by_folded = {heading(column): column for column in reversed(columns)}
@@ -97,7 +97,7 @@ def find_columns(present: Iterable[str], named: Mapping[str, str]) -> Columns:
 
 
 def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
-    """Return the metadata of a row; authors and identifiers are lists, or texts separated by `;` or `|`."""
+    """Return the metadata of a row. Authors and identifiers are lists, or texts separated by `;` or `|`."""
 
     cells = {name: row.get(column) for name, column in columns.metadata.items()}
     authors, numbers = _several(cells.pop("authors", None)), _identifiers(cells.pop("identifiers", None))
@@ -116,7 +116,7 @@ def metadata_of(row: Mapping[str, object], columns: Columns) -> Metadata:
 
 
 def heading(name: str) -> str:
-    """Return the name of a column as names are compared.
+    """Return the name of a column in the form in which names are compared.
 
     >>> heading("Publication Year"), heading("ISBN-13"), heading(" Author(s)")
     ('publication_year', 'isbn_13', 'author_s')
@@ -125,13 +125,13 @@ def heading(name: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for a message, at most forty of them."""
+    """Return names for a message, at most forty of them."""
     every = list(names)
     return ", ".join(every[:40]) + (f" and {len(every) - 40} more" if len(every) > 40 else "") or "none"
 
 
 def _one(value: object) -> str | None:
-    """Return a cell that holds one thing, as text; of a list the first."""
+    """Return a cell with one value as text. In a list, the first value is used."""
     if isinstance(value, list | tuple):
         value = next((each for each in value if each not in (None, "")), None)
     if isinstance(value, float) and value.is_integer():
@@ -141,12 +141,12 @@ def _one(value: object) -> str | None:
     if value is None or isinstance(value, dict):
         return None
     text = str(value).strip()
-    # A spreadsheet keeps zeros in front of a number that is written as a formula.
+    # Tables write a number as a formula so that spreadsheets keep its leading zeros.
     return (text[2:-1].strip() if text.startswith('="') and text.endswith('"') else text) or None
 
 
 def _several(value: object) -> list[str]:
-    """Return a cell that holds several things, as texts."""
+    """Return a cell with several values as texts."""
     if isinstance(value, list | tuple):
         return [text for text in map(_one, value) if text]
     text = _one(value)
@@ -154,7 +154,7 @@ def _several(value: object) -> list[str]:
 
 
 def _identifiers(value: object) -> list[str | None]:
-    """Identifiers written scheme:value, or lists of values by their scheme."""
+    """Return the identifiers in a cell of texts scheme:value, or of lists of values by scheme."""
     if isinstance(value, Mapping):
         return [
             each
@@ -169,7 +169,7 @@ def _identifiers(value: object) -> list[str | None]:
 
 
 def _numbers(scheme: str, text: str) -> list[str | None]:
-    """Return the identifiers of a scheme in a text; unreadable ones stay, so that they can be reported."""
+    """Return the identifiers of a scheme in a text. Unreadable ones stay, so that they can be reported."""
     numbers = numbers_in(scheme, text) if scheme in ("isbn", "issn") else ()
     if len(numbers) > 1:
         return [f"{scheme}:{number}" for number in numbers]

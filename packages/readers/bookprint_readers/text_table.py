@@ -1,4 +1,4 @@
-"""Tables as text, as spreadsheets write them. Encoding and separator are detected and reported."""
+"""CSV and TSV tables as spreadsheets write them. Encoding and separator are detected and reported."""
 
 import csv
 import re
@@ -17,16 +17,16 @@ from bookprint_readers.syntax.encoding import MARKS, guessed
 from bookprint_readers.table import find_columns, heading
 
 PATH = "path"
-"""The column that names the file of a book."""
+"""Name of the column with the path of a book's file."""
 
 HOLDINGS = ("identifier", *(each.name for each in TABLE_FIELDS))
-"""The columns of a table of holdings that Bookprint writes."""
+"""Columns of the table of holdings that Bookprint writes."""
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _STATED = re.compile(r"\s*\"?sep=(.)\"?\s*", re.IGNORECASE | re.DOTALL)
 _NOT_LATIN = re.compile("[\u0370-\u0eff]+")
 _MIXED = re.compile("[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]")
-_GUESSED_FROM = 1 << 16  # bytes of lines that are not UTF-8 from which their encoding is guessed
+_GUESSED_FROM = 1 << 16  # bytes of non-UTF-8 lines from which their encoding is guessed
 _RANKED = 20_000  # characters of the first two rows from which the separator is guessed
 
 
@@ -36,17 +36,17 @@ class TextTable:
 
     source: Source
     encoding: str
-    other_encoding: str | None  # of the lines that are not UTF-8; it was guessed
+    other_encoding: str | None  # guessed, for the lines that are not UTF-8
     separator: str
     is_stated: bool  # whether a first line `sep=` names the separator
     header: tuple[str, ...]
-    longest: int  # characters of a row
+    longest: int  # maximum characters of a row
 
     @classmethod
     def of(cls, source: Source, longest: int = LONGEST_LINE) -> "TextTable":
-        """Return the table in a file. The separator is the one by which most columns are known.
+        """Return the table in a file. The chosen separator yields most columns with known names.
 
-        Raises BrokenFile where the first row has more than `longest` characters.
+        Raises BrokenFile if the first row has more than `longest` characters.
         """
         encoding = _encoding(source.head())
         other = _guess(source) if encoding == "utf-8-sig" else None
@@ -72,7 +72,7 @@ class TextTable:
 
     @property
     def told(self) -> str | None:
-        """Encoding and separator, unless UTF-8 with commas or tabs."""
+        """Note on encoding and separator; None for UTF-8 with commas or tabs."""
         encoding = self.encoding.removesuffix("-sig")
         if self.other_encoding is not None:
             encoding = f"{self.other_encoding}, which was guessed from the lines that are not UTF-8"
@@ -82,9 +82,9 @@ class TextTable:
         return f"{self.source.name} was read as a table with {name} between cells, in {encoding}."
 
     def rows(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
-        """Yield the rows that are not empty, each with its number, from 1, and the bytes up to its end.
+        """Yield the number (from 1), the end (in bytes) and the cells of each row that is not empty.
 
-        Raises BrokenFile where no more can be read.
+        Raises BrokenFile at a damaged row.
         """
         position = number = taken = 0
 
@@ -104,7 +104,7 @@ class TextTable:
                     row = list(map(unmarked, row)) if self.header == HOLDINGS else row
                     cells: dict[str, str] = {}
                     for name, cell in zip(self.header, row, strict=False):
-                        if name:  # of columns of one name none is lost
+                        if name:  # cells of columns with the same name are joined
                             cells[name] = f"{cells[name]}; {cell}" if cells.get(name) and cell else cell
                     yield number, position, cells
         except csv.Error as exc:
@@ -119,13 +119,13 @@ def _encoding(head: bytes) -> str:
     for mark, encoding in MARKS:
         if head.startswith(mark):
             return encoding
-    if head.count(0) * 10 > len(head):  # UTF-16 without a mark: of ASCII every second byte is zero
+    if head.count(0) * 10 > len(head):  # UTF-16 without a mark: every second byte of ASCII is zero
         return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
     return "utf-8-sig"
 
 
 def _guess(source: Source) -> str | None:
-    """Return the encoding of the lines that are not UTF-8; None where all are."""
+    """Guess the encoding of the lines that are not UTF-8. Return None if all lines are UTF-8."""
     window = b""
     with source.opened() as raw:
         for line in raw:
@@ -138,7 +138,7 @@ def _guess(source: Source) -> str | None:
                         break
     if not window:
         return None
-    # In a short window one of DOS or of another script seems as good; spreadsheets write neither.
+    # DOS encodings and other scripts fit a short window equally well, but spreadsheets do not write them.
     guess = guessed(window, EncodingEra.MODERN_WEB) or "cp1252"
     text = window.decode(guess, "replace")
     if "\ufffd" in text:
@@ -147,7 +147,7 @@ def _guess(source: Source) -> str | None:
 
 
 def _lines(source: Source, encoding: str, other: str | None) -> Iterator[tuple[str, int]]:
-    """Yield the lines, each with the bytes that have been read up to it."""
+    """Yield each line with the number of bytes read so far."""
     errors = "replace" if other is None else "surrogateescape"
     with source.opened() as raw, TextIOWrapper(raw, encoding, errors, newline="") as text:
         for line in text:
@@ -164,7 +164,7 @@ def _header(line: str, separator: str) -> tuple[str, ...]:
 
 
 def _rank(line: str, second: str, separator: str) -> tuple[int, bool, int]:
-    """Return the number of known columns, whether the second row has as many columns, and their number."""
+    """Rank a separator by known columns, equal length of both rows, and columns of the first row."""
     header = _header(line, separator)
     known = len(find_columns(header, {}).names) + (PATH in map(heading, header))
     return known, len(header) == len(_header(second, separator)), len(header)

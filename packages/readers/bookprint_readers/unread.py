@@ -1,4 +1,4 @@
-"""Books that are yet to be read: where each lies, small enough to be sent to the process that reads it."""
+"""Books that are not read yet: their places, small enough to be sent to a reading process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,16 +20,16 @@ class Unread:
     """A book that has not been read yet."""
 
     path: str  # of the file or folder
-    part: str  # which of its books: "line 3", "row 4", a path within an archive; empty: there is only one
+    part: str  # "line 3", "row 4", or a path within an archive; empty if the file is one book
     position: int  # bytes of all files up to the end of this book
 
     @property
     def place(self) -> str:
-        """Place of the book, for people."""
+        """Place of the book, for messages."""
         return f"{self.path}, {self.part}" if self.part else self.path
 
     def read(self) -> Submission:
-        """Return the book; raises InvalidInput, and OSError."""
+        """Return the book. Raises InvalidInput or OSError."""
         raise NotImplementedError
 
 
@@ -38,7 +38,7 @@ class UnreadFile(Unread):
     """A file that holds one book, or a folder whose files are its pages."""
 
     known: Metadata = field(default_factory=Metadata)
-    """Metadata from a manifest or a record; it overrides the file."""
+    """Metadata from a manifest or a record; it overrides the file's metadata."""
 
     record: CatalogRecord | None = None
 
@@ -74,7 +74,7 @@ class UnreadLine(Unread):
 
 @dataclass(frozen=True, slots=True)
 class UnreadSpan(Unread):
-    """A long line of JSON Lines that is not compressed, which its process reads from the file itself."""
+    """A long line of uncompressed JSON Lines, which the reading process reads from the file itself."""
 
     start: int
     length: int  # bytes
@@ -108,7 +108,7 @@ class UnreadSignatures(Unread):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable(Unread):
-    """Refuse a book that cannot even be sent to a reading process."""
+    """A book that cannot be read; `read` raises the reason."""
 
     reason: InvalidInput
 
@@ -117,9 +117,9 @@ class Unreadable(Unread):
 
 
 def title_of(name: str) -> str | None:
-    """Return the file's name without folder and suffix, underscores as spaces; None where nothing is left.
+    """Return a file's name without folder and suffix, with spaces for underscores, or None if it is empty.
 
-    The name of a folder ends in a slash, and has no suffix.
+    The name of a folder ends in a slash and has no suffix.
     """
     readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     last = Path(readable).name if readable.endswith("/") else Path(readable).stem
@@ -136,7 +136,7 @@ def _submission(
 
 
 def read(path: str | Path) -> Submission:
-    """Read the book in a file or a folder, with its own metadata; raises InvalidInput, and OSError."""
+    """Read the book in a file or a folder, with the metadata in it. Raises InvalidInput or OSError."""
     extraction = _extraction(Path(path))
     return submission_of(without_page_furniture(extraction), extraction.metadata)
 

@@ -50,7 +50,7 @@ def test_marking_needs_tables_with_ids(corpus: Corpus, tmp_path: Path) -> None:
     choice = Choice("same-text", "best", mark=True)
     lines = tmp_path / "b.jsonl"
     lines.write_text('{"text": "three"}\n')
-    with pytest.raises(InvalidInput, match="there is none in the input"):
+    with pytest.raises(InvalidInput, match="the input contains none"):
         dedupe(corpus, corpus_input([str(lines)], {}), choice, quiet)
     table = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["one"], "shelfmark": ["s"]}), table)

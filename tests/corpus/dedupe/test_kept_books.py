@@ -76,7 +76,7 @@ def test_a_book_with_parts_and_no_copies_says_so(tmp_path: Path) -> None:
     write_relations(tmp_path, (1, 2, "OVERLAPPING_TEXT", "contains", 0.9))
     rows = decided(tmp_path, "contained", "first")
     assert [row["because"] for row in rows] == [
-        "It has the text of all that are left out for it.",
+        "It contains the texts of all books left out for it.",
         "Its text is part of shelf/0.txt, which is kept.",
     ]
 

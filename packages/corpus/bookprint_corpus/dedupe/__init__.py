@@ -1,1 +1,1 @@
-"""Deduplication: a table of the clusters of a corpus, and the input without the books that are left out."""
+"""Deduplication: a table of the clusters of a corpus, and copies of the input without duplicates."""

@@ -1,4 +1,4 @@
-"""The deduplication of an input: computes its corpus, decides which books to keep, and writes them.
+"""Deduplication of an input: its corpus is computed, books to keep are chosen, and tables are copied.
 
 Kept books that are not rows of Parquet tables are listed. Unreadable books are kept.
 """
@@ -39,25 +39,25 @@ _TASK = pa.schema(
         pa.field("ids", pa.list_(pa.string())),
     ]
 )
-"""`left_out` and `rows` are numbers of rows, from 1; `rows` are in `clusters` and have `ids`."""
+"""Schema of tasks. `left_out` and `rows` are row numbers, from 1. `clusters` and `ids` belong to `rows`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Choice of the curator."""
+    """Options of a deduplication."""
 
     same: Same
     keep: Keep
-    mark: bool  # leave no row out of a table, and list in each what it is a copy of
+    mark: bool  # leave no row out, and list each row's copies
 
 
 @dataclass(frozen=True, slots=True)
 class DedupeResult:
     """Result of a deduplication."""
 
-    books: int  # all that were compared
+    books: int  # number of compared books
     left_out: int
-    problems: Sequence[str]  # which tables could not be copied, and why
+    problems: Sequence[str]  # tables that could not be copied, with reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class InputTable:
     path: str
     name: str  # of the copy, below the folder of copies
     has_ids: bool
-    has_duplicates: bool  # a column that lists duplicates
+    has_duplicates: bool  # whether it contains the column DUPLICATES
 
 
 def dedupe(corpus: Corpus, source: CorpusInput, choice: Choice, tell: Callable[[str], None]) -> DedupeResult:
-    """Compute what is missing of the corpus, and write what to keep of it; raises InvalidInput."""
+    """Run the unfinished stages of the corpus, and write the books to keep. Raises InvalidInput."""
     tables = input_tables(source)
     if choice.mark:
         _require_ids(tables)
@@ -88,7 +88,7 @@ def dedupe(corpus: Corpus, source: CorpusInput, choice: Choice, tell: Callable[[
 
 
 def input_tables(source: CorpusInput) -> list[InputTable]:
-    """Return the Parquet tables of the input that can be read."""
+    """Return the readable Parquet tables of the input."""
     schemas: dict[str, list[str]] = {}
     for path in dict.fromkeys(path for split in source.splits for path in split.paths):
         if os.path.isdir(path) or not is_parquet(path):
@@ -97,7 +97,7 @@ def input_tables(source: CorpusInput) -> list[InputTable]:
             with parquet.opened(Path(path)) as table:
                 schemas[path] = table.names
         except BrokenFile:
-            continue  # refused as a whole, with the reason
+            continue  # the table is refused as a whole, with the reason
     common = os.path.commonpath([os.path.dirname(path) for path in schemas]) if schemas else ""
     return [
         InputTable(path, os.path.relpath(path, common), _has_ids(names, source.columns), DUPLICATES in names)
@@ -109,11 +109,11 @@ def _has_ids(names: Sequence[str], columns: Mapping[str, str]) -> bool:
     try:
         return "external_id" in find_columns(names, columns).metadata
     except InvalidInput:
-        return False  # the table lacks a column that was named: none of its books can be read
+        return False  # the table lacks a named column, so none of its books can be read
 
 
 def require_apart(inputs: Sequence[str], out: str) -> None:
-    """Raise InvalidInput where the output would lie within the input, and be read as such the next time."""
+    """Raise InvalidInput if the output is within the input, because the next run would read it as input."""
     if "://" in out:
         return
     target = Path(out).resolve()
@@ -124,7 +124,7 @@ def require_apart(inputs: Sequence[str], out: str) -> None:
 
 def _require_ids(tables: Sequence[InputTable]) -> None:
     if not tables:
-        raise InvalidInput("--mark marks rows of Parquet tables, and there is none in the input.", "mark")
+        raise InvalidInput("--mark marks rows of Parquet tables, but the input contains none.", "mark")
     for table in tables:
         if not table.has_ids:
             raise InvalidInput(
@@ -135,7 +135,7 @@ def _require_ids(tables: Sequence[InputTable]) -> None:
 
 
 def _copy_tables(corpus: Corpus, tables: Sequence[InputTable], books: KeptBooks, choice: Choice) -> list[str]:
-    """Write every table again; which could not be, and why."""
+    """Copy every table. Return the tables that could not be copied, with reasons."""
     if not tables:
         return []
     clustered = books.sizes > 1
@@ -167,7 +167,7 @@ def _copy_tables(corpus: Corpus, tables: Sequence[InputTable], books: KeptBooks,
 
 
 def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[BookPlaces, BookPlaces]]:
-    """For each table the books that are rows of it, and the numbers of these rows."""
+    """Yield, for each table, the places of the books in its rows, and the row numbers."""
     table_numbers, row_numbers = _table_rows(books.rows.column("place"), tables)
     order = np.argsort(table_numbers, kind="stable")
     bounds = np.searchsorted(table_numbers[order], np.arange(len(tables) + 1))
@@ -178,7 +178,7 @@ def _rows_of(books: KeptBooks, tables: Sequence[InputTable]) -> Iterator[tuple[B
 def _table_rows(
     places: "pa.ChunkedArray[pa.StringScalar]", tables: Sequence[InputTable]
 ) -> tuple[BookPlaces, BookPlaces]:
-    """For each place the table that it lies in, by its number or as many as there are; and its row."""
+    """Return table number and row number of each place. Places in no table have the number `len(tables)`."""
     paths = pa.array([table.path for table in tables], pa.string())
     found: list[tuple[BookPlaces, BookPlaces]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for chunk in places.chunks:
@@ -191,7 +191,7 @@ def _table_rows(
 
 
 def _list_kept(out: str, tables: Sequence[InputTable], books: KeptBooks, refused: pa.Table) -> None:
-    """Write where the kept books lie that are in no table that was written again."""
+    """Write the places of the kept books that are in no copied table."""
     lines: list[str] = []
     for places, keep in (
         (books.rows.column("place"), books.is_kept),

@@ -1,7 +1,7 @@
-"""The Parquet tables of the input again: without the rows that are left out, or with what they are copies of.
+"""Copies of the input's Parquet tables, without the rows left out, or with lists of duplicates.
 
-A table is copied some rows at a time, so memory stays flat however large its row groups are. Names, columns,
-order of rows and compression stay as they are.
+A table is copied in batches, so that memory does not depend on the size of row groups. Names, columns, order
+of rows and compression stay unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from bookprint_corpus import storage
 from bookprint_corpus.dedupe.sections import BookPlaces
 
 DUPLICATES = "likely_duplicates_barcodes_gen"
-"""The column of Institutional Books 1.0 that lists the other books of a row's cluster by their ids; null
-where there are none."""
+"""Column of Institutional Books 1.0 that lists the ids of the other books in a row's cluster; null without
+other books."""
 
 FOLDER = "dedupe/tables"
 WORK = "work/dedupe"
 MEMBERS = f"{WORK}/members"
-"""The ids of the books in clusters of several, with the number of the cluster."""
+"""Table with the ids of books in clusters of at least two, and the number of their cluster."""
 
 _COLUMNS: dict[str, pa.DataType] = {
     "path": pa.string(),
@@ -30,16 +30,16 @@ _COLUMNS: dict[str, pa.DataType] = {
     "problem": pa.string(),
 }
 COPIED = pa.schema(_COLUMNS)
-"""Columns of the result for each table; `problem` says why there is no copy of it."""
+"""Columns of a table's result. `problem` is the reason why the table was not copied."""
 
 _BUFFER = 1 << 20
 _BYTES_AT_ONCE = 4 << 20
 _GROUP_BYTES = 64 << 20
-"""Bytes before encoding after which a row group ends, unless one of the input ends before."""
+"""Unencoded bytes after which a row group ends, unless the input's row group ends earlier."""
 
 
 def copied_table(out: str, task: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Copy one table; yields its row of `COPIED`."""
+    """Copy one table and yield its row of `COPIED`."""
     rows = kept = 0
     problem = None
     left_out = np.asarray(task["left_out"], dtype=np.int64)
@@ -94,7 +94,7 @@ class _Clusters:
                     self._ids[cluster].append(external_id)
 
     def others(self, row: int) -> list[str] | None:
-        """Return the ids of the other books in a row's cluster; None where it is alone."""
+        """Return the ids of the other books in a row's cluster, or None without a cluster."""
         if row not in self._rows:
             return None
         cluster, own = self._rows[row]
@@ -105,11 +105,11 @@ class _Clusters:
 
 
 def marked_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a table with the one that lists duplicates, in its place or last."""
+    """Return a table's schema with the column DUPLICATES, which is appended if it is missing."""
     if DUPLICATES in schema.names:
         return schema
     properties = dict(schema.metadata or {})
-    # The library `datasets` takes the columns from there and would stumble over one more.
+    # The library `datasets` reads the columns from there and would fail on an additional column.
     properties.pop(b"huggingface", None)
     return schema.append(pa.field(DUPLICATES, pa.list_(pa.string()))).with_metadata(properties)
 

@@ -1,8 +1,8 @@
 """The choice of the books to keep, by the relations of a corpus.
 
-A relation counts only if the verification rule also calls the two books near-duplicates. In short texts,
-pages of two filled forms or of two translations may pass for one text, although the signatures of the whole
-are far apart. A wrong choice loses a book, so relation and rule have to agree.
+A relation is used only if the verification rule also accepts the two books as near-duplicates. In short
+texts, pages of two filled forms or of two translations may look like one text, although the signatures of the
+whole books differ. A wrong choice loses a book, so relation and rule must agree.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "because": pa.string(),
 }
 SCHEMA = pa.schema(_COLUMNS)
-"""The columns of the table that says what is kept; a cluster is named by its oldest book."""
+"""Schema of the table of kept and left out books. A cluster is named by its oldest book."""
 
 _BOOK = ("book", "place", *KNOWN)
 
@@ -48,12 +48,12 @@ _BOOK = ("book", "place", *KNOWN)
 class KeptBooks:
     """Kept books of a corpus, by place in the order of the input."""
 
-    rows: pa.Table  # of `books`: number, place, and what is known of a copy
-    copies: BookPlaces  # (n,) the copy that is kept of each one's text
-    kept: BookPlaces  # (n,) the book that is kept in place of each, which may have its text as a part
-    founders: BookPlaces  # (n,) the oldest book of those in whose place the same one is kept
-    sizes: NDArray[np.int64]  # (n,) how many these are
-    reasons: Sequence[str | None]  # (n,) why a copy is the one to keep; None: nothing says
+    rows: pa.Table  # of `books`: number, place, and the data for choosing a copy
+    copies: BookPlaces  # (n,) the chosen copy in each book's cluster
+    kept: BookPlaces  # (n,) the book kept in place of each book; it may contain the text as a part
+    founders: BookPlaces  # (n,) the oldest book with the same kept book
+    sizes: NDArray[np.int64]  # (n,) number of books with the same kept book
+    reasons: Sequence[str | None]  # (n,) reason for choosing a copy, or None
 
     @property
     def is_kept(self) -> NDArray[np.bool_]:
@@ -66,7 +66,7 @@ class KeptBooks:
 
 
 def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
-    """Decide which books of the corpus in a folder to keep."""
+    """Choose which books of the corpus in a folder to keep."""
     rows = storage.read(out, "books", _BOOK).sort_by("book")
     numbers = rows.column("book").to_numpy()
     words = rows.column("word_count").to_numpy()
@@ -92,7 +92,7 @@ def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
 
 
 def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
-    """Return a row for each book: where it lies, its cluster, and whether it is kept and why."""
+    """Return a row for each book: its place, its cluster, whether it is kept, and why."""
     names = books.names()
     columns = {
         "place": books.rows.column("place"),
@@ -106,7 +106,7 @@ def table_of(books: KeptBooks, keep: Keep) -> pa.Table:
 
 
 def refused_rows(refused: pa.Table) -> pa.Table:
-    """Return unreadable books as rows of the same table; they are kept, as their copies are not known."""
+    """Return unreadable books as rows of `SCHEMA`. They are kept, because their copies are unknown."""
     reasons = [f"It could not be compared. {reason}" for reason in refused.column("reason").to_pylist()]
     columns = {"place": refused.column("place"), "because": reasons, "keep": [True] * refused.num_rows}
     nothing = [None] * refused.num_rows
@@ -114,7 +114,7 @@ def refused_rows(refused: pa.Table) -> pa.Table:
 
 
 def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | None]:
-    """Why each book is kept or not; None for books alone."""
+    """Return the reason why each book is kept or not; None for a book without copies."""
     because: list[str | None] = [None] * len(names)
     words = books.rows.column("word_count").to_pylist()
     copy_counts = np.bincount(books.copies, minlength=len(names))
@@ -124,7 +124,7 @@ def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | N
             what = "It is a copy of" if kept == copy else "Its text is part of"
             because[place] = f"{what} {names[kept]}, which is kept."
         elif copy_counts[place] == 1:
-            because[place] = "It has the text of all that are left out for it."
+            because[place] = "It contains the texts of all books left out for it."
         elif keep == "first":
             because[place] = f"It is the first of {copy_counts[place]:,} copies."
         elif keep == "longest":
@@ -135,7 +135,7 @@ def _because(books: KeptBooks, names: Sequence[str], keep: Keep) -> list[str | N
 
 
 def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[str | None]) -> BookPlaces:
-    """For each book the best copy in its cluster; enters the reason of each."""
+    """Return the best copy in each book's cluster. Write the reason for each choice to `reasons`."""
     agreement = _agreement(out, rows.column("book").to_numpy(), founders)
     kept = np.arange(founders.size)
     clustered = np.flatnonzero(np.bincount(founders, minlength=founders.size)[founders] > 1)
@@ -152,7 +152,7 @@ def _best_copies(out: str, rows: pa.Table, founders: BookPlaces, reasons: list[s
 
 
 def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[np.float64]:
-    """Return the mean similarity of each book's pages to those of its cluster, 0 if unknown."""
+    """Return the mean similarity of each book's pages to other books of its cluster, 0 if unknown."""
     totals, counts = np.zeros(numbers.size), np.zeros(numbers.size)
     for batch in storage.batches(out, "relations", ["left", "right", "signals"]):
         known = batch.filter(pc.is_valid(batch.column("signals")))
@@ -167,7 +167,7 @@ def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[n
 
 
 def _verified(out: str, numbers: BookPlaces) -> pa.Table:
-    """Return the relations of books that the verification rule calls near-duplicates."""
+    """Return the relations of books that the verification rule accepts as near-duplicates."""
     candidates = storage.read(out, "candidates", ["left", "right", "near_duplicate"])
     near = candidates.filter(candidates.column("near_duplicate"))
     relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
@@ -176,18 +176,18 @@ def _verified(out: str, numbers: BookPlaces) -> pa.Table:
 
 
 def _keys(pairs: pa.Table, numbers: BookPlaces) -> NDArray[np.int64]:
-    """One number for each pair of books."""
+    """Return a unique number for each pair of books."""
     left, right = (np.searchsorted(numbers, books) for books in _ends(pairs))
     return np.asarray(left * numbers.size + right)
 
 
 def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[BookPlaces, BookPlaces]:
-    """Return the numbers of the older and of the younger book of each relation."""
+    """Return the numbers of the older and the younger book of each relation."""
     return relations.column("left").to_numpy(), relations.column("right").to_numpy()
 
 
 def _parts_and_wholes(relations: pa.Table, numbers: BookPlaces) -> tuple[BookPlaces, BookPlaces]:
-    """Return the places of the two books of each relation in which one has the other as a part."""
+    """Return the places of part and whole for each relation in which one book contains the other."""
     directed = relations.filter(pc.is_valid(relations.column("direction")))
     left, right = (np.searchsorted(numbers, books) for books in _ends(directed))
     has_left_whole = np.array(directed.column("direction").to_pylist()) == "contains"

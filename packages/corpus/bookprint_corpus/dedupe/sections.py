@@ -1,7 +1,7 @@
-"""Which books of a collection to keep: one of each cluster of copies, and no parts of what is kept.
+"""Choice of the books to keep: one of each cluster of copies, and on request no parts of kept books.
 
-Books are places 0 to n - 1 in the order of the input, so millions are decided on at once. The outcome is one
-array: for each book the one that is kept in its place, itself where it is kept.
+Books are places 0 to n - 1 in the order of the input, so that arrays describe millions of books. The result
+is one array. It maps each book to the book that is kept in its place, and a kept book to itself.
 """
 
 from collections.abc import Mapping
@@ -14,25 +14,25 @@ from bookprint_core.clusters.clustering import KINDS
 from bookprint_core.relations.classification import Kind
 
 Same = Literal["same-pagination", "same-text", "contained"]
-"""Condition for keeping one of two books: the same printing, the same text, or a text within the other."""
+"""Condition for keeping only one of two books: the same printing, the same text, or containment."""
 
 Keep = Literal["best", "first", "longest"]
-"""Which copy of several is kept."""
+"""Rule that selects the copy to keep."""
 
 COPIES: Mapping[Same, frozenset[Kind]] = {
     "same-pagination": frozenset({"SAME_PAGINATION"}),
     "same-text": KINDS["same_text"],
     "contained": KINDS["same_text"],
 }
-"""The relations that join copies."""
+"""Relations that join copies, by condition."""
 
 BookPlaces = NDArray[np.int64]
 
 
 def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> BookPlaces:
-    """For each book the copy with the most words in its cluster, the oldest of several; (n,).
+    """Return the copy with most words in each book's cluster, the oldest of equally long copies, (n,).
 
-    `founders` has the oldest book of each one's cluster, (n,).
+    `founders` contains the oldest book of each book's cluster, (n,).
     """
     order = np.lexsort((np.arange(founders.size), -word_counts, founders))
     clusters, starts = np.unique(founders[order], return_index=True)
@@ -42,13 +42,13 @@ def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> Book
 def with_parts(
     kept: BookPlaces, word_counts: NDArray[np.int64], parts: BookPlaces, wholes: BookPlaces
 ) -> BookPlaces:
-    """Return the outcome where kept books that are part of longer kept ones are left out too; (n,).
+    """Also leave out kept books that are part of longer kept books. Return the new result, (n,).
 
-    `parts` and `wholes` are the books of each relation between a part and its whole, (relations,). They stand
-    for all their copies. A part of several books goes with the longest.
+    `parts` and `wholes` are the two books of each relation, (relations,). They represent all their copies. A
+    part of several books is replaced by the longest.
     """
     parts, wholes = kept[parts], kept[wholes]
-    # Strictly longer, and the older of equal ones: so no books contain each other in a circle.
+    # A whole must be longer or, if equally long, older. This excludes cycles.
     order = np.lexsort((-np.arange(kept.size), word_counts))
     rank = np.empty_like(order)
     rank[order] = np.arange(kept.size)
@@ -63,7 +63,7 @@ def with_parts(
 
 
 def oldest_together(kept: BookPlaces) -> BookPlaces:
-    """For each book the oldest of those in whose place the same book is kept; (n,)."""
+    """Return, for each book, the oldest book that has the same book in `kept`, (n,)."""
     oldest = np.full(kept.size, kept.size, dtype=np.int64)
     np.minimum.at(oldest, kept, np.arange(kept.size))
     return oldest[kept]

@@ -1,4 +1,4 @@
-"""The last stage: the table of books, with what the search said of them."""
+"""The last stage: the table of books, with identifiers and numbers of candidates passed over."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,7 @@
-"""The third stage: the pairs of books to compare, each book asked for in every block.
+"""The third stage: the pairs of books to compare. Candidates of each book are searched in every block.
 
-A task has the index of one block and asks it for the books of several. The tasks find as many candidates of a
-book in each block as are compared at most; the engine then takes the nearest of all.
+A task searches the index of one block for candidates of the books of several blocks. Per book, it finds at
+most as many candidates as will be compared. The engine then selects the nearest candidates from all blocks.
 """
 
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ _FOUND_SCHEMA = pa.schema(
 _PASSED_OVER = pa.schema([("book", pa.int64()), ("passed_over", pa.int64())])
 
 _BLOCKS_ASKED_FOR = 8
-"""Most blocks of one task, which indexes its own block once."""
+"""Maximum number of blocks of queries per task, which indexes its own block once."""
 
 
 def run(corpus: Corpus) -> None:
-    """Write `candidates`, `capped` and which books have candidates that are passed over."""
+    """Write `candidates`, `capped`, and each book's number of candidates passed over."""
     storage.delete(corpus.out, "capped")
     blocks = block_count(corpus.out)
     tasks = [
@@ -59,7 +59,7 @@ def run(corpus: Corpus) -> None:
 
 
 def _write_nearest(corpus: Corpus) -> None:
-    """Return the nearest candidates of each book, each pair once, and the number left out."""
+    """Write the nearest candidates of each book, with each pair once, and the number passed over."""
     from pyspark.sql import Window, functions as f
 
     nearest = corpus.options.limits.nearest
@@ -72,7 +72,7 @@ def _write_nearest(corpus: Corpus) -> None:
     pairs = placed.where(f.col("place") <= nearest).select(
         f.least("book", "other").alias("left"), f.greatest("book", "other").alias("right"), *evidence
     )
-    # Where values are capped, one book of a pair may be found by more of them than the other.
+    # With capped hashes, the books of a pair may find each other by different numbers of hashes.
     candidates: DataFrame = pairs.groupBy("left", "right").agg(
         *(f.max(name).alias(name) for name in evidence)
     )
@@ -80,7 +80,7 @@ def _write_nearest(corpus: Corpus) -> None:
 
 
 def candidates_of_blocks(out: str, task: dict[str, Any], nearest: int) -> Iterator[pa.RecordBatch]:
-    """Yield the candidates in one block of the books of some blocks; writes the block's rows of `capped`."""
+    """Yield the candidates in one block for books of several blocks, and write its rows of `capped`."""
     block: int = task["block"]
     index = BlockIndex.of(read_block(out, block))
     if index.capped and 0 in task["asked"]:

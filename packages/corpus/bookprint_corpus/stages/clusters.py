@@ -1,7 +1,7 @@
 """The stage of clusters: books joined by relations, and the best copy of each cluster.
 
-Nobody has decided anything about the books of a corpus, so clusters are connected components. Only the ends
-of the edges are held at once; what the best copy depends on is joined by the engine.
+A corpus contains no decisions, so clusters are connected components. Only the ends of the edges are in memory
+at once. The engine joins the data that the best copy depends on.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from bookprint_corpus.tables import arrow_type, schema
 _MEMBERS, _WEIGHED = "work/members", "work/weighed_members"
 
 _MEMBERS_PER_BUCKET = 100_000
-"""Some seconds of work. A larger cluster has a bucket of its own."""
+"""Members per bucket: a few seconds of work. A larger cluster has its own bucket."""
 
 _COLUMNS = {
     "bucket": "int64",
     "by": "string",
     "founder": "int64",
     "book": "int64",
-    "text": "int64",  # founder of the cluster of the same text; a book alone is its own
+    "text": "int64",  # founder of the same-text cluster, or the book itself without a cluster
     "word_count": "int64",
     "character_count": "int64",
     "single_words": "int64",
@@ -78,7 +78,7 @@ def _components(relations: pa.Table, by: By) -> Components:
 
 
 def _write_weighed(corpus: Corpus) -> None:
-    """Join to each member what the best copy depends on."""
+    """Write the members with the data that the best copy depends on."""
     members = corpus.table(_MEMBERS)
     known = corpus.table("sketches").select("book", *KNOWN)
     texts = members.where("by = 'same_text'")
@@ -99,7 +99,7 @@ def _write_weighed(corpus: Corpus) -> None:
 
 
 def clusters_of(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `clusters` of one bucket."""
+    """Yield the rows of `clusters` for one bucket."""
     table = storage.read(out, f"{_WEIGHED}/bucket={task['bucket']}", _WEIGHED_SCHEMA.names[1:])
     members = table.sort_by([(name, "ascending") for name in ("by", "founder", "book")])
     cells = zip(*(members.column(name).to_pylist() for name in members.schema.names), strict=True)

@@ -1,6 +1,6 @@
-"""The second stage: the signatures that candidates are found by, in blocks of books that follow each other.
+"""The second stage: the signatures by which candidates are found, in blocks of consecutive books.
 
-A block is as large as one task can hold. Where there are few books they make more blocks, so that every core
+A block is small enough for the memory of one task. Few books are divided into more blocks, so that every core
 has a task.
 """
 
@@ -33,7 +33,7 @@ _RECIPES = {
 }
 _LEAST_BLOCKS = 4
 _LEAST_BOOKS = 2_000
-"""A block of fewer is not worth a task of its own."""
+"""Number of books below which a block is not worth a task."""
 
 
 def run(corpus: Corpus) -> None:
@@ -49,13 +49,13 @@ def run(corpus: Corpus) -> None:
 
 
 def block_count(out: str) -> int:
-    """Return the number of blocks that are written."""
+    """Return the number of written blocks."""
     blocks = {file.partition("/block=")[2].partition("/")[0] for file in storage.files(out, FOLDER)}
     return len(blocks)
 
 
 def block_starts(books: "pa.ChunkedArray[pa.Int64Scalar]", most: int) -> list[int]:
-    """Return the first book of each block; blocks have equal sizes of at most `most` books."""
+    """Return the first book of each block. Blocks have equal sizes of at most `most` books."""
     count = len(books)
     wanted = max(-(-count // most), min(_LEAST_BLOCKS, count // _LEAST_BOOKS), 1)
     ordered = books.take(pc.sort_indices(books))
@@ -77,8 +77,8 @@ def _require_recipes(batch: pa.RecordBatch) -> None:
         for other in batch.column(column).unique().to_pylist():
             if other is not None and plain_name(other) != recipe:
                 raise InvalidInput(
-                    f"Signatures of {other} cannot be compared with those of {recipe}. Take the texts of "
-                    "these books as the input, or sign them anew.",
+                    f"Signatures of {other} cannot be compared with those of {recipe}. Use the texts of "
+                    "these books as the input, or sign them again.",
                     column,
                 )
 

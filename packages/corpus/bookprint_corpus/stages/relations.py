@@ -1,10 +1,10 @@
 """The stage of relations: every pair of candidates is compared page by page.
 
-Page signatures are heavy, and relatives lie anywhere in the corpus. Pairs are therefore put into buckets that
-hardly share a book. The signatures of each bucket are copied into a folder, and a task compares one bucket.
+Page signatures are large, and related books may be anywhere in the corpus. Pairs are therefore grouped into
+buckets that share few books. Signatures are copied into a folder per bucket, and a task compares one bucket.
 
-Most of the work depends on the texts alone, so books with one text are compared once. Parts that are
-equal for many pairs are made once and copied by Arrow: five thousand equal books have a million pairs.
+Most of the work depends only on the texts, so each pair of texts is compared once. Values that are equal for
+many pairs are computed once and copied by Arrow: five thousand equal books have a million pairs.
 """
 
 import json
@@ -30,13 +30,13 @@ from bookprint_corpus.tables import schema
 PAIRS, BOOKS = "work/pairs", "work/paired_books"
 
 SIGNED = ("minhash_recipe", "minhash", "shingle_count", "pages_recipe", "pages_unit", "pages")
-"""Columns of `sketches` that only the oldest book with a text has in a bucket."""
+"""Columns of `sketches` that a bucket contains only for the oldest book of each text."""
 
 DESCRIBED = ("title", "year", "volume")
-"""Columns of `sketches` by which books are compared, beside their texts."""
+"""Columns of `sketches` by which books are compared, in addition to their texts."""
 
 RELATED = pa.schema([*schema("relations"), *list(schema("page_maps"))[2:]])
-"""Relations with their page maps."""
+"""Schema of relations with their page maps."""
 
 _Column: TypeAlias = "pa.Array[Any]"
 _Columns: TypeAlias = Mapping[str, _Column]
@@ -88,20 +88,20 @@ class _Books:
 
 
 class _Rows:
-    """Rows of `RELATED` in the making."""
+    """Rows of `RELATED` that are collected for a batch."""
 
     def __init__(self) -> None:
         self._comparisons: list[TextComparison] = []
         self._relations: list[Relation] = []
         self._known: dict[tuple[Metadata, Metadata], int] = {}
-        self._places: list[tuple[int, int]] = []  # of each row's comparison and relation
+        self._places: list[tuple[int, int]] = []  # places of each row's comparison and relation
 
     @property
     def count(self) -> int:
         return len(self._places)
 
     def compared(self, comparison: TextComparison) -> None:
-        """Go on with pairs of the two texts that were compared."""
+        """Add the comparison of two texts, to which the next pairs belong."""
         self._comparisons.append(comparison)
         self._known.clear()
 
@@ -113,7 +113,7 @@ class _Rows:
         self._places.append((len(self._comparisons) - 1, known))
 
     def batch(self, pairs: Pairs, end: int) -> pa.RecordBatch:
-        """Return all rows, of the last pairs before `end`, and start empty again."""
+        """Return and remove all rows, which belong to the last pairs before `end`."""
         rows = slice(end - self.count, end)
         columns: dict[str, _Column] = {
             "left": pa.array(pairs.left[rows], pa.int64()),
@@ -129,7 +129,7 @@ class _Rows:
 
 
 def _classified(relations: Sequence[Relation]) -> _Columns:
-    """Return the columns that depend on the books' metadata too."""
+    """Return the columns that also depend on the books' metadata."""
     classes = [relation.classification for relation in relations]
     return {
         "kind": pa.array([each.kind for each in classes], pa.string()),
@@ -144,7 +144,7 @@ def _classified(relations: Sequence[Relation]) -> _Columns:
 
 
 def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
-    """Return the columns that depend on the texts alone."""
+    """Return the columns that depend only on the texts."""
     found = [each.alignment for each in comparisons]
     signals = [None if each.signals is None else json.dumps(asdict(each.signals)) for each in comparisons]
     units = [None if each is None else each.unit for each in found]
@@ -159,7 +159,7 @@ def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
 
 
 def _lists(rows: Sequence[NDArray[np.int32] | None], name: str) -> _Column:
-    """Return a column of lists of structures, from arrays whose columns are the fields of one."""
+    """Return a column of lists of structures, from arrays with one column per field."""
     of = RELATED.field(name).type
     assert isinstance(of, pa.ListType)
     fields = list(of.value_type)
@@ -183,10 +183,10 @@ def _pairs(table: pa.Table) -> Pairs:
 _PLACED, _RELATED = "work/placed", "work/related"
 
 _HEAVY_ROWS_PER_GROUP = 32
-"""Each bucket's rows are in memory until their group is written."""
+"""Rows per row group of signatures. Each bucket's rows are in memory until their group is written."""
 
 _MAPS_PER_GROUP = 4_096
-"""A page map takes some 4 KB."""
+"""Rows per row group of page maps, at about 4 KB per row."""
 
 
 def run(corpus: Corpus) -> None:
@@ -205,10 +205,10 @@ def run(corpus: Corpus) -> None:
 
 
 def _candidate_pairs(corpus: Corpus) -> Pairs:
-    """Return all pairs of candidates, with the oldest book that has each one's text."""
+    """Return all pairs of candidates, and the oldest book with the text of each of their books."""
     candidates = storage.read(corpus.out, "candidates", ["left", "right"])
     left, right = (candidates.column(name).to_numpy() for name in ("left", "right"))
-    # Equal signatures without a text have equal content keys too.
+    # Books without texts but with equal signatures also have equal content keys.
     copies = (
         corpus.table("sketches")
         .where("content_key IS NOT NULL")
@@ -222,7 +222,7 @@ def _candidate_pairs(corpus: Corpus) -> Pairs:
 
 
 def _texts(books: Numbers, copies: Numbers, oldest: Numbers) -> Numbers:
-    """Return the oldest book with each book's text; `copies` (n,) ascend and have an older one."""
+    """Return the oldest book with the text of each book. `copies` (n,) ascend; `oldest` (n,) is parallel."""
     if not copies.size:
         return books
     places = np.minimum(np.searchsorted(copies, books), copies.size - 1)
@@ -247,14 +247,14 @@ def _write_pairs(corpus: Corpus, buckets: PairBuckets) -> None:
 
 
 def _write_books(corpus: Corpus, buckets: PairBuckets) -> None:
-    """Copy the books of each bucket there; signatures with the oldest one that has a text alone."""
+    """Copy the books of each bucket, with signatures only for the oldest book of each text."""
     placed = placement(buckets)
     table = pa.table({"bucket": placed.buckets, "book": placed.books, "text": placed.texts})
     storage.delete(corpus.out, _PLACED)
     storage.write(corpus.out, _PLACED, table)
     columns = ["bucket", "book", *DESCRIBED, *(f"if(book = text, {name}, NULL) AS {name}" for name in SIGNED)]
     sketches = corpus.table("sketches").select("book", *DESCRIBED, *SIGNED)
-    # Sail keeps the first table of a join in memory and lets the other one pass.
+    # Sail reads the first table of a join into memory and streams the other table.
     frame = corpus.table(_PLACED).hint("broadcast").join(sketches, "book").selectExpr(*columns)
     fields = [schema("sketches").field(name) for name in ("book", *DESCRIBED, *SIGNED)]
     written = pa.schema([pa.field("bucket", pa.int64()), *fields])

@@ -1,7 +1,7 @@
 """The first stage: every book of the input is read and signed.
 
-A damaged file may kill or hang its reader. Each task therefore reads in a process of its own, which is killed
-and started again if needed, and refuses that one book. Refusals are few: the task that meets one writes it.
+A damaged file may crash or hang its reader. Each task therefore reads in child processes, which are restarted
+if necessary, and refuses only that book. Each task writes its own refusals, because they are few.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from bookprint_readers.reading import key_of, refusal_of, results_of
 from bookprint_readers.unread import Unread
 
 BOOKS_PER_SPLIT_BITS = 32
-"""Bits of a book's number that count the books of its split; those above are the number of the split."""
+"""Bits of a book's number that count the books of its split. Higher bits contain the split's number."""
 
 _ROWS_AT_ONCE = 128
 
@@ -35,7 +35,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
     """Write `sketches` and `refused`."""
     storage.delete(corpus.out, "refused")
     sketches = schema("sketches")
-    # A few splits, such as one long file, still keep every core of this machine busy.
+    # With several processes, even a single split, such as one long file, uses every core of this machine.
     processes = max(1, (corpus.engine.tasks_at_once or 1) // len(source.splits))
     work = partial(signed_split, processes=processes)
     frame = corpus.spread("sketch", source.tasks(), work, sketches, starts_processes=True)
@@ -45,7 +45,7 @@ def run(corpus: Corpus, source: CorpusInput) -> None:
 
 
 def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of `sketches` of one split, read in several processes; writes its rows of `refused`."""
+    """Yield the rows of `sketches` for one split, read in several processes. Write its rows of `refused`."""
     split = Split(**task)
     rows: list[_Row] = []
     refused: list[_Row] = []
@@ -69,7 +69,7 @@ def signed_split(out: str, task: _Row, processes: int = 1) -> Iterator[pa.Record
 
 
 def signed(book: Unread, ask: Ask) -> NewBook | Refusal:
-    """Result of a reading process for a book."""
+    """Read and sign a book in a reading process."""
     try:
         return _signed(book.read())
     except Exception as exc:
@@ -79,7 +79,7 @@ def signed(book: Unread, ask: Ask) -> NewBook | Refusal:
 def _signed(submission: Submission) -> NewBook:
     key, content = key_of(submission), submission.content
     signatures = submission.sketch if content is None else sketch(content)
-    assert signatures is not None  # else it has no key
+    assert signatures is not None  # without signatures, `key_of` raises an error
     labels = submission.page_labels
     signed_content = NewContent(key, signatures, None, page_labels=labels)
     return NewBook(checked_metadata(submission.metadata), signed_content)

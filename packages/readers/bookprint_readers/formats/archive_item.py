@@ -1,7 +1,7 @@
-"""Items of the Internet Archive: text, leaves and metadata of a book, in files beside one another.
+"""Items of the Internet Archive: text, leaves and metadata of a book in separate files.
 
-A text of every scanned leaf has more pages than the book, since colour cards are leaves. `_djvu.xml` has an
-OBJECT only for the leaves that `_scandata.xml` adds to access formats; other texts may have them all.
+Scanned leaves include colour cards, which are not pages of the book. `_djvu.xml` contains only the leaves
+that `_scandata.xml` adds to access formats. Other texts may contain all leaves.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _TEXTS = (
     r".*_hocr\.html?(?:\.gz)?",
     r".*_abbyy(?:\.xml)?(?:\.gz)?",
 )
-"""Paths of texts with pages; the first kind that an item has is read."""
+"""Patterns for paths of texts with pages. The first pattern that matches is used."""
 
 _LEAVES = r"(?:.*[/_])?scandata\.xml"
 _METADATA = r".*_meta\.xml"
@@ -36,13 +36,13 @@ class _Leaf:
 
 
 def recognises(package: Package) -> bool:
-    """Return whether a text with pages and the item's own files are in the package."""
+    """Return whether the package contains a text with pages and the item's leaves or metadata."""
     beside = package.matching(_LEAVES) or package.matching(_METADATA)
     return bool(beside) and any(package.matching(pattern) for pattern in _TEXTS)
 
 
 def read(package: Package, read_file: Callable[[Source], Extraction]) -> Extraction:
-    """Return the book of the item; raises SeveralBooks, and what `read_file` raises for its text."""
+    """Return the book of the item. Raises SeveralBooks and the errors of `read_file`."""
     texts = next(filter(None, map(package.matching, _TEXTS)))
     if len(texts) > 1:
         raise SeveralBooks(f"{package.name} holds {len(texts)} books. Send them one by one, or in bulk.")

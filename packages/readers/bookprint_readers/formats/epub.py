@@ -1,6 +1,6 @@
-"""EPUB 2 and 3: the documents of the spine in order, in pages where marks or a page list tell them.
+"""EPUB 2 and 3: the documents of the spine in order, with pages from page breaks or a page list.
 
-Protected texts and obfuscated fonts stand in one list (EPUB 3.3, section 4.2.6.3.2); only texts are refused.
+One list names encrypted texts and obfuscated fonts (EPUB 3.3, section 4.2.6.3.2). Only texts are refused.
 """
 
 import posixpath
@@ -45,7 +45,7 @@ _MOST_NAMED = 5  # files that a warning names
 
 
 def recognises(package: Package) -> bool:
-    """Return whether the package is an EPUB, with a container file or a package document with a spine."""
+    """Return whether the package contains an EPUB container file or a package document with a spine."""
     return bool(package.matching(f"(.*/)?{_CONTAINER}")) or any(
         b"itemref" in source.read().replace(b"\0", b"")
         for source in package.matching(_OPF)
@@ -54,7 +54,7 @@ def recognises(package: Package) -> bool:
 
 
 def described(package: Package, book: Extraction) -> Extraction:
-    """Return the book with the metadata of the one OPF beside it, where calibre puts one."""
+    """Return the book with the metadata of the only OPF file beside it, such as calibre's."""
     found = package.matching(_OPF)
     if len(found) != 1:
         return book
@@ -67,7 +67,7 @@ def described(package: Package, book: Extraction) -> Extraction:
 
 
 def read(package: Package) -> Extraction:
-    """Return the book of an EPUB. Raises BrokenFile and EncryptedFile."""
+    """Return the book in an EPUB. Raises BrokenFile and EncryptedFile."""
     package = _without_folder(package)
     files = _Files(package)
     warnings: list[str] = []
@@ -107,7 +107,7 @@ def read(package: Package) -> Extraction:
 
 
 def _without_folder(package: Package) -> Package:
-    """Return the package from the folder that META-INF lies in, where the EPUB was packed with its folder."""
+    """Return the files of the folder that contains META-INF, if the EPUB was packed with its folder."""
     matches = filter(None, map(_META_INF.fullmatch, package.members))
     folders = {match[1] for match in matches}
     if len(folders) > 1:
@@ -122,7 +122,7 @@ def _without_folder(package: Package) -> Package:
 
 
 def _name(item: Item | None, files: "_Files", base: str) -> str | None:
-    """Return the member of an item that is a document, or holds markup whatever its type is."""
+    """Return the file of an item that is a document, or that may be one and contains markup."""
     if item is None or not may_be_document(item):
         return None
     name = files.name(item.href, base)
@@ -132,7 +132,7 @@ def _name(item: Item | None, files: "_Files", base: str) -> str | None:
 
 
 class _Files:
-    """The files of an EPUB by the names that its documents give them."""
+    """The files of an EPUB, found by the names in its documents."""
 
     def __init__(self, package: Package) -> None:
         self.package = package
@@ -142,7 +142,7 @@ class _Files:
                 self._by_key.setdefault(key, name)
 
     def name(self, href: str, base: str) -> str | None:
-        """Return the member that `href` names within the document `base`; None where there is none."""
+        """Return the file that `href` in the document `base` names, or None if it is missing."""
         path = href.partition("#")[0]
         path = re.sub(r"^file:/*|\\", "/", path)
         for candidate in (path, unquote(path)):
@@ -154,13 +154,13 @@ class _Files:
         return None
 
     def source(self, name: str) -> Source | None:
-        """Return the file of this name, as it stands or in another case."""
+        """Return the file of this name, ignoring case, or None."""
         found = self.name(name, "")
         return None if found is None else self.package.members[found]
 
 
 def _keys(name: str) -> Iterator[str]:
-    """Yield the possible meanings of a name: tools write UTF-8 or Latin-1 and call it code page 437."""
+    """Yield the possible names of a file, because tools declare UTF-8 and Latin-1 as code page 437."""
     yield _folded(name.replace("\\", "/"))
     for encoding in ("utf-8", "latin-1"):
         try:
@@ -189,9 +189,9 @@ def _package_document_name(files: _Files, warnings: list[str]) -> str:
 
 
 def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]:
-    """Yield the documents of the book once each, without table of contents and Standard Ebooks' own pages.
+    """Yield each document of the book once, without table of contents and Standard Ebooks' own pages.
 
-    Documents outside the linear order, as notes are, stand where the spine has them.
+    Documents outside the linear order, such as notes, follow the order of the spine.
     """
     seen = set()
     for item, name in zip(opf.spine, names, strict=True):
@@ -203,7 +203,7 @@ def _to_read(opf: PackageDocument, names: Sequence[str | None]) -> Iterator[str]
 
 
 def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str) -> list[str]:
-    """Return a warning if documents of the spine are missing; raises BrokenFile if all are."""
+    """Return a warning if documents of the spine are missing. Raises BrokenFile if all are missing."""
     missing = [
         item.href if item else f"item {position}"
         for position, (item, name) in enumerate(zip(opf.spine, names, strict=True), start=1)
@@ -218,7 +218,7 @@ def _missing(opf: PackageDocument, names: Sequence[str | None], files: _Files, b
 
 
 def _encrypted(files: _Files, warnings: list[str]) -> set[str]:
-    """Return the files that are encrypted, or are fonts and obfuscated."""
+    """Return the names of encrypted files and obfuscated fonts."""
     listing = files.source("META-INF/encryption.xml")
     if listing is None:
         return set()
@@ -229,7 +229,7 @@ def _encrypted(files: _Files, warnings: list[str]) -> set[str]:
 def _targets(
     opf: PackageDocument, names: Sequence[str | None], files: _Files, base: str
 ) -> Mapping[str, Mapping[str | Cfi, str | None]]:
-    """Return the places where pages begin by the first page list that names any, with labels, by document."""
+    """Return the starts of pages, with labels, by document, from the first page list that names any."""
     targets: dict[str, dict[str | Cfi, str | None]] = defaultdict(dict)
     for item in opf.page_lists:
         name = files.name(item.href, base)

@@ -1,6 +1,6 @@
-"""HathiTrust packages: a text file a page, named by eight digits, with `meta.yml` or a METS.
+"""HathiTrust packages: one text file per page, named by eight digits, with `meta.yml` or a METS file.
 
-A METS gives the order of the pages and the volume's identifier; without one the numbers do.
+The METS file gives the order of the pages and the volume's identifier. Without it, the file names give both.
 """
 
 import re
@@ -25,23 +25,23 @@ _SCALAR = re.compile(r"(\w+):[ \t]+(?:'([^']*)'|\"([^\"\\]*)\"|([^\s'\"\[{&*!|>%
 _HTID = re.compile(r"[a-z]{2,4}\d?\.(ark[:+][/=].+|\W?\w*\d{4}\w*)", re.IGNORECASE)
 """Namespace and identifier, as in mdp.39015078560292 and uc2.ark:/13960/t7kq2zj36."""
 
-_UNPAIRED = str.maketrans("+=,", ":/.")  # what pairtree writes for characters that file names cannot have
+_UNPAIRED = str.maketrans("+=,", ":/.")  # pairtree's substitutes for characters forbidden in file names
 
 _METS = ".mets.xml"
 _ZIP = re.compile(r".*\.zip", re.IGNORECASE)
 
 
 def recognises(package: Package) -> bool:
-    """Return whether the files have the names of a HathiTrust volume."""
+    """Return whether the files are named like those of a HathiTrust volume."""
     texts = [path for path in package.members if _TEXT.fullmatch(path)]
     return any(map(_MARK.fullmatch, package.members)) or (bool(texts) and all(map(_PAGE.fullmatch, texts)))
 
 
 def unpacked(package: Package) -> Package:
-    """Return a volume in HathiTrust's two files as one package, any other package as it is.
+    """Return a volume in HathiTrust's two files as one package. Any other package is returned unchanged.
 
-    They are a zip with the pages and, beside it and of one name, the METS. Raises SeveralBooks, and what
-    `open_package` raises.
+    The two files are a zip with the pages and a METS file with the same name. Raises SeveralBooks and the
+    errors of `open_package`.
     """
     archives = {path[: -len(".zip")]: file for path, file in package.members.items() if _ZIP.fullmatch(path)}
     volumes = [
@@ -60,9 +60,9 @@ def unpacked(package: Package) -> Package:
 
 
 def read(package: Package, read_file: FileReader) -> Extraction:
-    """Return the pages by their METS, else by number.
+    """Return the pages in the order of the METS file, or by number without one.
 
-    Raises NoText, SeveralBooks, BrokenFile, and what `read_file` raises for a page.
+    Raises NoText, SeveralBooks, BrokenFile, and the errors of `read_file`.
     """
     numbers = {path: int(page[1]) for path in package.members if (page := _PAGE.fullmatch(path))}
     files = {path: package.members[path] for path in numbers}
@@ -112,7 +112,7 @@ def _metadata(package: Package, names: Iterable[str | None]) -> Metadata:
 
 
 def _fields(package: Package) -> Mapping[str, str]:
-    """Return the plain scalars at the top level of `meta.yml`; of a damaged one those that can be read."""
+    """Return the plain scalars at the top level of `meta.yml`. Unreadable lines are ignored."""
     source = next((file for path, file in package.members.items() if _MARK.fullmatch(path)), None)
     if source is None:
         return {}

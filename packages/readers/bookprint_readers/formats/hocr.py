@@ -1,6 +1,6 @@
 """hOCR 1.2, as HTML or XHTML: pages of recognised text, read with HTML's own tolerance for damage.
 
-Each page is read alone, so a file of any size takes the memory of one page, and damage stays in its page.
+Each page is read alone. A file of any size needs the memory of one page, and damage affects only its page.
 """
 
 import codecs
@@ -32,7 +32,7 @@ _CLASS = re.compile(
     r"\b(?:(x?ocrx?_word)|ocrx?_line|ocr_(?:header|footer|caption|textfloat|pageno|par|carea)|ocrx_block)(?![\w-])"
 )
 _BLOCKS = frozenset(("br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "pre", "td", "tr"))
-_LEFT_OUT = ("title", "del")  # what an engine thinks less likely stands in `del`
+_LEFT_OUT = ("title", "del")  # `del` contains less likely readings
 _LINE_BREAK = "\u2028"  # unlike U+000A it is not a blank of the source
 
 _SCHEME = re.compile(r"\s*(?:urn:)?(?!https?:)([a-z]+):", re.IGNORECASE)
@@ -43,16 +43,16 @@ _DECLARED = re.compile(
 _READABLE = re.compile(
     r"utf-?8|iso[-_]?(?:8859|2022)|windows|cp\d|ibm\d|koi8|kz|mac|big5|gb|shift|euc|tis|johab|hz"
 )
-"""Encodings of texts; Python knows names of other codecs, too."""
+"""Names of text encodings. Python also has codecs that are not for texts."""
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether the HTML has elements of hOCR's classes, or says that it may (hOCR 1.2, section 12)."""
+    """Return whether HTML contains or announces elements of hOCR's classes (hOCR 1.2, section 12)."""
     return _SIGN.search(head.replace(b"\0", b"")) is not None
 
 
 def read(source: Source) -> Extraction:
-    """Return the lines of every page, blank ones too."""
+    """Return the lines of every page, including blank pages."""
     encoding = _encoding(source.head())
     chunks = _chunks(source, encoding)
     beginning = next(chunks)
@@ -62,7 +62,7 @@ def read(source: Source) -> Extraction:
         damaged = damaged or "\ufffd" in chunk
     return Extraction(
         NAME,
-        pages or [_text(beginning)],  # lines without a page are one
+        pages or [_text(beginning)],  # a file without page elements is one page
         paginated=True,
         printed_lines=True,
         metadata=_metadata(beginning),
@@ -71,14 +71,14 @@ def read(source: Source) -> Extraction:
 
 
 def _chunks(source: Source, encoding: str) -> Iterator[str]:
-    """Yield the text before the first page, then each page up to the next one's tag."""
+    """Yield the text before the first page, then each page up to the tag of the next page."""
     held, position = "", 0
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     with source.opened() as stream:
         while part := stream.read(_PART):
             held += decoder.decode(part)
             start = 0
-            # The byte after the class decides whether it names a page, so it must be there.
+            # The next character must be read, because it decides whether the class name is complete.
             while (found := _PAGE_CLASS.search(held, position)) and found.end() < len(held):
                 position = found.end()
                 if not _CLASS_BEFORE.search(held, max(found.start() - _LONGEST_CLASS, 0), found.start()):
@@ -96,7 +96,7 @@ def _text(page: str) -> str:
     if _CHARACTER in page:
         page = _BEFORE_CHARACTER.sub("", page)
     pieces: list[str] = []
-    line, depth = "", 0  # the element of a line, and how many of its name are open in it
+    line, depth = "", 0  # name of the line's element, and number of open elements of that name
     row = tags(page)
     for tag in row:
         if tag.name in _LEFT_OUT and not tag.is_end:
@@ -121,7 +121,7 @@ def _text(page: str) -> str:
 
 
 def _metadata(beginning: str) -> Metadata:
-    """Dublin Core in `meta` elements, whose value stands in `content` or, in older files, in `value`."""
+    """Read Dublin Core from `meta` elements: the value is in `content` or, in older files, in `value`."""
     found = defaultdict[str, list[str | None]](list)
     for tag in tags(beginning):
         if tag.name == "meta":
@@ -144,7 +144,7 @@ def _identifier(value: str | None) -> str | None:
 
 
 def _encoding(head: bytes) -> str:
-    """Return the encoding that the file declares; else UTF-8, or cp1252 where the bytes are not UTF-8."""
+    """Return the declared encoding. Without one, return UTF-8, or cp1252 if the bytes are not UTF-8."""
     for mark, name in MARKS:
         if head.startswith(mark):
             return name

@@ -1,4 +1,4 @@
-"""HTML: one book a file, in pages where it marks page breaks as DPUB-ARIA or EPUB do."""
+"""HTML: one book per file, with pages if it marks page breaks like DPUB-ARIA or EPUB."""
 
 import re
 from collections import defaultdict
@@ -29,18 +29,18 @@ _IDENTIFIERS = {"citation_isbn": "isbn", "isbn": "isbn", "citation_doi": "doi", 
 
 _BODY = re.compile("<body", re.IGNORECASE)
 
-_METADATA_WITHIN = 1 << 18  # characters from the start in which the file may describe itself
+_METADATA_WITHIN = 1 << 18  # characters at the start of a file that may contain metadata
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether a file starts as HTML does, in an encoding that keeps ASCII, in UTF-16 or in UTF-32."""
+    """Return whether a file starts like HTML, in UTF-16, UTF-32 or an encoding that extends ASCII."""
     for mark in (b"\xef\xbb\xbf", b"\xff\xfe", b"\0\0\xfe\xff", b"\xfe\xff"):
         head = head.removeprefix(mark)
     return _START.match(head.replace(b"\0", b"")) is not None
 
 
 def read(source: Source) -> Extraction:
-    """Return the book of the file; raises UnsupportedFormat if the bytes are not text."""
+    """Return the book in the file. Raises UnsupportedFormat if the bytes are not text."""
     markup = decoded_markup(source)
     if markup is None:
         raise UnsupportedFormat(f"{source.name} starts as HTML does, but its bytes are not text.")
@@ -90,6 +90,6 @@ def _first(fields: Mapping[str, list[str]], names: Iterable[str]) -> str | None:
 
 
 def _merged(said: Metadata, header: Metadata) -> Metadata:
-    """Read Project Gutenberg's header, completed by the markup, whose title includes the author."""
+    """Merge both, but take title and authors from `header`: the markup's title includes the author."""
     named = header.completed_by(said)
     return replace(said.completed_by(header), title=named.title, authors=named.authors)

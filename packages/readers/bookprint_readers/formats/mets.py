@@ -1,7 +1,7 @@
-"""METS packages: pages in the order of the physical structMap, and of each page one of its text files.
+"""METS packages: pages in the order of the physical structMap.
 
-Where a page has several text files, as ALTO and PAGE, one of them is read. Metadata are MODS or Dublin Core
-in descriptive sections (`dmdSec`).
+If a page has several text files, such as ALTO and PAGE, one of them is read. Metadata are read from MODS or
+Dublin Core in descriptive sections (`dmdSec`).
 """
 
 import re
@@ -26,7 +26,7 @@ ROOT = "mets"
 
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
-_HEAD_BYTES = 1 << 12  # bytes in which the document's element of a METS is looked for
+_HEAD_BYTES = 1 << 12  # first bytes that are searched for the root element
 _MOST_PARTS = 8  # parts of a path, from its end, that are compared
 
 _NO_LABEL = {"uncounted", "unnumbered", "unpaginated"}
@@ -40,14 +40,14 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 class Page:
     """One page of a structMap."""
 
-    files: Mapping[int, Source | None]  # by file group, counted as they come; None: not in the package
+    files: Mapping[int, Source | None]  # by number of the file group; None: not in the package
     label: str | None
-    said: str | None = None  # a label in LABEL, which counts where no page has one of its own
+    said: str | None = None  # label in LABEL, used if no page has an ORDERLABEL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetsDocument:
-    """Statements of one METS about the files of a package."""
+    """Pages and metadata in one METS file of a package."""
 
     name: str
     object_id: str | None
@@ -57,14 +57,14 @@ class MetsDocument:
 
 
 def read(source: Source) -> Extraction:
-    """Refuse a METS that comes without its pages, with NoText."""
+    """Raise NoText for a METS file without its pages."""
     raise NoText(
         f"{source.name} is a METS, which names pages and does not hold them. Send both in one archive."
     )
 
 
 def documents(package: Package) -> list[MetsDocument]:
-    """Read every METS of the package that names files of it; raises BrokenFile."""
+    """Read every METS file of the package. Raises BrokenFile."""
     candidates = {
         path: file for path, file in package.members.items() if path.lower().endswith((".xml", ".mets"))
     }
@@ -79,9 +79,9 @@ def documents(package: Package) -> list[MetsDocument]:
 
 
 def read_package(package: Package, found: Sequence[MetsDocument], read_file: FileReader) -> Extraction:
-    """Return the pages in the order that a METS gives, else as the files come.
+    """Return the pages in the order of the METS file, or in natural order if it names none of the files.
 
-    Raises SeveralBooks, NoText, and what `read_file` raises for a page.
+    Raises SeveralBooks, NoText, and the errors of `read_file`.
     """
     usable = [one for one in found if any(any(page.files.values()) for page in one.pages)]
     if not usable:
@@ -100,7 +100,7 @@ def read_package(package: Package, found: Sequence[MetsDocument], read_file: Fil
 
 def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
     counts = Counter(group for page in found.pages for group, file in page.files.items() if file)
-    # The last of equally large groups counts: groups follow the steps of work, and early ones may lack text.
+    # The last of equally large groups is preferred: groups follow steps of work; early ones may lack text.
     preferred = sorted(counts, key=lambda group: (counts[group], group), reverse=True)
     texts: list[str] = []
     labels: list[str | None] = []
@@ -117,7 +117,7 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
         elif None in files:
             missing += 1
         else:
-            texts.append("")  # a page of which nobody has made a text
+            texts.append("")  # a page without a text
             labels.append(page.label)
     warnings = [*found.warnings, *(text for extraction in extractions for text in extraction.warnings)]
     warnings += pages.warnings_of(broken, len(texts))
@@ -137,7 +137,7 @@ def _read(found: MetsDocument, read_file: FileReader) -> Extraction:
 def _first(
     files: Sequence[Source | None], read_file: FileReader, broken: list[UnusableFile]
 ) -> PageFile | None:
-    """Return the first file of a page with text; a damaged one is noted in `broken` and its page blank."""
+    """Read the first usable file of a page. A damaged page is blank, and its error is added to `broken`."""
     damage: BrokenFile | None = None
     for file in files:
         try:
@@ -154,24 +154,24 @@ def _first(
 
 
 class _Locations:
-    """The files of a package by the last parts of their paths: a METS has those of a server."""
+    """Files of a package by the last parts of their paths, because METS files contain paths on a server."""
 
     def __init__(self, package: Package) -> None:
         self._by_end: dict[str, Source | None] = {}
         for path, source in package.members.items():
             for end in _ends(path):
-                # None: the end does not tell two files apart.
+                # None: several files have this end.
                 self._by_end[end] = None if end in self._by_end else source
 
     def find(self, href: str, mets_path: str) -> Source | None:
-        """Return the file that a METS at `mets_path` points to."""
+        """Return the file that `href` names in the METS file at `mets_path`, or None."""
         path = unquote(re.sub(r"^[a-z]+:/+|[?#].*", "", href, flags=re.IGNORECASE))
         folder = mets_path.rpartition("/")[0]
         return next((self._by_end[end] for end in _ends(f"{folder}/{path}") if end in self._by_end), None)
 
 
 def _ends(path: str) -> list[str]:
-    """Return the path's last parts, the longest first."""
+    """Return the ends of a path, the longest first."""
     parts = [
         part for part in re.split(r"[/\\]", unicodedata.normalize("NFC", path).casefold()) if part.strip(".")
     ]
@@ -211,7 +211,7 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
                 named.setdefault(group, file)
         texts = {file for file in named.values() if file}
         if texts <= seen if texts else not typed:
-            continue  # one file may hold several pages
+            continue  # one file may contain several pages
         seen |= texts
         label = div.get("ORDERLABEL", "").strip()
         said = printed_label(div.get("LABEL", ""))
@@ -219,7 +219,7 @@ def _pages(structure: Element, files: Mapping[str, tuple[int, Source | None]]) -
 
 
 def _divisions(parent: Element) -> Iterator[Element]:
-    """Yield all `div` below, siblings by ORDER where each has one."""
+    """Yield all `div` below `parent`. Siblings are sorted by ORDER if each of them has one."""
     children = list(parent.iterchildren("{*}div"))
     orders = [child.get("ORDER", "") for child in children]
     if all(order.isdecimal() and len(order) < 10 for order in orders):
@@ -238,7 +238,7 @@ def _files(found: MetsDocument) -> set[Source]:
 
 
 def _metadata(mets: Element) -> Metadata:
-    """Read the metadata of a METS: the first section with a title, from the top of the structure down."""
+    """Read the metadata from the first section with a title, from the top of the structure down."""
     records = list(_records(mets))
     for record in records:
         found = _of_mods(record) if local_name(record) == "mods" else _of_dublin_core(record)
@@ -278,7 +278,7 @@ def _of_mods(mods: Element) -> Metadata:
 
 
 def _title(title: Element) -> str:
-    """Return the title without the marks of the line ends on an old title page."""
+    """Return the title without the marks for line breaks on the printed title page."""
     text = " ".join(_texts(title, "nonSort") + _texts(title, "title"))
     return re.sub(r"\s*\|\|\s*", " ", re.sub(r"=\s*\|\|\s*", "", text))
 
@@ -312,7 +312,7 @@ def _name(name: Element) -> str | None:
 
 
 def _origins(mods: Element) -> Iterator[Element]:
-    """Return place and date of publication, not of digitisation."""
+    """Yield the elements on the book's publication, not on its digitisation."""
     for origin in mods.iterchildren("{*}originInfo"):
         if "digit" not in origin.get("eventType", "") and not any(
             "lectronic" in text for text in _texts(origin, "edition")

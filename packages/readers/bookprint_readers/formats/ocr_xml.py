@@ -12,7 +12,7 @@ from bookprint_readers.source import Source
 from bookprint_readers.syntax.xml import Element, elements, local_name
 
 ABBYY_ROOTS = ("document", "page")
-"""Names of the document's element, which other formats use, too."""
+"""Names of the root element, which other formats use, too."""
 
 _ABBYY_SIGN = re.compile(
     rb"abbyy|FineReader|\bblockType\s*=|<(?:\w+:)?charParams\b|\boriginalCoords\s*=", re.IGNORECASE
@@ -20,12 +20,12 @@ _ABBYY_SIGN = re.compile(
 
 _ALTO_BLOCKS = ("{*}TextBlock", "{*}ComposedBlock", "{*}Illustration", "{*}GraphicalElement")
 _ALTO_MARGINS = ("TopMargin", "BottomMargin")
-_FOOT_LINES = 3  # lines at the foot of a page of which some may be page furniture
+_FOOT_LINES = 3  # lines at the foot of a page that may be page furniture
 
 _HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
 
 _ORDER = re.compile(r"readingOrder\s*\{\s*index:\s*(\d{1,9})")
-_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")  # what Transkribus writes in `custom`
+_STRUCTURE = re.compile(r"structure\s*\{[^}]*?type:\s*([\w-]+)")  # in Transkribus's attribute `custom`
 
 _DJVU_SEPARATORS = {"PAGECOLUMN": "\n", "REGION": "\n", "PARAGRAPH": "\n", "LINE": "\n", "WORD": " "}
 _DJVU_WITHOUT_BLANKS = {"WORD", "CHARACTER"}
@@ -34,19 +34,19 @@ _READING_ORDER = frozenset((
     "OrderedGroup", "UnorderedGroup", "OrderedGroupIndexed", "UnorderedGroupIndexed", "RegionRef",
     "RegionRefIndexed",
 ))  # fmt: skip
-"""Groups of the reading order of PAGE, and references to regions in them."""
+"""Elements of PAGE's reading order: groups, and references to regions."""
 
 
 def is_abbyy(head: bytes) -> bool:
-    """Return whether a document with one of ABBYY_ROOTS is FineReader's."""
+    """Return whether a document with one of ABBYY_ROOTS comes from FineReader."""
     return _ABBYY_SIGN.search(head.replace(b"\0", b"")) is not None
 
 
 def read_abbyy(source: Source) -> Extraction:
-    """Return the pages of FineReader XML, versions 6 to 10, blank ones too; raises BrokenFile.
+    """Return the pages of FineReader XML, versions 6 to 10, including blank pages. Raises BrokenFile.
 
-    A document of one page may have `page` as its root. White space within `charParams` is a space of the
-    text, white space between them is none (FineReader_xml schema, CharParamsType).
+    A document of one page may have `page` as its root. White space within `charParams` belongs to the text.
+    White space between these elements is ignored (FineReader_xml schema, CharParamsType).
     """
     repairs: list[str] = []
     found = elements(source, "page", repairs=repairs)
@@ -65,17 +65,17 @@ def _abbyy_line(line: Element) -> str:
 
 
 def _abbyy_character(element: Element) -> str:
-    """Return the character; an empty element is a space from which a program has taken the white space."""
+    """Return the character. An empty element is a space that a program has stripped."""
     text = element.text or ""
-    # Variants of the recognition stand before the character or behind it.
+    # Alternative readings precede or follow the character.
     return text.strip() or "".join(child.tail or "" for child in element).strip() or " "
 
 
 def read_alto(source: Source) -> Extraction:
-    """Return the pages of ALTO, versions 1 to 4, with any namespace or none; raises BrokenFile.
+    """Return the pages of ALTO, versions 1 to 4, with any namespace or none. Raises BrokenFile.
 
-    Blocks follow ReadingOrder (4.3) or IDNEXT, else the order of the file. The top and bottom margins are
-    page furniture, as are blocks and lines that tags mark as such.
+    Blocks follow ReadingOrder (4.3), IDNEXT, or the order of the file. Page furniture consists of the top and
+    bottom margins, and of the blocks and lines that tags mark.
     """
     pages, labels = [], []
     repairs: list[str] = []
@@ -98,7 +98,7 @@ def read_alto(source: Source) -> Extraction:
 
 
 def _chained(page: Element) -> list[str]:
-    """Return the ids of the blocks of a page in the order that their IDNEXT gives, none without any."""
+    """Return the ids of the blocks of a page in the order of IDNEXT; an empty list without IDNEXT."""
     following = {block.get("ID", ""): block.get("IDNEXT", "") for block in page.iter(*_ALTO_BLOCKS)}
     targets = set(following.values())
     order: dict[str, None] = {}
@@ -112,7 +112,7 @@ def _chained(page: Element) -> list[str]:
 def _alto_lines(
     page: Element, order: Iterable[str], tags: Container[str]
 ) -> tuple[list[Element], list[Element]]:
-    """Return the lines of a page in order, unnamed ones last, and the lines of its furniture."""
+    """Return the lines of a page, with those that `order` omits last, and its lines of page furniture."""
     named: dict[str, list[Element]] = {name: [] for name in order}
     rest: list[Element] = []
     furniture: list[Element] = []
@@ -133,11 +133,11 @@ def _alto_lines(
 
 
 def _alto_text(lines: Iterable[Element]) -> str:
-    """Return the text of lines; a word that is divided stands whole where its first half does.
+    """Return the text of lines, with each divided word whole in the place of its first half.
 
-    It stands in SUBS_CONTENT of both halves (ALTO schema, String). A half without the other one stays as it
-    is printed; but of a first half whose page goes on all is read. The normal form joins what keeps its
-    hyphen.
+    SUBS_CONTENT of both halves contains the whole word (ALTO schema, String). A second half alone stays as it
+    is printed. A first half alone becomes the whole word, except at the foot of the page. There it keeps its
+    hyphen, for the normal form to join.
     """
     rows = [[part for part in line if local_name(part) in {"String", "HYP"}] for line in lines]
     strings = [
@@ -145,7 +145,7 @@ def _alto_text(lines: Iterable[Element]) -> str:
     ]
     wholes = _alto_wholes(strings, len(rows) - _FOOT_LINES)
     words: list[list[str]] = [[] for _ in rows]
-    divided: dict[int, int] = {}  # by line the words up to a first half
+    divided: dict[int, int] = {}  # by line: number of words up to a first half
     for (string, number), whole in zip(strings, wholes, strict=True):
         if whole != "":
             words[number].append(string.get("CONTENT", "") if whole is None else whole)
@@ -155,16 +155,16 @@ def _alto_text(lines: Iterable[Element]) -> str:
         end = divided.get(number)
         if end is not None:
             if not any(sum(map(str.isalnum, word)) > 1 for word in words[number][end:]):
-                del words[number][end:]  # the hyphen, and what stands between columns
+                del words[number][end:]  # the hyphen, and marks between columns
         elif row and local_name(row[-1]) == "HYP" and not (words[number] or [""])[-1].endswith(_HYPHENS):
             words[number][-1:] = [f"{word}-" for word in words[number][-1:] or [""]]
     return "\n".join(map(" ".join, words))
 
 
 def _alto_wholes(strings: Sequence[tuple[Element, int]], foot: int) -> list[str | None]:
-    """For each String, with the number of its line: None for its own content, "" where the first half had it.
+    """Return the text of each String: None for its own content, "" if its first half contains the word.
 
-    From the line `foot` on a first half without its second stays one, as that may begin the next page.
+    From the line `foot` on, a first half alone stays a half: the other half may begin the next page.
     """
     seconds = defaultdict[str, deque[int]](deque)
     for position, (string, _) in enumerate(strings):
@@ -191,10 +191,10 @@ def _alto_wholes(strings: Sequence[tuple[Element, int]], foot: int) -> list[str 
 
 
 def read_djvu(source: Source) -> Extraction:
-    """Return the pages of DjVuXML, as the Internet Archive gives it in `_djvu.xml`; raises BrokenFile.
+    """Return the pages of DjVuXML, the Internet Archive's `_djvu.xml`. Raises BrokenFile.
 
-    An OBJECT has the hidden text of a page, blank ones too. The text may be divided into words, into lines,
-    or not at all (DjVuXML 1.1 DTD, HIDDENTEXT).
+    Each OBJECT contains the hidden text of a page, which may be blank. The text may be divided into words,
+    into lines, or not at all (DjVuXML 1.1 DTD, HIDDENTEXT).
     """
     repairs: list[str] = []
     pages = [_djvu_page(page) for page in elements(source, "OBJECT", repairs=repairs)]
@@ -212,9 +212,9 @@ def _djvu_page(page: Element) -> str:
 
 
 def read_page(source: Source) -> Extraction:
-    """Return the pages of PAGE-XML of any version (2009 to 2024), as a rule one; raises BrokenFile.
+    """Return the pages of PAGE-XML, usually one, in any version (2009 to 2024). Raises BrokenFile.
 
-    Regions come in the reading order where there is one, else as they stand (PAGE schema, ReadingOrder).
+    Regions follow the reading order, or the order of the file without one (PAGE schema, ReadingOrder).
     """
     repairs: list[str] = []
     found = [_page_of_regions(page) for page in elements(source, "Page", repairs=repairs)]
@@ -229,7 +229,7 @@ def read_page(source: Source) -> Extraction:
 
 
 def _page_of_regions(page: Element) -> tuple[str, str | None]:
-    """Return the text of a page without its furniture, and the number that a region of its own has."""
+    """Return the text of a page without page furniture, and the page number if a region contains it."""
     regions = [part for part in page.iter() if _is_region(part)]
     by_id = {region.get("id"): region for region in reversed(regions)}
     names = [name for order in page.iterchildren("{*}ReadingOrder") for name in _names(order)]
@@ -246,13 +246,13 @@ def _page_of_regions(page: Element) -> tuple[str, str | None]:
 
 
 def _furniture_of(region: Element) -> str | None:
-    """Return the kind of page furniture that a region is, by its type or as Transkribus writes it."""
+    """Return the kind of page furniture in a region, from `type` or Transkribus's `custom`, or None."""
     kind = region.get("type") or "".join(_STRUCTURE.findall(region.get("custom", ""))[:1])
     return plain_kind(kind) if is_furniture(kind) else None
 
 
 def _in_order(parts: Iterable[Element]) -> list[Element]:
-    """Return the parts by their index, in `index` or as Transkribus writes it; else in file order."""
+    """Sort the parts by `index` or Transkribus's `custom`; if a part has neither, return the file's order."""
     found = list(parts)
     stated = [part.get("index") or "".join(_ORDER.findall(part.get("custom", ""))[:1]) for part in found]
     if not all(stated):
@@ -270,9 +270,9 @@ def _names(group: Element) -> Iterator[str]:
 
 
 def _region(region: Element, apart: Container[Element]) -> str:
-    """Return the text of a region, without those in it that stand apart in the reading order.
+    """Return the text of a region, without inner regions that the reading order names.
 
-    Its own text counts where neither lines nor regions in it have one.
+    The region's own text is used if neither its lines nor its inner regions contain text.
     """
     texts = [
         _main_text(line) or " ".join(filter(None, map(_word, line.iterchildren("{*}Word"))))
@@ -284,7 +284,7 @@ def _region(region: Element, apart: Container[Element]) -> str:
 
 
 def _cell(part: Element) -> tuple[float, float]:
-    """Row and column of a cell of a table; the same for all else, which stays as it stands."""
+    """Return row and column of a table's cell. All other regions have equal values, so their order stays."""
     role = next(part.iterfind("{*}Roles/{*}TableCellRole"), None)
     if role is not None:
         return _number(role.get("rowIndex")), _number(role.get("columnIndex"))
@@ -296,7 +296,7 @@ def _word(word: Element) -> str:
 
 
 def _main_text(part: Element) -> str:
-    """Return the reading with a text that has the lowest index, else the highest confidence."""
+    """Return the text of the reading with the lowest index or, without indexes, the highest confidence."""
     readings = [(_reading(reading), reading) for reading in part.iterchildren("{*}TextEquiv")]
     return min(
         (found for found in readings if found[0]),

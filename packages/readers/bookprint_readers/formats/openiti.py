@@ -1,4 +1,4 @@
-"""OpenITI mARkdown: Islamicate texts with their metadata, in pages that tags end (mARkdown scheme, 2022)."""
+"""OpenITI mARkdown: Islamicate texts with metadata and tags at page ends (mARkdown scheme, 2022)."""
 
 import re
 
@@ -15,7 +15,7 @@ _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*#{4,6} ?OpenITI#")
 _HEADER_END = re.compile(r"^#META#Header#End#.*$", re.MULTILINE)
 _EMPTY = re.compile(r"NODATA|NOTGIVEN|NOCODE|[-\s]*", re.IGNORECASE)
 _PAGE_END = re.compile(r"PageV(\d+)P(\d+[AB]?)")
-"""The tag at a page's end; V00P000 where the number is not known."""
+"""Tag at the end of a page; V00P000 if the number is unknown."""
 
 _MARKS = re.compile(
     r"^(?:#{3}[ \t]*(?:\|[A-Z]+\||\|+|\$+(?:[A-Z_]+\$)?)|#{1,2}(?:[ \t]*\$[A-Z_]*\$?)?|~~)[ \t]*"  # of a line
@@ -25,7 +25,7 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-"""A year of the common era: those of the Hijra are lower."""
+"""Year of the common era. Years of the Hijra are below 1500."""
 
 
 def recognises(head: bytes) -> bool:
@@ -34,14 +34,14 @@ def recognises(head: bytes) -> bool:
 
 
 def read(source: Source) -> Extraction:
-    """Return the pages without tags; text behind the last tag is a page, too. Raises UnsupportedFormat."""
+    """Return the pages without tags. Text after the last tag is a page, too. Raises UnsupportedFormat."""
     found = decoded(source.read_text())
     if found is None:
         raise UnsupportedFormat(f"{source.name} starts as OpenITI mARkdown does, but its bytes are not text.")
     header, *body = _HEADER_END.split(found.text.replace("\r\n", "\n"), maxsplit=1)
     text = body[0] if body else header.partition("\n")[2]
     first, *rest = _PAGE_END.split(text)
-    # Behind the text of a page come its volume and its number.
+    # `rest` repeats three strings: volume, page number, and text of the next page.
     pages = [
         "\n".join(filter(None, map(str.strip, _MARKS.sub("", page).split("\n"))))
         for page in [first, *rest[2::3]]
@@ -57,7 +57,7 @@ def read(source: Source) -> Extraction:
     else:
         pages.pop()
     if len(pages) > 1 and not pages[0] and labels[0] is None:
-        del pages[0], labels[0]  # texts may begin with a tag that ends no page
+        del pages[0], labels[0]  # a text may begin with a tag that ends no page
     return Extraction(
         NAME,
         pages,

@@ -17,7 +17,7 @@ _DOCUMENTS = (
     "application/xml",
 )
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript")
-"""Prefixes of media types without text of a book; other files are recognised by content."""
+"""Prefixes of media types without a book's text. Other files are recognised by content."""
 
 _NCX = "application/x-dtbncx+xml"
 _MOST_FALLBACKS = 10
@@ -39,7 +39,7 @@ class Item:
     href: str  # relative to the package document
     media_type: str
     is_navigation: bool  # whether it is the navigation document of EPUB 3
-    fallback: str | None  # the id of an item to take instead
+    fallback: str | None  # id of an item to read instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class PackageDocument:
     """Contents of a package document."""
 
     metadata: Metadata
-    spine: Sequence[Item | None]  # in reading order; None where the itemref has no document
-    page_lists: Sequence[Item]  # files that may hold a page list, the first choice first
+    spine: Sequence[Item | None]  # in reading order; None for an itemref without a document
+    page_lists: Sequence[Item]  # files that may contain a page list, in order of preference
     from_standard_ebooks: bool
     warnings: Sequence[str] = ()
 
@@ -80,7 +80,7 @@ def _item(item: Element) -> Item:
 
 
 def _document(manifest: Mapping[str, Item], name: str) -> Item | None:
-    """Return the item of this id, or the first of its fallbacks that is a document, if there is one."""
+    """Return the item with this id, or its first fallback that is a document if the item is not one."""
     first = item = manifest.get(name)
     for _ in range(_MOST_FALLBACKS):
         if item is None or item.media_type in _DOCUMENTS:
@@ -90,12 +90,12 @@ def _document(manifest: Mapping[str, Item], name: str) -> Item | None:
 
 
 def is_document(item: Item) -> bool:
-    """Return whether the item is said to be markup that holds text."""
+    """Return whether the item's declared type is markup with text."""
     return item.media_type in _DOCUMENTS
 
 
 def may_be_document(item: Item) -> bool:
-    """Return whether the item may be markup, whatever its declared type, because it is not a picture."""
+    """Return whether the item may be markup, because its declared type is not a picture or the like."""
     return not item.media_type.startswith(_NO_TEXT)
 
 
@@ -108,14 +108,14 @@ def _metadata(package: Element) -> Metadata:
         authors=_authors(package, refinements),
         language=next(map(_text, _descendants(package, "language")), None),
         date=_date(package, is_transcription),
-        # The publisher of a transcription is not that of the book.
+        # The publisher of a transcription is not the book's publisher.
         publisher=None if is_transcription else next(map(_text, _descendants(package, "publisher")), None),
         identifiers=identifiers,
     )
 
 
 def _refinements(package: Element) -> dict[tuple[str, str], str]:
-    """Refinements of EPUB 3, by the id of the element and the property."""
+    """Return refinements of EPUB 3 by the id of the element and the property."""
     return {
         (meta.get("refines", "").removeprefix("#"), meta.get("property", "")): _text(meta)
         for meta in _descendants(package, "meta")
@@ -140,7 +140,7 @@ def _authors(package: Element, refinements: Mapping[tuple[str, str], str]) -> li
 
 
 def _date(package: Element, is_transcription: bool) -> str | None:
-    """When the book was published, which is before the release of a transcription."""
+    """Return the book's publication date, not the release date of a transcription."""
     dates = {_attribute(element, "event"): _text(element) for element in _descendants(package, "date")}
     events = ("original-publication", "publication", "issued", None)
     if is_transcription:
@@ -149,7 +149,7 @@ def _date(package: Element, is_transcription: bool) -> str | None:
 
 
 def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) -> str | None:
-    """Return an identifier that a catalogue knows; None for one of the file alone, as a UUID is."""
+    """Return an identifier that catalogues use, or None for an identifier of the file, such as a UUID."""
     value, scheme = _text(element), (_attribute(element, "scheme") or "").casefold()
     scheme = _ONIX_ISBN.get(refinements.get((element.get("id", ""), "identifier-type"), ""), scheme)
     if number := _GUTENBERG.match(value):
@@ -167,7 +167,7 @@ def _identifier(element: Element, refinements: Mapping[tuple[str, str], str]) ->
 
 @dataclass(frozen=True, slots=True)
 class PageTarget:
-    """A page in a list of pages."""
+    """Entry of a page list."""
 
     href: str  # relative to the document with the list
     label: str
@@ -187,7 +187,7 @@ def page_targets(root: Element) -> list[PageTarget]:
 
 
 def _ncx_target(content: Element) -> PageTarget:
-    """Return the page whose element has this content (NCX 2005, pageTarget)."""
+    """Return the page whose `pageTarget` contains this element (NCX 2005)."""
     target = content.getparent()
     if target is None:
         return PageTarget(content.get("src", ""), "")
@@ -207,7 +207,7 @@ def _descendants(element: Element, *names: str) -> Iterator[Element]:
 
 
 def _attribute(element: Element, name: str) -> str | None:
-    """Return the value of an attribute of any namespace."""
+    """Return the value of an attribute in any namespace."""
     return next((str(value) for key, value in element.items() if str(key).rpartition("}")[2] == name), None)
 
 

@@ -1,7 +1,7 @@
-"""Packages of files with one page each, of any format that a page is read from, in natural order.
+"""Packages of files with one page each, in any readable format and in natural order.
 
-Pictures and metadata beside the pages are passed over. Where a package has the same pages in several
-formats, those of one are read. A package that holds a book in one file is that book.
+Pictures and metadata beside the pages are ignored. If a package contains the pages in several formats, only
+one format is read. A package that contains a book in one file is that book.
 """
 
 import re
@@ -18,43 +18,43 @@ from bookprint_readers.source import Source
 NAME = "pages"
 
 FileReader = Callable[[Source], Extraction]
-"""Reads one file of a package; raises UnsupportedFormat for one in no format of a book or page."""
+"""Function that reads one file of a package. It raises UnsupportedFormat if no format fits."""
 
 BESIDE = re.compile(
     r".*\.(tiff?|jpe?g|jp2|j2k|jpx|png|gif|bmp|webp|svg|md5|sha\d*|ya?ml|json|csv|tsv|css|js|opf|[ot]tf|db|ini|log|md)"
     r"|(.*/)?(read[_-]?me|licen[cs]e|copying|notice|metadata|checksums?|bagit|bag-info|(tag)?manifest(-\w+)?)(\.\w+)?",
     re.IGNORECASE,
 )
-"""Paths of pictures, and of files that say something about the others."""
+"""Paths of pictures, and of files with information on other files."""
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SUFFIX = re.compile(r"\.([a-z]\w{0,9})$", re.IGNORECASE)
 _PREFERRED = ("txt", "htm", "html", "hocr", "xml")
-"""Where there are as many files of one suffix as of another, the later one's tell lines and hyphens apart."""
+"""Suffixes by ascending preference among equally many files. Later suffixes mark lines and hyphens better."""
 
 _BOOK_FORMATS = ("epub", "pdf", "tei", "djvu")
 
 _LARGEST_BLANK = 1 << 10
-_MOST_TOLD = 5  # damaged pages of which a warning says what the damage is
+_MOST_TOLD = 5  # damaged pages that warnings describe
 _LONGEST_PAGE = 100_000  # characters; pages of newspapers have up to 60,000
 
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """Contents of one file of the package."""
+    """Contents of one file of a package."""
 
     pages: Sequence[str]
     extraction: Extraction | None  # None: an empty file, which is a blank page
 
     @property
     def labels(self) -> Sequence[str | None]:
-        """The label of each page."""
+        """Label of each page."""
         known = self.extraction.labels if self.extraction else ()
         return known[: len(self.pages)] or [None] * len(self.pages)
 
     @property
     def is_book(self) -> bool:
-        """Whether the file holds a whole book, not a page."""
+        """Whether the file contains a whole book, not a page."""
         found = self.extraction
         if found is None or (found.paginated and len(self.pages) == 1):
             return False
@@ -65,8 +65,8 @@ class PageFile:
 def read(package: Package, read_file: FileReader) -> Extraction:
     """Return the pages of the package, or the one book in it.
 
-    A damaged page is blank, with a warning. Raises NoText, UnsupportedFormat, SeveralBooks, BrokenFile where
-    most are damaged, and what else `read_file` raises for a page.
+    A damaged page becomes blank, with a warning. Raises NoText, UnsupportedFormat, SeveralBooks, BrokenFile
+    if most pages are damaged, and other errors of `read_file`.
     """
     by_suffix: dict[str, list[Source]] = defaultdict(list)
     for path, member in package.members.items():
@@ -92,7 +92,7 @@ def read(package: Package, read_file: FileReader) -> Extraction:
 
 
 def read_page(member: Source, read_file: FileReader) -> PageFile:
-    """One file of pages; an empty one is a blank page."""
+    """Read one file of pages. An empty file is a blank page."""
     if member.size < _LARGEST_BLANK and not member.read().strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n\f"):
         return PageFile([""], None)
     found = read_file(member)
@@ -108,7 +108,7 @@ def read_page_or_blank(
     broken: list[UnusableFile],
     kinds: tuple[type[UnusableFile], ...] = (BrokenFile,),
 ) -> PageFile:
-    """One file of pages; a blank page where it raises one of `kinds`, which `broken` gets."""
+    """Read one file of pages. An error of `kinds` is added to `broken`, and the page is blank."""
     try:
         return read_page(member, read_file)
     except kinds as exc:
@@ -117,7 +117,7 @@ def read_page_or_blank(
 
 
 def warnings_of(broken: Sequence[UnusableFile], count: int) -> list[str]:
-    """Return warnings of damaged files among `count` files; raises the first error if most are damaged."""
+    """Return warnings about damaged files among `count` files. Raises the first error if most are damaged."""
     if 2 * len(broken) > count:
         raise broken[0]
     more = [f"{len(broken) - _MOST_TOLD:,} more pages are blank."] if len(broken) > _MOST_TOLD else []
@@ -125,7 +125,7 @@ def warnings_of(broken: Sequence[UnusableFile], count: int) -> list[str]:
 
 
 def has_text(pages: Iterable[str]) -> bool:
-    """Return whether there is a letter or a digit."""
+    """Return whether the pages contain a letter or digit."""
     return any(map(_LETTER_OR_DIGIT.search, pages))
 
 

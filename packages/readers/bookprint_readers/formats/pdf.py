@@ -1,6 +1,6 @@
-"""PDF with a text layer, as PDFium reads it: the text of each page, line by line.
+"""PDF with a text layer, read by PDFium: the text of each page, line by line.
 
-PDFium is not safe for threads, so one document is read at a time; each page is closed before the next.
+PDFium is not thread-safe, so documents are read one at a time. Each page is closed before the next is opened.
 """
 
 import re
@@ -26,14 +26,14 @@ NAME = "pdf"
 
 _MARK = re.compile(rb"(?:\A|[\r\n\0])\s*%PDF-\d")
 _MARK_WITHIN = 1024
-"""Bytes in which the mark may stand (Adobe's implementation notes to PDF 1.7, section H.3)."""
+"""First bytes that may contain the mark (Adobe's implementation notes to PDF 1.7, section H.3)."""
 
 _PDFIUM = Lock()
 
 _DIVIDED = re.compile("\ufffe(?=\\w)")
-"""PDFium's mark for a hyphen at a line's end, which takes the place of the line break, too."""
+"""PDFium's mark in place of a hyphen and the line break after it."""
 
-_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"  # so a page is a paragraph of its own, since PDF has no blank lines
+_BETWEEN_PAGES = f"\n{PAGE_BREAK}\n"  # makes each page a paragraph, because PDF has no blank lines
 
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
 
@@ -45,10 +45,10 @@ _FILLING = re.compile(
     |""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Titles that programs write for an unknown one, without the punctuation around them."""
+"""Titles that programs write if the title is unknown, without surrounding punctuation."""
 
 _NOBODY = {"admin", "administrator", "anonymous", "author", "owner", "unknown", "user"}
-"""Names that programs write for an unknown author."""
+"""Names that programs write if the author is unknown."""
 
 _FILE_NAME = re.compile(
     r"""(?:[a-z]:\\|file:|/).*
@@ -62,18 +62,18 @@ _PROGRAM = re.compile(r"^(?:Microsoft (?:Office )?\w+|OpenOffice|LibreOffice) +-
 _PACKET_BEGIN, _PACKET_END = b"<?xpacket begin", b"<?xpacket end"
 
 _PACKET_OF_A_PDF = (b"ns.adobe.com/pdf/", b"application/pdf")
-"""Mark that distinguishes the packet of a PDF from the packets of its pictures."""
+"""Marks that distinguish the packet of a PDF from the packets of its pictures."""
 
-_LONGEST_PACKET = 1 << 20  # bytes of a packet
+_LONGEST_PACKET = 1 << 20  # maximum bytes of a packet
 
 
 def recognises(head: bytes) -> bool:
-    """Return whether the file is a PDF; other bytes may stand in front of its mark."""
+    """Return whether the file is a PDF. Other bytes may precede its mark."""
     return _MARK.search(head[:_MARK_WITHIN]) is not None
 
 
 def read(source: Source) -> Extraction:
-    """Return the text of every page; blank where it is a picture. Raises BrokenFile and EncryptedFile."""
+    """Return the text of every page; a picture is blank. Raises BrokenFile, EncryptedFile, FileTooLarge."""
     with _PDFIUM, _document(source) as document:
         if len(document) > MAX_PAGES:
             raise too_many_pages(source.name)
@@ -103,7 +103,7 @@ def read(source: Source) -> Extraction:
 
 
 def _with_blanks(text: str, book: str) -> list[str]:
-    """Return the pages of the book that is a part of this text; pages before and after it are blank."""
+    """Return the pages of `book`, which is part of `text`, with blank pages for the rest of `text`."""
     start = text.index(book)
     before, after = text.count(_BETWEEN_PAGES, 0, start), text.count(_BETWEEN_PAGES, start + len(book))
     return [""] * before + book.split(_BETWEEN_PAGES) + [""] * after
@@ -113,7 +113,7 @@ def _with_blanks(text: str, book: str) -> list[str]:
 def _document(source: Source) -> Iterator[pypdfium2.PdfDocument]:
     with source.opened() as stream:
         try:
-            # In a PDF within an archive PDFium cannot go back.
+            # PDFium cannot seek in a member of an archive.
             document = pypdfium2.PdfDocument(stream if stream.seekable() else source.read())
         except PdfiumError as exc:
             if exc.err_code in {FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY}:
@@ -131,7 +131,7 @@ def _text(document: pypdfium2.PdfDocument, index: int) -> str:
 
 
 def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
-    """Return the printed number of a page by the document's page labels (ISO 32000-1, section 12.4.2)."""
+    """Return a page's printed number from the document's page labels (ISO 32000-1, section 12.4.2)."""
     try:
         return document.get_page_label(index) or None
     except UnicodeError:
@@ -139,7 +139,7 @@ def _label(document: pypdfium2.PdfDocument, index: int) -> str | None:
 
 
 def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
-    """Return an entry of the document information; empty where it is missing or no text."""
+    """Return an entry of the document information; empty if it is missing or not text."""
     try:
         return str(document.get_metadata_value(key))
     except UnicodeError:
@@ -147,7 +147,7 @@ def _entry(document: pypdfium2.PdfDocument, key: str) -> str:
 
 
 def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
-    """Read the XMP packet, else the document information, whose dates are not the book's."""
+    """Read the XMP packet, or else the document information, except its dates, which are the file's."""
     properties = _properties(source)
     titles = (*properties.get("title", ()), information["Title"])
     authors = properties.get("creator") or information["Author"].split(";")
@@ -170,21 +170,21 @@ def _metadata(source: Source, information: Mapping[str, str]) -> Metadata:
 
 
 def _title(text: str) -> str | None:
-    """Return the title in a field that programs fill with the file's name or a word of their own."""
+    """Return a title, or None if a program filled the field with a file name or a placeholder."""
     text = _PROGRAM.sub("", clean(text) or "")
     filled = _FILLING.fullmatch(text.strip(punctuation)) or _FILE_NAME.fullmatch(text)
     return None if filled else text
 
 
 def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
-    """Return the values of each property of a PDF by its local name, as "title"; empty without a packet.
+    """Return the values of each property in the last XMP packet, by local name such as "title".
 
-    A packet can be found without knowing the file's format (XMP specification, part 1, section 7.3).
+    Packets are found without parsing the PDF (XMP specification, part 1, section 7.3).
     """
     last = None
     for packet in _packets(source):
         if any(mark in packet for mark in _PACKET_OF_A_PDF):
-            last = packet  # since changes are appended to a PDF
+            last = packet  # because changes are appended to a PDF
     if last is None:
         return {}
     repairs: list[str] = []
@@ -192,7 +192,7 @@ def _properties(source: Source) -> Mapping[str, tuple[str, ...]]:
         root = document(Source.of_bytes(last, source.name), repairs)
     except BrokenFile:
         return {}
-    if repairs:  # the document information is sure beside a packet that is cut off
+    if repairs:  # a truncated packet is less reliable than the document information
         return {}
     found: dict[str, tuple[str, ...]] = {}
     for described in root.iter("{*}Description"):

@@ -1,7 +1,7 @@
-"""TEI P5 and P4: the text of one book, in pages where `pb` marks them, and what its header says.
+"""TEI P5 and P4: the text of one book, with pages if `pb` marks them, and the metadata of its header.
 
-Notes are read in place, as plain texts of the same files have them. At the ends of pages they would move the
-fingerprints of 24 books of the Deutsches Textarchiv .7 bits further away. An editor's choice (`reg`, `corr`,
+Notes stay in place, as in plain texts of the same files. Notes at the ends of pages would move the
+fingerprints of 24 books of the Deutsches Textarchiv 0.7 bits further away. An editor's choice (`reg`, `corr`,
 `expan`) replaces the printed form. Page furniture (`fw`) is left out. A file without a `text` is
 read from `sourceDoc`, whose surfaces are pages.
 """
@@ -36,16 +36,16 @@ _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]*;)")
 _PREDEFINED = frozenset((b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
 
 _LONGEST_HEADING = 200
-"""Characters; so much before the first page break is the heading of what the pages are part of, no page."""
+"""Maximum characters of a heading before the first page break. A longer text is a page."""
 
-# Pieces of the text besides the text itself; XML allows none of these characters.
+# Pieces of the text other than words. XML forbids these characters, or `_add` replaces them.
 _PAGE = "\f"
 _LINE = "\n"
-_JOINED = ""  # a word goes on, whatever blanks follow
+_JOINED = ""  # the word continues after any blanks
 _BEFORE_TEXT = (_LINE, _PAGE, _JOINED)
 
 _HYPHENS = ("-", "\u00ac", "\u00ad", "\u2010", "\u2e17")
-_OTHER_HYPHENS = "\u00ac\u2e17"  # not sign, double oblique hyphen: the normal form knows neither
+_OTHER_HYPHENS = "\u00ac\u2e17"  # not sign, double oblique hyphen; not hyphens in the normal form
 _DIVISION = re.compile(rf"[{_OTHER_HYPHENS}](?= *[{_LINE}{_PAGE}])")
 
 _BLOCKS = frozenset((
@@ -79,9 +79,9 @@ _NAME_PARTS = ("forename", "nameLink", "surname")
 
 
 def read(source: Source) -> Extraction:
-    """Return the text of the file, with pages if `pb` stands in it.
+    """Return the text of the file, with pages if it contains `pb`.
 
-    Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText where there is no `text` element.
+    Raises BrokenFile, SeveralBooks, FileTooLarge, and NoText if there is neither `text` nor `sourceDoc`.
     """
     repairs: list[str] = []
     header = etree.Element("teiHeader")
@@ -111,9 +111,9 @@ def read(source: Source) -> Extraction:
 
 
 def _tree(source: Source, repairs: list[str]) -> Element:
-    """Return the document's element; references to what a DTD beside the file declares are left out.
+    """Return the root element, without references to entities of a DTD outside the file.
 
-    Ill-formed markup is repaired, and `repairs` gets a warning. Raises BrokenFile.
+    Ill-formed markup is repaired, with a warning in `repairs`. Raises BrokenFile.
     """
     try:
         return _parsed(source.read_text(), source.name)
@@ -134,7 +134,7 @@ def _parsed(data: bytes, name: str) -> Element:
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
-        recover=True,  # or such references were errors; what is fatal is not forgiven
+        recover=True,  # otherwise, such references are errors; fatal errors are raised below
     )
     with broken_named(name):
         root = etree.fromstring(_ENTITY.sub(_character, data), parser)
@@ -145,7 +145,7 @@ def _parsed(data: bytes, name: str) -> Element:
 
 
 def _outermost(element: Element) -> Iterator[Element]:
-    """Yield the elements in the order of the document, but those within headers and texts."""
+    """Yield the elements in the order of the document, except those within headers and texts."""
     yield element
     if _name(element) not in {"teiheader", "text", "sourcedoc"}:
         for child in element:
@@ -153,7 +153,7 @@ def _outermost(element: Element) -> Iterator[Element]:
 
 
 def _character(entity: re.Match[bytes]) -> bytes:
-    """Return a named character that TEI P4 takes from DTDs, which are not loaded."""
+    """Return a reference to a named character that TEI P4 takes from DTDs, which are not loaded."""
     if entity[1] in _PREDEFINED:
         return entity[0]
     characters = html5.get(entity[1].decode("ascii"), "")
@@ -161,14 +161,14 @@ def _character(entity: re.Match[bytes]) -> bytes:
 
 
 class _Text:
-    """The text of an element, in pieces as it is read."""
+    """The text of an element, collected in pieces."""
 
     def __init__(self) -> None:
         self._pieces = [_LINE]
         self._page_breaks = 0
         self._labels: list[str | None] = []
         self._line_breaks = 0
-        self._edition: str | None = None  # of which page breaks are read, where there are those of several
+        self._edition: str | None = None  # the edition whose page breaks are read
         self._word_end = -1
 
     def read(self, element: Element) -> None:
@@ -238,7 +238,7 @@ class _Text:
             NAME,
             [page.strip() for page in pages],
             paginated=self._page_breaks > 0,
-            printed_lines=self._line_breaks > self._page_breaks,  # else they are paragraphs
+            printed_lines=self._line_breaks > self._page_breaks,  # otherwise lines are paragraphs
             metadata=metadata,
             labels=known_labels(labels),
         )
@@ -272,12 +272,12 @@ class _Text:
         if page_break.get("break") == "no":
             self._join()
         if self._pieces[-1] == _JOINED:
-            self._pieces.append("-")  # by which the normal form joins the word across the pages
+            self._pieces.append("-")  # the normal form joins the word at this hyphen
         self._pieces.append(_PAGE)
         self._labels.append(page_break.get("n"))
 
     def _join(self) -> None:
-        """Let the word before go on, without its hyphen."""
+        """Join the last word, without its hyphen, to the text that follows."""
         pieces, page_breaks = self._pieces, 0
         while pieces and not pieces[-1].strip():
             page_breaks += pieces.pop().count(_PAGE)
@@ -288,9 +288,9 @@ class _Text:
         pieces += ["-", *[_PAGE] * page_breaks] if page_breaks else [_JOINED]
 
     def _choose(self, choice: Element) -> None:
-        """Read the readings of one place, and keep the first that is preferred, else the first.
+        """Read the alternatives for one place. Keep the first preferred alternative, or else the first.
 
-        The page breaks are those of the reading with most.
+        The page breaks come from the alternative with most page breaks.
         """
         outer, labels_before = self._pieces, len(self._labels)
         kept: str | None = None
@@ -316,7 +316,7 @@ def _name(element: Element) -> str:
 
 
 def _metadata(header: Element, language: str | None) -> Metadata:
-    """Read the metadata of a `teiHeader`; `language` is the one that the text itself names."""
+    """Read the metadata in a `teiHeader`. `language` is the language that the text itself names."""
     titles = _all(header, "fileDesc/titleStmt/title")
     numbers = _all(header, "fileDesc/publicationStmt//idno")
     return description(
@@ -337,7 +337,7 @@ def _title(titles: list[Element]) -> str | None:
 
 
 def _identifier(number: Element) -> str | None:
-    """Return the identifier; of the short-title catalogues those that the value names."""
+    """Return the identifier. A short-title catalogue named in the value overrides the type."""
     text = _text(number) or ""
     catalogue = _STC.match(text)
     return identifier(
@@ -346,21 +346,21 @@ def _identifier(number: Element) -> str | None:
 
 
 def _author(author: Element) -> str | None:
-    """Return the name of an author, without the identifiers that stand beside it."""
+    """Return the name of an author, without identifiers."""
     name = next(iter(_all(author, ".//persName")), author)
     parts = [_text(part) for kind in _NAME_PARTS for part in _all(name, f".//{kind}")]
     return " ".join(filter(None, parts)) or _text(name)
 
 
 def _language(header: Element) -> str | None:
-    """Return the language that most of the text is in; the first named where no shares are given."""
+    """Return the language of most of the text, or the first language if no shares are given."""
     languages = _all(header, "profileDesc/langUsage/language")
     most = max(languages, key=lambda language: _share(language.get("usage")), default=None)
     return None if most is None else most.get("ident") or most.get("id") or _text(most)
 
 
 def _date(header: Element) -> str | None:
-    """When the book was published; failing that, when the file was."""
+    """Return the publication date of the book, or else of the file."""
     for date in _printed(header, "date") + _all(header, "fileDesc/publicationStmt/date"):
         for given in (date.get("when"), date.get("value"), _text(date), date.get("notBefore")):
             if given and _YEAR.search(given):
@@ -369,7 +369,7 @@ def _date(header: Element) -> str | None:
 
 
 def _printed(header: Element, name: str) -> list[Element]:
-    """Return the elements of this name that tell of the printed source."""
+    """Return the elements of this name that describe the printed source."""
     return [
         element
         for element in _all(header, f"fileDesc/sourceDesc//{name}")

@@ -1,4 +1,4 @@
-"""Plain text: one book a file, U+000C between its pages or, as pdftotext writes it, after each of them."""
+"""Plain text: one book per file, with U+000C between pages or, as from pdftotext, after each page."""
 
 import re
 
@@ -11,14 +11,14 @@ from bookprint_readers.syntax.encoding import decoded
 NAME = "txt"
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]+")
-"""Characters that no text has, but those that break lines and pages."""
+"""Control characters, except those that break lines and pages."""
 
 _MOST_CONTROLS = 0.02  # share of control and damaged characters above which bytes are not text
-_FEW_CONTROLS = 4  # so many a short text may have: of a blank page OCR may read nothing else
+_FEW_CONTROLS = 4  # control characters that a short text may contain, such as OCR of a blank page
 
 
 def read(source: Source) -> Extraction:
-    """Return the book in a text file; raises UnsupportedFormat if the bytes are not text."""
+    """Return the book in a text file. Raises UnsupportedFormat if the bytes are not text."""
     found = decoded(source.read_text())
     if found is None:
         raise _no_text_file(source)
@@ -31,12 +31,12 @@ def read(source: Source) -> Extraction:
         raise _no_text_file(source)
     if removed:
         warnings.append(f"{removed:,} control characters were left out.")
-    # Lines may end as DOS or an old Mac ends them.
+    # DOS and old Macs use other line ends.
     book = without_licence(without.replace("\r\n", "\n").replace("\r", "\n"))
     pages = book.text.split("\f")
     paginated = len(pages) > 1
     if paginated and not pages[-1] and all(page.endswith("\n") for page in pages[:-1] if page):
-        pages = pages[:-1]  # each form feed ends a page, and stands on a line of its own
+        pages = pages[:-1]  # each form feed ends a page and is alone on a line
     return Extraction(NAME, pages, paginated, printed_lines=True, metadata=book.metadata, warnings=warnings)
 
 

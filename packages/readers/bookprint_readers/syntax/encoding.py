@@ -1,6 +1,6 @@
-"""The encoding of text: by its byte order mark, as UTF-8, as declared, or guessed.
+"""Decoding of text: by its byte order mark, as UTF-8, as declared, or by a guess.
 
-A guess is always reported: a wrong one changes letters, and the book may not be found again.
+A guess is always reported. A wrong guess changes letters, and lookups may miss the book.
 """
 
 import codecs
@@ -18,19 +18,19 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte order marks; that of UTF-32 little-endian starts with that of UTF-16 little-endian."""
+"""Byte order marks. Marks of UTF-32 come first, because one of them begins with a mark of UTF-16."""
 
-_GUESSED_FROM = 1 << 16  # bytes that a guess sees
+_GUESSED_FROM = 1 << 16  # bytes that a guess reads
 
 _ESCAPES = {b"\x1b": (b"\x1b$", b"\x1b("), b"~": (b"~{",)}
-"""Sequences by which ISO-2022 and HZ leave ASCII, by first byte; all their bytes are valid UTF-8."""
+"""Escape sequences of ISO-2022 and HZ, by first byte. All their bytes are valid UTF-8."""
 
 _NAME = re.compile(
     r"(x-)?(utf|iso|windows|cp|ibm|koi8|kz|ptcp|hp|mac|euc|gb|big5|shift|sjis|hz|tis|ks_?c|johab|latin|us-|ascii)"
     r"[\w.:-]{0,30}",
     re.IGNORECASE,
 )
-"""Names that are looked up; Python knows others, such as punycode, that are not those of a text."""
+"""Names of text encodings. Python also has codecs that are not for texts, such as punycode."""
 
 _AS_BROWSERS_DO = {
     "iso8859-1": "cp1252",
@@ -42,31 +42,31 @@ _AS_BROWSERS_DO = {
     "euc_kr": "cp949",
     "tis-620": "cp874",
 }
-"""Encodings whose name stands for a wider one (WHATWG Encoding, section 4.2), by Python's names."""
+"""Wider encodings that browsers use for declared encodings (WHATWG Encoding, 4.2), by Python's names."""
 
 _HIGH_BYTES = 0.3
-"""The share at every second place, in UTF-16, of the byte that stands for the block of the script."""
+"""Minimum share of the script's own high byte among the high bytes of UTF-16, 0 to 1."""
 
 _LEAST_OF_EACH = 4
-"""Letters beyond ASCII in lines of UTF-8, and bytes beyond ASCII in lines of another encoding."""
+"""Minimum number of non-ASCII letters in lines of UTF-8, and of non-ASCII bytes in the other lines."""
 
 _FEW_UTF8 = 0.1
-"""Share of UTF-8 lines below which they may be chance, unless the other encoding is cp125x."""
+"""Ratio of UTF-8 letters to other non-ASCII bytes below which the UTF-8 may be chance, except with cp125x."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text, and what was doubtful about its encoding."""
+    """A text, with warnings about its encoding."""
 
     text: str
     warnings: tuple[str, ...] = ()
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
-    """Return the text in these bytes, with U+FFFD for damaged parts; None if they are not text.
+    """Return the text in these bytes, with U+FFFD for damaged parts, or None if they are not text.
 
-    `declared` is the encoding that the text itself names. It gives way to a byte order mark, and to UTF-8
-    where the bytes are well-formed in it and not all ASCII.
+    `declared` is the encoding that the text itself names. A byte order mark overrides it. Well-formed UTF-8
+    that is not all ASCII overrides it, too.
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):
@@ -78,7 +78,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
     start = data[:_GUESSED_FROM]
     if (utf16 := _utf16_without_mark(start)) is not None:
         return _guessed(data, utf16)
-    # Where a tenth is zero, this is UTF-32 without a mark, or no text.
+    # Bytes with more than a tenth of zeros are UTF-32 without a mark, or not text.
     if start.count(0) * 10 <= len(start) and not _leaves_ascii(data):
         try:
             text = data.decode()
@@ -88,7 +88,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
                 return mixed
             damaged = _repaired(data, "utf-8")
             whole, lost = _beyond_ascii(damaged.text)
-            if lost * 10 <= whole:  # another encoding leaves few characters beyond ASCII whole
+            if lost * 10 <= whole:  # few bytes of other encodings are valid UTF-8 beyond ASCII
                 return damaged
         else:
             if named is None or not text.isascii():
@@ -97,10 +97,10 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded | None:
         try:
             return Decoded(data.decode(named))
         except UnicodeError:
-            pass  # a wrong declaration is as good as none
+            pass  # a wrong declaration is ignored
     window = data[max(0, first_doubt - _GUESSED_FROM // 2) :][:_GUESSED_FROM]
     guess = guessed(window)
-    # Bytes of all ones fill what was never written; as a letter they are rare in every encoding.
+    # 0xFF fills parts of a file that were never written. As a letter it is rare in every encoding.
     if guess is None or window.count(0xFF) * 4 > len(window):
         return None
     return _repaired(data, guess) if guess == "utf-8" else _guessed(data, guess)
@@ -112,7 +112,7 @@ def _guessed(data: bytes, encoding: str) -> Decoded:
 
 
 def _utf16_without_mark(start: bytes) -> str | None:
-    """Return the encoding where every second byte is that of a script's block, and zero of blanks."""
+    """Return the form of UTF-16 if many high bytes are equal and some are zero (blanks), or None."""
     shares = []
     for name, half in (("utf-16-be", start[0::2]), ("utf-16-le", start[1::2])):
         (byte, count), *_ = Counter(half).most_common(1) or [(0, 0)]
@@ -122,7 +122,7 @@ def _utf16_without_mark(start: bytes) -> str | None:
 
 
 def _of_two_encodings(data: bytes) -> Decoded | None:
-    """Decode a text whose lines are in UTF-8 and one other encoding; returns None for any other."""
+    """Decode a text whose lines are in UTF-8 or one other encoding. Return None for any other text."""
     lines: list[bytes | str] = []
     letters = 0
     for line in data.splitlines(keepends=True):
@@ -148,19 +148,19 @@ def _of_two_encodings(data: bytes) -> Decoded | None:
 
 
 def guessed(window: bytes, era: EncodingEra = EncodingEra.ALL) -> str | None:
-    """Return the encoding that some bytes of a text seem to have."""
+    """Guess the encoding of some bytes of a text."""
     return _codec(chardet.detect(window, encoding_era=era)["encoding"])
 
 
 def _leaves_ascii(data: bytes) -> bool:
-    # One byte is found ten times as fast as two are, and is missing from most texts.
+    # A search for one byte is ten times as fast as for two. Most texts lack the first byte.
     return any(
         first in data and any(escape in data for escape in escapes) for first, escapes in _ESCAPES.items()
     )
 
 
 def _beyond_ascii(text: str) -> tuple[int, int]:
-    """Return the characters beyond ASCII that are whole, and those that U+FFFD stands for."""
+    """Count the valid characters beyond ASCII, and the damaged ones (U+FFFD)."""
     if text.isascii():
         return 0, 0
     damaged = text.count("\ufffd")
@@ -172,12 +172,12 @@ def _repaired(data: bytes, encoding: str) -> Decoded:
         return Decoded(data.decode(encoding))
     except UnicodeDecodeError as exc:
         name = encoding.removesuffix("-sig").upper()
-        warning = f"Bytes that are not {name} were passed over, the first at byte {exc.start}."
+        warning = f"Bytes that are not {name} were replaced by U+FFFD, the first at byte {exc.start}."
         return Decoded(data.decode(encoding, "replace"), (warning,))
 
 
 def _codec(name: str | None) -> str | None:
-    """Return Python's name of an encoding, None if it is unknown or not for text."""
+    """Return Python's name of an encoding, or None if it is unknown or not for text."""
     if name is None or not _NAME.fullmatch(name):
         return None
     try:

@@ -1,6 +1,6 @@
-"""The text of HTML and XHTML in document order, with the places where printed pages begin.
+"""The text of HTML and XHTML in document order, with the starts of printed pages.
 
-Both are read as the row of their tags, which refuses nothing: books are often not well-formed.
+Both are read as a sequence of tags, which accepts any markup: books are often not well-formed.
 """
 
 import re
@@ -17,7 +17,7 @@ from bookprint_readers.syntax.encoding import Decoded, decoded
 from bookprint_readers.syntax.tags import NOTE_NUMBER, Cfi, Outline, Tag, end_of, tags
 
 PAGE, TARGET = "\ufdd0", "\ufdd1"
-"""Noncharacters that stand in a text for a mark of a page break, and for a place that a page list names."""
+"""Noncharacters that mark, in a text, page breaks and the places that a page list names."""
 
 _LINE = "\ufdd2"
 
@@ -29,7 +29,7 @@ _BLOCKS = frozenset((
     "docauthor", "doctitle", "level", "level1", "level2", "level3", "level4", "line", "linegroup", "list",
     "pagenum", "poem", "prodnote", "sidebar",
 ))  # fmt: skip
-"""Elements that begin and end lines; the last row is of DTBook, which EPUB 2 allows."""
+"""Elements that begin and end lines. The last two rows are from DTBook, which EPUB 2 allows."""
 
 _REFERENCES = ("a", "sup")  # elements that may hold the number of a note
 
@@ -40,12 +40,12 @@ _LEFT_OUT = frozenset((
 """Elements whose text does not belong to the book; ruby readings (rt) repeat the text beside them."""
 
 _PAGE_NUMBERS = {"pagenum", "pageno", "pagenumber", "page-number", "x-ebookmaker-pageno"}
-_LONGEST_NUMBER = 40  # characters; what is longer is text
+_LONGEST_NUMBER = 40  # maximum characters of a page number
 
 _BEFORE_LABEL = re.compile(r"[\s\[({]*(?:page|pag|pg|p|seite|s)[.\s]+", re.IGNORECASE)
 """Text before the label in a mark of a page break, as in "page 12" and "[Pg 12]"."""
 
-_LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts that part words
+_LETTERS = re.compile("[^\\W\\d_\u2e80-\u9fff\uac00-\ud7ff]{1,30}")  # of scripts with spaces between words
 
 _DECLARED = re.compile(
     rb"""<\?xml[^>]{,200}?encoding\s*=\s*["']([\w.:-]+)|<meta[^>]{,500}?charset\s*=\s*["']?([\w.:-]+)""",
@@ -57,7 +57,7 @@ _NO_TARGETS: Mapping[str | Cfi, str | None] = {}
 
 
 def decoded_markup(source: Source) -> Decoded | None:
-    """Return the markup of a file, by its declared encoding; None if its bytes are not text.
+    """Return the markup of a file, in its declared encoding, or None if its bytes are not text.
 
     Raises FileTooLarge.
     """
@@ -68,14 +68,14 @@ def decoded_markup(source: Source) -> Decoded | None:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with marks of pages in it, and the labels of these pages."""
+    """A text with marks where pages begin, and the labels of the pages."""
 
     text: str
-    labels: Mapping[str, Sequence[str | None]]  # by the mark, PAGE or TARGET: one for each, in order
+    labels: Mapping[str, Sequence[str | None]]  # by mark (PAGE or TARGET), one label per occurrence
 
     @classmethod
     def joined(cls, parts: Iterable["MarkedText"]) -> "MarkedText":
-        """Return the texts one after the other, with a blank line between them."""
+        """Join texts, with a blank line between them."""
         every = list(parts)
         labels = {mark: [label for part in every for label in part.labels[mark]] for mark in (PAGE, TARGET)}
         return cls("\n\n".join(part.text for part in every), labels)
@@ -84,8 +84,8 @@ class MarkedText:
 def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGETS) -> MarkedText:
     """Return the text of a document, with PAGE for each page break and TARGET for each target.
 
-    A target is the `id` of an element, a place in the document, or empty for its start, with its label. One
-    that is missing is passed over. Page numbers are left out of the text.
+    `targets` contains labels by `id` of an element, by place in the document, or by "" for its start. Missing
+    targets are ignored. Page numbers are left out of the text.
     """
     for mark in (PAGE, TARGET, _LINE):
         markup = markup.replace(mark, "")
@@ -103,12 +103,12 @@ def marked_text(markup: str, targets: Mapping[str | Cfi, str | None] = _NO_TARGE
 
 
 class _Mark(str):
-    """PAGE or TARGET among the pieces of a text, with the label of the page that begins there."""
+    """Piece of a text that is PAGE or TARGET, with the label of the page that begins there."""
 
     label: str | None
 
     def __new__(cls, mark: str, label: str | None) -> "_Mark":
-        """Return the mark itself; as a piece of text it is PAGE or TARGET."""
+        """Create a mark whose string value is PAGE or TARGET."""
         self = super().__new__(cls, mark)
         self.label = label
         return self
@@ -116,14 +116,14 @@ class _Mark(str):
 
 @dataclass(slots=True)
 class _PageNumber:
-    """An element that holds the number of a page, while it is open."""
+    """An open element that contains a page number."""
 
     name: str
-    start: int  # in the pieces of the text
-    depth: int = 1  # elements of its name within one another
+    start: int  # index in the pieces of the text
+    depth: int = 1  # number of nested elements of this name
 
     def remove_from(self, pieces: list[str]) -> None:
-        """Take the number out of the text, but no mark of a page that stands in it."""
+        """Remove the number from the text, but not the marks within it."""
         held = pieces[self.start :]
         marks = [piece for piece in held if piece in {PAGE, TARGET}]
         if sum(map(len, held)) - len(marks) <= _LONGEST_NUMBER:
@@ -135,10 +135,10 @@ class _PageNumber:
 
 
 def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
-    """Return the texts and marks along a row of tags; of the targets, those that are found are taken out."""
+    """Return the texts and marks in a sequence of tags. Found targets are removed from `targets`."""
     pieces: list[str] = [_Mark(TARGET, _label(targets.pop("") or ""))] if "" in targets else []
     preformatted, number = False, None
-    refers = referred = False  # whether a number may refer to a note, and one has
+    refers = referred = False  # whether the next text may refer to a note, and whether the last text did
     for tag in row:
         name = tag.name
         if name in _LEFT_OUT and not (tag.is_end or tag.is_empty):
@@ -170,7 +170,7 @@ def _pieces(row: Iterator[Tag], targets: dict[str, str | None]) -> list[str]:
             if name == "pre":
                 preformatted = not tag.is_end
         if name == "img" and tag.text[:1].isalpha() and len(initial := tag.attributes().get("alt", "")) == 1:
-            pieces.append(initial)  # a picture of the first letter
+            pieces.append(initial)  # a picture of an initial letter
         if name in _REFERENCES:
             refers = not tag.is_end
         if tag.text:
@@ -193,7 +193,7 @@ def _marks_page(name: str, attributes: Mapping[str, str]) -> bool:
 
 
 def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[Tag]:
-    """Yield the tags with a further one, TARGET, with the label at each of these places."""
+    """Yield the tags, with an additional tag TARGET, which contains the label, at each place."""
     outline = Outline(row)
     labels = defaultdict[int, dict[int, str | None]](dict)
     for place, label in places.items():
@@ -212,7 +212,7 @@ def _with_targets(row: list[Tag], places: Mapping[Cfi, str | None]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class LabelledPages:
-    """The pages of a book, or all of it as one, their labels, and what Project Gutenberg's header says."""
+    """Pages of a book, or its whole text, with page labels and metadata of Project Gutenberg's header."""
 
     pages: list[str]
     header: Metadata
@@ -222,8 +222,8 @@ class LabelledPages:
 def pages_of(marked: MarkedText) -> LabelledPages:
     """Return the pages of a text without Project Gutenberg's licence; one page if there are no marks.
 
-    They begin at PAGE or TARGET, whichever there are more of. Text before the first
-    of them is a page if it has a letter or a digit.
+    Pages begin at PAGE or TARGET, whichever is more frequent. Text before the first
+    mark is a page if it contains a letter or digit.
     """
     book = without_licence(marked.text)
     text = book.text
@@ -239,14 +239,14 @@ def pages_of(marked: MarkedText) -> LabelledPages:
 
 
 def _label(said: str) -> str | None:
-    """Return the label in what a mark of a page break says: "12" in "page 12." and in "[Pg 12]"."""
+    """Return the label in the text of a page break, such as "12" in "page 12." and in "[Pg 12]"."""
     before = _BEFORE_LABEL.match(said)
     bare = said[before.end() :].rstrip(")]} ") if before else said
     return bare.strip().rstrip(".") or None
 
 
 def _after_words(text: str, mark: str) -> str:
-    """Return the text with each mark moved behind its word: pages divide words only at a hyphen."""
+    """Move each mark within a word to the end of the word. Pages divide words only at hyphens."""
     if mark not in text:
         return text
     before, *rest = text.split(mark)

@@ -1,11 +1,10 @@
-"""HTML and XHTML as a row of tags, each with the text behind it; no tree is built.
+"""HTML and XHTML as a sequence of tags, each with the text after it. No tree is built.
 
-A tree costs a parser of HTML time and memory by the square of what a hostile file holds, since elements are
-moved and opened anew. A row of tags is read in time and memory that grow with its length alone. The tree of
-libxml2 also loses what books have: the lines that end tags without a start begin, and all text behind a
-`title`, `select` or `svg` that does not end.
+For a malicious file, a tree of HTML needs time and memory quadratic in the size of the file, because elements
+are moved and reopened. A sequence of tags needs time and memory proportional to the size. The tree of libxml2
+loses line breaks at end tags without a start tag, and all text after an unclosed `title`, `select` or `svg`.
 
-EPUB's canonical fragment identifiers (EPUB CFI 1.1) name places in it.
+EPUB's canonical fragment identifiers (EPUB CFI 1.1) name places in the sequence.
 """
 
 import re
@@ -22,13 +21,13 @@ VOID = frozenset(
 """Elements without content."""
 
 NOTE_NUMBER = re.compile(r"\s*[\[(]?\d{1,4}[a-z]?[\])]?\s*")
-"""Marks of references to notes, which are separated from the word before."""
+"""References to notes, which are separated from the preceding word."""
 
 _READINGS = ("rp", "rt")
-_IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)  # tags that end a reading, since its own end may be left out
-_RAW = ("iframe", "script", "style", "textarea")  # elements in which no tags stand
+_IN_RUBY = ("rb", "rtc", "ruby", *_READINGS)  # tags that end a reading, whose end tag is optional
+_RAW = ("iframe", "script", "style", "textarea")  # elements that cannot contain tags
 
-# Every branch takes what its start promises, to the end of the file if need be: none goes back.
+# Each branch matches from its start, if necessary to the end of the file, without backtracking.
 _INSIDE = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"?|'[^']*+'?)?)*+"""
 _TAG = re.compile(
     "<(?:"
@@ -40,12 +39,12 @@ _TAG = re.compile(
     re.DOTALL | re.ASCII,
 )
 _ATTRIBUTE = re.compile(r"""([^\s=/>"']++)(?:\s*+=\s*+(?:"([^"]*+)"?|'([^']*+)'?|([^\s>"']++)))?""", re.ASCII)
-_new = tuple.__new__  # since a million tags are made
+_new = tuple.__new__  # a fast constructor for millions of tags
 
 _STEP = re.compile(r"/(\d{1,6})(?:\[([^\]]*)\])?")
 _PATH = r"(?:[^,\[]++|\[[^\]]*+\]?)*+"
 _RANGE = re.compile(f"({_PATH}),({_PATH}),{_PATH}")
-"""Parent path, start and end; commas within assertions do not count."""
+"""Parent path, start and end of a range. Commas within assertions are ignored."""
 
 _ASSERTION = re.compile(r"\[[^\]]*\]")
 _LONGEST_CFI = 2_000
@@ -53,20 +52,20 @@ _OFFSET = re.compile(r":(\d{1,9})")
 
 
 class Tag(NamedTuple):
-    """A tag and the text up to the next one; before the first tag stands one without a name."""
+    """A tag and the text up to the next tag. Text before the first tag follows a tag without a name."""
 
     name: str  # in lower case; empty for comments and the like
     is_end: bool
-    inside: str  # what stands behind the name, as it is written
-    text: str  # with characters for references
+    inside: str  # the rest of the tag after the name, unchanged
+    text: str  # with character references replaced
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is the start of an element without content, as XHTML writes it or HTML knows it."""
+        """Whether it starts an element without content, by XHTML's syntax or by HTML's names."""
         return self.inside.endswith("/") or self.name in VOID
 
     def attributes(self) -> Mapping[str, str]:
-        """Return the values by the names in lower case; of two of one name the first."""
+        """Return the values by lower-case name. The first of two attributes with one name is used."""
         found: dict[str, str] = {}
         for name, *values in _ATTRIBUTE.findall(self.inside):
             found.setdefault(name.lower(), characters("".join(values)))
@@ -76,7 +75,7 @@ class Tag(NamedTuple):
 def tags(markup: str) -> Iterator[Tag]:
     """Yield the tags of a document in order (HTML standard, section 13.2.5).
 
-    Scripts, styles and the like are one tag without a name, and none of the text.
+    A comment, or an element without tags such as a script, is one nameless tag. Its content is left out.
 
     >>> [tag.text for tag in tags("a<b>c &amp; d<script>x</script>e")]
     ['a', 'c & d', 'e']
@@ -87,7 +86,7 @@ def tags(markup: str) -> Iterator[Tag]:
 
 
 def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
-    """Return the tag that ends an element whose text is left out; of one that never ends the text is kept."""
+    """Skip an element and return its end tag. The text of an unclosed element is added to `pieces`."""
     depth, passed = 1, []
     for tag in row:
         if name in _READINGS:
@@ -102,7 +101,7 @@ def end_of(name: str, row: Iterator[Tag], pieces: list[str]) -> Tag:
 
 
 def characters(text: str) -> str:
-    """Return the text with characters for references to them."""
+    """Replace character references with their characters."""
     if "&" not in text:
         return text
     try:
@@ -113,10 +112,10 @@ def characters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A child to go to: elements have even numbers, the text between them odd ones."""
+    """Step to a child. Elements have even numbers, and the texts between elements have odd numbers."""
 
     number: int
-    id: str | None  # of the element, where the step asserts one
+    id: str | None  # id of the element, if the step asserts it
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +124,19 @@ class Cfi:
 
     itemref: int  # position in the spine, from 0
     steps: tuple[Step, ...]
-    offset: int  # characters into the text that the last step names
+    offset: int  # characters from the start of the text that the last step names
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a row of tags."""
+    """A place in a sequence of tags."""
 
-    tag: int  # its position in the row, from 0
-    offset: int  # characters into the text behind it
+    tag: int  # position in the sequence, from 0
+    offset: int  # characters from the start of the tag's text
 
 
 def parse_cfi(fragment: str) -> Cfi | None:
-    """Return the place that `epubcfi(…)` names, or the start of a range; None if it is not in a spine."""
+    """Return the place, or the start of the range, that `epubcfi(…)` names; None if it is not in a spine."""
     if not (fragment.startswith("epubcfi(") and fragment.endswith(")") and len(fragment) <= _LONGEST_CFI):
         return None
     path = fragment[8:-1]
@@ -153,12 +152,12 @@ def parse_cfi(fragment: str) -> Cfi | None:
 
 
 class Outline:
-    """The elements and texts of a document as its tags nest them, to find places in."""
+    """The nested elements and texts of a document, in which places are found."""
 
     def __init__(self, row: Iterable[Tag]) -> None:
         self._root = _Element(0)
         self._by_id: dict[str, _Element] = {}
-        self._lengths: list[int] = []  # of the texts behind the tags
+        self._lengths: list[int] = []  # of the tags' texts
         open_elements, names = [self._root], [""]
         for position, tag in enumerate(row):
             self._lengths.append(len(tag.text))
@@ -177,9 +176,9 @@ class Outline:
                 open_elements[-1].add_text(position, len(tag.text))
 
     def place_of(self, cfi: Cfi) -> Place | None:
-        """Return the position of a place of the document, None if it does not exist.
+        """Return the position of a place in the document, or None if the place does not exist.
 
-        An `id` that a step asserts outranks its number.
+        An `id` that a step asserts overrides the step's number.
         """
         element = next(iter(self._root.elements), None)
         for step in cfi.steps:
@@ -194,8 +193,8 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    tag: int  # behind which it stands
-    start: int  # characters of the same text before it, which tags without a name part
+    tag: int  # position of the tag before the text
+    start: int  # characters before it in the same text, which nameless tags divide
     end: int
 
 
@@ -206,13 +205,13 @@ class _Element:
     texts: dict[int, list[_Text]] = field(default_factory=dict)  # by the number of a step
 
     def add_text(self, tag: int, length: int) -> None:
-        """Add what stands behind the elements so far."""
+        """Add a text after the elements so far."""
         texts = self.texts.setdefault(2 * len(self.elements) + 1, [])
         start = texts[-1].end if texts else 0
         texts.append(_Text(tag, start, start + length))
 
     def element(self, number: int) -> "_Element | None":
-        """Return the child element that a step names; None where there is none."""
+        """Return the child element that a step names, or None if it is missing."""
         place = number // 2 - 1
         return self.elements[place] if 0 <= place < len(self.elements) else None
 

@@ -1,7 +1,7 @@
-"""XML as libraries write it, read as a stream without entities, networks or huge trees (lxml).
+"""XML from libraries, read as a stream without entities, network access or huge trees (lxml).
 
-Ill-formed XML is repaired: forbidden characters, bare ampersands, names of HTML, undeclared prefixes, a wrong
-encoding. A truncated file is refused.
+Ill-formed XML is repaired: forbidden characters, bare ampersands, HTML's entities, undeclared prefixes, and
+wrong encodings. A truncated file is refused.
 """
 
 import re
@@ -23,10 +23,10 @@ _PART = 1 << 10
 _BEFORE_ROOT = re.compile(r"\A[^<]*(?:<\?xml\b[^>]*>)?")
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MOST_FORBIDDEN, _LONGEST_BEFORE_ROOT = 0.01, 200
-"""The share of characters that may be left out, besides a declaration of so many characters."""
+"""Maximum share of forbidden characters in a text, and maximum characters before its root element."""
 
 _REFERENCE = re.compile(
-    r"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"  # is kept as it is
+    r"(<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z))"  # stays unchanged
     r"|&(?:#(?:([0-9]{1,7})|[xX]([0-9a-fA-F]{1,6}));|([A-Za-z][\w.-]{0,30};))?"
     r"|<(?![A-Za-z_/!?])",
     re.DOTALL,
@@ -37,7 +37,7 @@ _START = re.compile(r"<((?:[A-Za-z_][\w.-]*:)?[A-Za-z_][\w.-]*)(?=[\s/>])[^<>]*>
 _PREFIX = re.compile(r"(?:<|\s)([A-Za-z_][\w.-]{0,30}):[A-Za-z_][\w.-]*(?=[\s=/>])")
 _DECLARATION = re.compile(r"xmlns:([\w.-]+)")
 _MOST_PREFIXES, _LONGEST_ROOT = 100, 1 << 14
-"""Prefixes that are declared, and characters of a start tag that each page is parsed in."""
+"""Maximum number of prefixes to declare, and maximum characters of the root's start tag."""
 
 _NAMESPACES = {"xlink": "http://www.w3.org/1999/xlink"}
 MENDED = "It was mended and read."
@@ -45,7 +45,7 @@ _MOST_NAMED = 5  # pages that a warning names
 
 
 def root_name(head: bytes) -> str | None:
-    """Return the local name of the document's element, from the first bytes of a file; None if not XML."""
+    """Return the local name of the root element from the first bytes of a file; None if not XML."""
     parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True, recover=True)
     head = head.lstrip()
     try:
@@ -55,22 +55,22 @@ def root_name(head: bytes) -> str | None:
                 assert isinstance(element, Element)  # the event is "start"
                 return local_name(element)
     except (etree.XMLSyntaxError, UnicodeDecodeError):
-        pass  # what is repaired may be halves of surrogate pairs
+        pass  # recovered names may contain half surrogate pairs
     return None
 
 
 def local_name(element: Element) -> str:
-    """Return the name of an element without its namespace; empty for comments and processing instructions."""
+    """Return an element's name without namespace; empty for comments and processing instructions."""
     tag: object = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def elements(source: Source, *names: str, repairs: list[str]) -> Iterator[Element]:
-    """Yield the elements of these local names, each complete, and emptied when the next one is requested.
+    """Yield the complete elements with these local names. Each is cleared when the next is requested.
 
-    Elements must not contain one another. Where the XML is not well-formed it is mended, and an element that
-    cannot be mended is empty; `repairs` gets warnings of it. Raises BrokenFile where more than half of the
-    elements of the first name, which are pages, are empty, and where the file is cut off.
+    Elements must not contain one another. Ill-formed XML is mended, with warnings in `repairs`. An element
+    that cannot be mended is empty. Raises BrokenFile if the file is truncated, or if most pages (elements
+    with the first name) cannot be mended.
     """
     count = 0
     try:
@@ -96,13 +96,13 @@ def _streamed(source: Source, names: Sequence[str]) -> Iterator[Element]:
             yield element
             element.clear(keep_tail=True)
             while element.getprevious() is not None:
-                del element.getparent()[0]  # what is behind would pile up for the whole file
+                del element.getparent()[0]  # otherwise earlier elements would stay in memory
 
 
 def _mended_elements(
     source: Source, names: Sequence[str], damage: BrokenFile, repairs: list[str]
 ) -> Iterator[Element]:
-    """Yield the elements, each parsed by itself within the start tag of the document's element."""
+    """Yield the elements, each parsed separately within the root's start tag."""
     text = mended(source)
     root = _START.search(text)
     of_names = rf"(?:[\w.-]+:)?({'|'.join(names)})"
@@ -142,10 +142,10 @@ def _parsed(data: bytes, name: str) -> Element | None:
 
 
 def document(source: Source, repairs: list[str]) -> Element:
-    """Return the document's element with all that is in it, for files that are small beside a book.
+    """Return the root element with its whole tree, for files that are much smaller than a book.
 
-    Where the XML is not well-formed it is mended, and what cannot be mended is left out, cut off parts too;
-    `repairs` gets a warning of it. Raises BrokenFile where no element is found.
+    Ill-formed XML is mended, with a warning in `repairs`. Parts that cannot be mended or were cut off are
+    left out. Raises BrokenFile if no element is found.
     """
     try:
         with source.opened() as stream, broken_named(source.name):
@@ -167,9 +167,9 @@ def _parser(*, recover: bool) -> etree.XMLParser:
 
 
 def mended(source: Source) -> str:
-    """Return the text of an XML file from its document's element or DOCTYPE on, well-formed but for its tags.
+    """Return the text of an XML file from its DOCTYPE or root on, mended except for unbalanced tags.
 
-    It is empty if the file is not text, has a hole, or is too long for the memory.
+    The result is empty if the file is not text, is too long, or contains too many forbidden characters.
     """
     found = decoded_markup(source) if source.size <= MOST_TEXT_BYTES else None
     if found is None:
@@ -204,7 +204,7 @@ def mended(source: Source) -> str:
 
 @contextmanager
 def broken_named(name: str) -> Iterator[None]:
-    """Turn errors of the parser into BrokenFile."""
+    """Convert the parser's errors into BrokenFile."""
     try:
         yield
     except etree.XMLSyntaxError as exc:
