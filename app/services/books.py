@@ -1,7 +1,7 @@
-"""Books: taken in (compute, store durably, write to the band index), read from files, described and deleted.
+"""Books: ingest (compute, store durably, write to the band index), read from files, describe and delete.
 
-A post is acknowledged once Postgres has it. If the band index cannot be written, the book is `pending`, and
-lookups compare it straight from Postgres. The job that finds its relations, or the next reconciliation,
+A post is acknowledged once the book is stored in Postgres. If the band index cannot be written, the book is
+`pending`, and lookups read it from Postgres. The job that finds its relations, or the next reconciliation,
 indexes it.
 """
 
@@ -42,10 +42,10 @@ from bookprint_readers.processes import IsolatedReader
 log = structlog.get_logger()
 
 INDEX_SECONDS = 2.0
-"""Seconds that a post waits for Redis before it is acknowledged as pending."""
+"""Maximum seconds that a post waits for Redis before it is acknowledged as pending."""
 
 SET_SECONDS = 30.0
-"""Seconds for which a set of books is written to the band index again before it is left pending."""
+"""Maximum seconds for which writing a set of books to the band index is retried."""
 
 _SECONDS_BETWEEN_TRIES = 0.5
 
@@ -53,24 +53,24 @@ _SECONDS_BETWEEN_COUNTS = 5.0
 _RETRY_AFTER = 60
 
 MOST_WAITING_JOBS = 1_000_000
-"""Books that may wait to be related."""
+"""Maximum number of books that wait to be related."""
 
 
 class BacklogFull(Unavailable):
-    """More books wait to be related than the service lets wait."""
+    """Too many books wait to be related."""
 
     problem = "backlog-full"
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"{most:,} books wait to be related, so no more are taken. Check that workers run, or start more "
-            "with bookprint worker.",
+            f"{most:,} books wait to be related, so no more are stored. Check that workers run, or start "
+            "more with bookprint worker.",
             _RETRY_AFTER,
         )
 
 
 class Backlog:
-    """The jobs that wait, counted every few seconds."""
+    """The number of waiting jobs, counted every five seconds."""
 
     def __init__(self, jobs: JobStore, most: int = MOST_WAITING_JOBS) -> None:
         self._jobs = jobs
@@ -79,7 +79,7 @@ class Backlog:
         self._count_due = 0.0
 
     async def require_room(self) -> None:
-        """Raise BacklogFull where as many jobs wait as may."""
+        """Raise BacklogFull if the maximum number of jobs waits."""
         now = time.monotonic()
         if now >= self._count_due:
             self._count_due = now + _SECONDS_BETWEEN_COUNTS
@@ -98,36 +98,36 @@ class Outcome:
     """The outcome of one book."""
 
     kind: OutcomeKind
-    refusal: Refusal | None = None  # why it failed
+    refusal: Refusal | None = None  # why the book failed
 
 
 @dataclass(slots=True)
 class IngestRun:
-    """A run through many books: how many had which outcome, and whether to end early."""
+    """The state of an ingest of many books: the number of each outcome, and a request to end early."""
 
     counts: dict[OutcomeKind, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     interrupted: bool = False
 
     @property
     def total(self) -> int:
-        """Books that have an outcome."""
+        """Number of books that have an outcome."""
         return sum(self.counts.values())
 
     def interrupt(self) -> None:
-        """Read no further books; those that were read are still stored."""
+        """End the run: no more books are read, but books already read are stored."""
         self.interrupted = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBatch:
-    """Books that are stored, of which the new ones are yet to be written to the band index."""
+    """Stored books, and the contents of the new books, which are still to be written to the band index."""
 
     stored: Sequence[Stored]
-    entries: Mapping[int, NewContent]  # of the new ones
+    entries: Mapping[int, NewContent]  # of the new books, by entry id
 
 
 def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcome:
-    """Return the outcome of a book that the catalogue has taken in or refused."""
+    """Return the outcome of a book that the catalogue has stored, found or refused."""
     if isinstance(stored, Conflict):
         return Outcome("failed", Refusal.of(stored))
     if isinstance(stored, UUID | ExistingBook):
@@ -136,7 +136,7 @@ def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcom
 
 
 class Ingest:
-    """The way of books into the catalogue and the band index."""
+    """Writes books to the catalogue and the band index."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Ingest:
         backlog: Backlog,
         extras: Extras,
     ) -> None:
-        """`extras` are those that books are to be prepared with."""
+        """Create with the `extras` to store for each text."""
         self.extras = extras
         self._catalogue = catalogue
         self._sets = sets
@@ -156,9 +156,10 @@ class Ingest:
         self._backlog = backlog
 
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
-        """Store a book; the same book again is found instead of stored twice.
+        """Store a book; a book that exists already is returned instead.
 
-        An actor that is bound to a collection has the book in it; raises `OtherCollection` for another.
+        If the actor is bound to a collection, the book is stored in it. Raises `OtherCollection` if the book
+        names another.
         """
         metadata = with_normal_identifiers(submission.metadata)
         metadata = replace(metadata, collection=metadata.collection or actor.collection)
@@ -182,7 +183,7 @@ class Ingest:
         *,
         actor: Actor,
     ) -> StoredBook:
-        """Give a book new content; its old entry leaves the index."""
+        """Replace the content of a book, and remove its old entry from the index."""
         return await self._store(
             content,
             signatures,
@@ -191,7 +192,7 @@ class Ingest:
         )
 
     async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> None:
-        """Forget a book; from the commit on no lookup finds it."""
+        """Delete a book; after the commit no lookup returns it."""
         await self._forget(await self._catalogue.delete(book_id, if_version, actor=actor))
 
     async def _store(
@@ -211,11 +212,11 @@ class Ingest:
 
     async def _prepare(self, content: Content | None, signatures: Sketch | None) -> NewContent:
         if content is not None:
-            # In one thread, though it takes longer so: lookups should find a core free.
+            # One thread is slower, but leaves a core free for lookups.
             return await asyncio.to_thread(computed, content, self.extras)
         if signatures is None:
             raise InvalidInput("A book needs one of text, pages or signatures.", "text")
-        if signatures.pages is None:  # Hashing so little costs less than a change of threads.
+        if signatures.pages is None:  # Hashing so few bytes is faster than changing threads.
             return signed(signatures)
         return await asyncio.to_thread(signed, signatures)
 
@@ -226,12 +227,12 @@ class Ingest:
         return stored.as_indexed() if await self._write_to_index([entry]) else stored
 
     async def known(self, key: bytes, external_id: str | None) -> Outcome | None:
-        """Return the outcome of a book with this content key and external id; None where it is new."""
+        """Return the outcome of a book with this content key and external id; None if the book is new."""
         [found] = await self._sets.list_existing([(key, external_id)])
         return None if found is None else outcome_of(found)
 
     async def store(self, books: Sequence[NewBook], *, actor: Actor) -> StoredBatch:
-        """Store a set of books, as one post after the other would; from now on every lookup finds them."""
+        """Store a set of books with the same results as single posts; from then on lookups return them."""
         normal = (replace(book, metadata=with_normal_identifiers(book.metadata)) for book in books)
         new = dict(zip(new_book_ids(len(books)), normal, strict=True))
         stored = await self._sets.insert(new, actor=actor)
@@ -240,15 +241,15 @@ class Ingest:
         return StoredBatch(stored, entries)
 
     async def index(self, batch: StoredBatch) -> list[Outcome]:
-        """Write a set that was stored to the band index; an outcome for each book."""
+        """Write the new books of a stored set to the band index; return the outcome of each book."""
         entries = [content.sketch.to_entry(entry_id) for entry_id, content in batch.entries.items()]
         indexed = not entries or await self._write_to_index(entries, SET_SECONDS)
         return [outcome_of(each, indexed=indexed) for each in batch.stored]
 
     async def _write_to_index(self, entries: Sequence[Entry], insists_for: float | None = None) -> bool:
-        """Write new entries to the band index; False where they are left pending.
+        """Write new entries to the band index; return False if they stay pending.
 
-        It tries again for so many seconds; None: it tries once.
+        Retries for `insists_for` seconds; None: tries once.
         """
         entry_ids = [entry.entry_id for entry in entries]
         try:
@@ -257,7 +258,7 @@ class Ingest:
                     try:
                         await self._index.insert(entries)
                         break
-                    except Unavailable:  # nothing is lost by writing the same again
+                    except Unavailable:  # writing the same entries twice is harmless
                         if insists_for is None:
                             raise
                         await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
@@ -268,7 +269,7 @@ class Ingest:
         return True
 
     async def _forget(self, entry: Entry) -> None:
-        # A record that cannot be removed now stays: lookups skip it, the next reconciliation removes it.
+        # If Redis fails, the records stay: lookups skip them, and the next reconciliation removes them.
         try:
             async with asyncio.timeout(INDEX_SECONDS):
                 await self._index.delete([entry])
@@ -279,11 +280,11 @@ class Ingest:
 
 
 _DESCRIBING = ("title", "authors", "year", "volume")
-"""Fields of metadata that a post under a known external id may give anew."""
+"""Metadata fields that a post under a known external id may repeat with other values."""
 
 
 def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> list[str]:
-    """Return warnings for a post whose book exists with another collection or description."""
+    """Return warnings for a post whose book already exists with another collection or description."""
     if stored.created:
         return []
     told, sent, kept = [], submission.metadata, stored.book.metadata
@@ -291,13 +292,13 @@ def told_of_post(stored: StoredBook, submission: Submission, actor: Actor) -> li
     if wanted is not None and wanted != found:
         place = "no collection" if found is None else f"the collection {found!r}"
         told.append(
-            f"This book is there already, in {place}, and stays as it is. To have it in {wanted!r} as well, "
+            f"This book exists already, in {place}, and stays as it is. To store it in {wanted!r} as well, "
             "post it with an external_id of your own."
         )
     other = [name for name in _DESCRIBING if getattr(sent, name) not in (None, (), getattr(kept, name))]
     if sent.external_id is not None and other:
         told.append(
-            f"This book is there already, with other values of {', '.join(other)}, and stays as it is. "
+            f"This book exists already, with other values of {', '.join(other)}, and stays as it is. "
             f"Change it with PATCH /v1/books/{stored.book.id}."
         )
     return told
@@ -309,13 +310,13 @@ class Books(BookStore):
     async def change_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None = None, *, actor: Actor
     ) -> Book:
-        """Set the named metadata fields of a book and leave the others."""
+        """Set the named metadata fields of a book; all other fields stay."""
         if isinstance(identifiers := changes.get("identifiers"), list):
             changes = {**changes, "identifiers": list(all_normalised(identifiers))}
         return await self.update_metadata(book_id, changes, if_version, actor=actor)
 
     async def search(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
-        """Up to `limit` books behind the id `after`, in order of ids."""
+        """Return at most `limit` books after the id `after`, in order of ids."""
         if wanted.identifier is not None:
             wanted = replace(wanted, identifier=normalised(wanted.identifier))
         return await self.list_books(wanted, after, limit)
@@ -327,7 +328,7 @@ def new_book_id() -> UUID:
 
 
 def new_book_ids(count: int, after: UUID | None = None) -> list[UUID]:
-    """Return `count` new ids, ascending and above `after`, even if that is from this moment or later."""
+    """Return `count` new ids, ascending and above `after`, even if `after` contains a later time."""
     now = time.time_ns() // 1_000_000
     if after is not None:
         now = max(now, (after.int >> 80) + 1)
@@ -342,7 +343,7 @@ def _id_of(millisecond: int) -> UUID:
 
 
 class FileReading:
-    """Reads files that clients send, each in a process of its own."""
+    """Reads files that clients send, each in a separate process."""
 
     def __init__(self, reader: IsolatedReader) -> None:
         self._reader = reader
@@ -350,9 +351,9 @@ class FileReading:
     async def read(
         self, descriptor: int, name: str, known: Mapping[str, Any], record: CatalogRecord | None = None
     ) -> Submission:
-        """The book in an open file, which is shown as `name`; the fields that are known outrank the file's.
+        """Return the book in an open file, called `name` in errors; `known` fields outrank those of the file.
 
-        Raises InvalidInput, most often one of the kinds of UnusableFile.
+        Raises InvalidInput, most often a subclass of UnusableFile.
         """
         extraction = await self._reader.read(descriptor, name)
         return await asyncio.to_thread(

@@ -1,4 +1,4 @@
-"""The feed of changes as clients read it, from a cursor on."""
+"""The feed of changes, which clients read from a cursor on."""
 
 from base64 import b64decode
 from collections.abc import Callable, Collection, Sequence
@@ -19,18 +19,18 @@ from bookprint_core.errors import BookprintError, InvalidInput
 
 
 class ChangesGone(BookprintError):
-    """Changes that are asked for are not kept any more, or were never made by this catalogue."""
+    """The requested changes are deleted, or belong to another catalogue."""
 
     status = 410
     title = "The changes are not kept any more"
-    remedy = "Read the books anew, and go on from a new cursor."
+    remedy = "Read the books again, and continue from a new cursor."
     field = "after"
     tells_remedy = True
 
     def __init__(self) -> None:
         super().__init__(
-            "The changes behind this cursor are not kept any more. Take a new cursor with after=now, then "
-            "read the books anew, and go on from that cursor."
+            "The changes after this cursor are not kept any more. Get a new cursor with after=now, then "
+            "read the books again, and continue from that cursor."
         )
 
 
@@ -39,28 +39,28 @@ class UnknownPage(BookprintError):
 
     status = 404
     title = "No such page"
-    remedy = "Begin with a page that the collection names."
+    remedy = "Begin with a page that the collection lists."
     field = "number"
     tells_remedy = True
 
     def __init__(self, number: int | str) -> None:
-        super().__init__(f"There is no page {number} yet. The collection names the last one.")
+        super().__init__(f"There is no page {number} yet. The collection lists its last page.")
 
 
 KEPT_DAYS = 30
 
 NOW = "now"
-"""In place of a cursor: the present end of the feed."""
+"""Value that replaces a cursor: the present end of the feed."""
 
 NUMBERED_PAGE = 1000
-"""Changes on each page of the collection."""
+"""Number of changes on each page of the collection."""
 
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class FeedItems:
-    """Some items, and where the feed goes on."""
+    """Some items, and the cursor of the next items."""
 
     items: Sequence[Change]
     next_cursor: str
@@ -68,16 +68,16 @@ class FeedItems:
 
 @dataclass(frozen=True, slots=True)
 class NumberedPages:
-    """The pages of the collection of all changes that are kept."""
+    """The pages of the collection of all stored changes."""
 
     first: int
     last: int
-    total: int  # changes
+    total: int  # number of changes
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPage:
-    """One page of that collection."""
+    """A page of the collection of all stored changes."""
 
     number: int
     pages: NumberedPages
@@ -85,7 +85,7 @@ class NumberedPage:
 
 
 class Changes:
-    """Reads the feed, and forgets what is old."""
+    """Reads the feed, and deletes old changes."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
@@ -100,10 +100,10 @@ class Changes:
         waiting_begins: Callable[[], None] = nothing,
         collection: str | None = None,
     ) -> FeedItems:
-        """Up to `limit` changes behind a cursor, as soon as there is one or after `wait` seconds.
+        """Return at most `limit` changes after a cursor; wait at most `wait` seconds for the first change.
 
-        With a `collection` those that concern its books. Without a cursor from the oldest that is kept.
-        Raises `InvalidInput` and `ChangesGone`.
+        With a `collection`, returns only changes of its books. Without a cursor, begins with the oldest
+        change. Raises `InvalidInput` and `ChangesGone`.
         """
         if after == NOW:
             return FeedItems([], cursor_of((await self._bounds()).newest))
@@ -120,13 +120,13 @@ class Changes:
         return FeedItems(page.changes, cursor_of(page.reached))
 
     async def latest(self, limit: int) -> Sequence[Change]:
-        """Up to `limit` of the last changes, the newest first."""
+        """Return at most `limit` of the last changes, newest first."""
         bounds = await self._bounds()
         page = await self._feed.read(max(bounds.newest - limit, bounds.oldest - 1), limit)
         return page.changes[::-1]
 
     async def pages(self) -> NumberedPages:
-        """Return the pages of the collection; there is always one."""
+        """Return the pages of the collection, which has at least one page."""
         return _pages(await self._bounds())
 
     async def page(self, number: int) -> NumberedPage:
@@ -143,11 +143,11 @@ class Changes:
         return NumberedPage(number, pages, items)
 
     async def number(self) -> None:
-        """Give positions to the changes that are committed."""
+        """Assign positions to all committed changes."""
         await self._bounds()
 
     async def sweep(self) -> int:
-        """Forget changes that are too old to be kept; returns how many."""
+        """Delete changes older than `KEPT_DAYS`; return their number."""
         return await self._feed.delete_old(timedelta(days=KEPT_DAYS))
 
     async def _bounds(self) -> FeedBounds:
@@ -164,7 +164,7 @@ class Changes:
         limit: int,
         collection: str | None,
     ) -> FeedPage:
-        """Read on until there is a change of these types, or the end is reached."""
+        """Read until a change of these types is found, or the end is reached."""
         page = await self._feed.read(after, limit, types, collection)
         if page.bounds.unnumbered and len(page.changes) < limit:
             await self._feed.update_numbers()
@@ -177,7 +177,7 @@ class Changes:
 
 
 def position_of(cursor: str) -> int:
-    """The position that a cursor goes on behind; raises `InvalidInput` for a cursor of another list."""
+    """Return the position in a cursor; raises `InvalidInput` for a cursor of another list."""
     try:
         data = b64decode(cursor, altchars=b"-_", validate=True)
     except ValueError:
@@ -185,8 +185,8 @@ def position_of(cursor: str) -> int:
     position = int.from_bytes(data[len(CURSOR_MARK) :], "big")
     if len(data) != len(CURSOR_MARK) + 8 or not data.startswith(CURSOR_MARK) or position > _LARGEST:
         raise InvalidInput(
-            "This is no cursor of the feed of changes. Send the cursor of an item or the next_cursor of an "
-            "answer, or leave it out to begin with the oldest change.",
+            "This is not a cursor of the feed of changes. Send the cursor of an item or the next_cursor of "
+            "an answer, or send no cursor to begin with the oldest change.",
             field="after",
         )
     return position

@@ -1,7 +1,7 @@
 """Checks: whether a library has the books of a list, by their texts, identifiers or names.
 
-The strongest that a row gives decides: its text, else the identifier of its text, else its numbers in
-catalogues, else its name. A name alone never says that a book is there.
+The strongest evidence in a row decides: its text, else the identifier of its text, else its catalogue
+identifiers, else its name. A name alone never yields the verdict `have`.
 """
 
 import asyncio
@@ -34,36 +34,36 @@ CheckVerdict = Literal["have", "other_edition", "part_of", "contains", "perhaps"
 DecidedBy = Literal["text", "identifier", "name"]
 
 VERDICTS: tuple[CheckVerdict, ...] = ("have", "other_edition", "part_of", "contains", "perhaps", "no")
-"""From the best answer to the worst."""
+"""All verdicts, best first."""
 
 MOST_BOOKS = 10
-"""Books that are compared with one row, and that its answer names."""
+"""Maximum number of books that are compared with a row and returned in its answer."""
 
 _ONE_LENGTH = 0.8
-"""The words of the shorter of two books of one text by those of the longer, at least."""
+"""Minimum ratio of the word counts of two books with the same text, shorter to longer."""
 
 _MOSTLY = 0.5
-"""Share of both books from which on their common text makes one another edition of the other."""
+"""Minimum share of common text, in both books, of two editions."""
 
 _LEAST_SCORE = 80.0
-"""Least similarity of a book that a name may mean."""
+"""Minimum score of a book that a name may mean, 0 to 100."""
 
 _NO_IDENTIFIER = "No book has any of these identifiers."
 
 _OTHER_TITLE, _OTHER_VOLUME = 0.4, 0.5
-"""Similarities below which titles and volumes name different books."""
+"""Similarities, 0 to 1, below which titles and volumes name different books."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """Entry of a list for one book."""
+    """A row of a list, for one book."""
 
     book: Submission
-    identifier: Identifier | None = None  # of a text
+    identifier: Identifier | None = None  # of the text of the book
 
 
 def row_of(book: Submission) -> CheckRow:
-    """Return the row for a book of a list; raises InvalidInput if it has no data."""
+    """Return the row for a book of a list; raises InvalidInput if the book is not described at all."""
     metadata, sketch = book.metadata, book.sketch
     named = (metadata.identifiers, metadata.external_id, metadata.title, metadata.authors)
     if book.content is None and sketch is None and not any(named):
@@ -74,14 +74,14 @@ def row_of(book: Submission) -> CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckEvidence:
-    """Why a book is named; None of what it does not rest on."""
+    """The reason for listing a book; None for evidence that was not used."""
 
     because: str
     kind: Kind | None = None  # of the relation of the two texts
-    confidence: float | None = None  # of that, 0 to 1
-    distance: int | None = None  # bits of the fingerprints
-    identifier: str | None = None  # that both have
-    score: float | None = None  # of names, 0 to 100
+    confidence: float | None = None  # of the relation, 0 to 1
+    distance: int | None = None  # differing bits of the fingerprints, 0 to 128
+    identifier: str | None = None  # in the row and in the book
+    score: float | None = None  # similarity of the names, 0 to 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class CheckedBook:
 
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:
-    """The answer to a row: the best of what its books say, and the kind of evidence that decided."""
+    """The answer to a row: the best verdict of its books, and the kind of evidence that decided."""
 
     verdict: CheckVerdict
     by: DecidedBy
-    because: str | None = None  # what is wrong with the row, or why no book is named
+    because: str | None = None  # error in the row, or reason why no book is listed
     items: Sequence[CheckedBook] = field(default_factory=list)
 
 
@@ -156,7 +156,7 @@ class Checks:
             this = ComparedBook(sketch.pages, sketch.minhash, book.metadata)
             relation = await self._related(book, this, signatures, candidate)
             items.append(_by_relation(match, relation, book.metadata, other.metadata))
-        return _answer(items, "text", "Books share text with it, but too little to be copies or parts.")
+        return _answer(items, "text", "Some books share text with it, but too little to be copies or parts.")
 
     async def _related(
         self, book: Submission, this: ComparedBook, stored: StoredSignatures, other: ComparedBook
@@ -174,7 +174,7 @@ class Checks:
             for match in answer.matches
             if (other := known.get(match.book.book_id)) is not None
         ]
-        return _answer(items, "identifier", "No book is the same by its identifier.")
+        return _answer(items, "identifier", "No book has the text of this identifier.")
 
     async def _by_catalogue_identifiers(self, metadata: Metadata) -> CheckAnswer:
         wanted = all_normalised(metadata.identifiers)
@@ -212,7 +212,7 @@ class Checks:
         if isinstance(found, BookprintError):
             raise found
         items = [_by_score(each) for each in found if each.score >= _LEAST_SCORE and metadata.title]
-        return _answer(items, "name", "No book is called so.")
+        return _answer(items, "name", "No book has this name.")
 
     async def _known(self, book_ids: Iterable[UUID]) -> Mapping[UUID, Book]:
         return await self._reconciliation.read_books(list(book_ids))
@@ -227,7 +227,7 @@ def _sketch(book: Submission) -> Sketch:
 
 
 def _answer(items: Sequence[CheckedBook], by: DecidedBy, nothing: str) -> CheckAnswer:
-    """Return the answer with the best of these books, or with `nothing` as its reason if there is none."""
+    """Return the answer with the best of these books; `nothing` is the reason if no book fits."""
     in_order = sorted(items, key=lambda item: VERDICTS.index(item.verdict))[:MOST_BOOKS]
     if not in_order or in_order[0].verdict == "no":
         return CheckAnswer("no", by, nothing, in_order)
@@ -246,7 +246,7 @@ def _by_relation(match: Match, relation: Relation, row: Metadata, book: Metadata
 
 
 def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> CheckVerdict:
-    """Return the verdict by a relation; `shared` is the share of text that each book has of the other."""
+    """Return the verdict for a relation; `shared` is the smaller share of text common to both, 0 to 1."""
     if kind in ("SAME_PAGINATION", "SAME_TEXT"):
         return "have"
     if direction is not None:
@@ -257,11 +257,11 @@ def _verdict_of(kind: Kind, direction: Direction | None, shared: float) -> Check
 
 
 def _by_length(match: Match, words: int, row: Metadata, book: Metadata) -> CheckedBook:
-    """Return the verdict by signatures alone: the same text for equal lengths, else a part."""
+    """Return a book with the verdict from signatures alone: `have` for similar lengths, else a part."""
     ratio, evidence = words / max(match.book.word_count, 1), match.evidence
     near = evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled
     inside = max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0)
-    because = f"{evidence.distance} of 128 fingerprint bits differ; it has {ratio:.0%} of the other's words."
+    because = f"{evidence.distance} of 128 bits differ; the row has {ratio:.0%} of the book's words."
     verdict: CheckVerdict = "no"
     if evidence.shared is None or near or inside >= _MOSTLY:
         verdict = (
@@ -274,15 +274,15 @@ def _by_length(match: Match, words: int, row: Metadata, book: Metadata) -> Check
 
 
 def _other_printing(row: Metadata, book: Metadata) -> str | None:
-    """Why two books of one text are of two printings, by what is said of them; None: nothing says so."""
+    """Return why two books with the same text are different printings; None if metadata do not differ."""
     if row.year is not None and book.year is not None and row.year != book.year:
-        return f"It is of {row.year}, the other of {book.year}."
+        return f"The row is of {row.year}, the book of {book.year}."
     these, those = set(isbns(row.identifiers)), set(isbns(book.identifiers))
     return "Their ISBNs differ." if these and those and these.isdisjoint(those) else None
 
 
 def _by_number(book: Book | DescribedBook, identifier: str, row: Metadata) -> CheckedBook:
-    """Return a book with an identifier of the row; it only may be meant where the names contradict that."""
+    """Return a book with an identifier of the row; the verdict is `perhaps` if title or volume contradict."""
     verdict: CheckVerdict = "have"
     because = f"It has {identifier}."
     for what, this, that, least, similarity in (
@@ -296,7 +296,7 @@ def _by_number(book: Book | DescribedBook, identifier: str, row: Metadata) -> Ch
 
 def _by_score(candidate: Candidate) -> CheckedBook:
     alike = ", ".join(f"{name} {_likeness(value)}" for name, value in candidate.features.items())
-    evidence = CheckEvidence(f"Only what is said of both was compared: {alike}.", score=candidate.score)
+    evidence = CheckEvidence(f"Only metadata of both were compared: {alike}.", score=candidate.score)
     return CheckedBook(candidate.id, candidate.metadata.title, "perhaps", evidence)
 
 

@@ -1,4 +1,4 @@
-"""Reading clusters: which books belong together, under which name, and which of them to keep."""
+"""Reading clusters: their names, their books, and the best copy among these."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -42,15 +42,15 @@ class ClusterPage:
     best: BestCopy
     weakest: Link | None  # None: one book, or more than `MOST_LINKED`
     members: Sequence[Member]  # oldest first
-    more: bool  # others follow
+    more: bool  # more members follow
 
 
 MOST_LINKED = 500
-"""Books of a cluster whose weakest link is looked for: their links are all read."""
+"""Maximum number of books of a cluster whose weakest link is computed; all their links are read."""
 
 
 _MEASURED_AT_ONCE = 200
-"""Clusters of each kind that are read from one snapshot."""
+"""Number of clusters of each kind that are read from one snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +68,22 @@ class Clusters(ClusterQueries):
     async def read(
         self, name: ClusterName, after: UUID | None, limit: int, collection: str | None = None
     ) -> ClusterPage:
-        """Up to `limit` members behind `after` of the cluster that any of its members, or former ones, names.
+        """Return at most `limit` members after `after` of the cluster that a present or former member names.
 
-        With a `collection` those of its books alone are listed. Raises `UnknownCluster`.
+        With a `collection`, lists only books of that collection. Raises `UnknownCluster`.
         """
         async with self.snapshot() as snapshot:
             return await _page(snapshot, await _present(snapshot, name), after, limit, collection)
 
     async def present_name(self, name: ClusterName) -> ClusterName:
-        """The name of the cluster that any of its members, or former ones, names; raises `UnknownCluster`."""
+        """Return the present name of the cluster of a present or former member; raises `UnknownCluster`."""
         async with self.snapshot() as snapshot:
             return await _present(snapshot, name)
 
     async def of_book(
         self, book_id: UUID, by: By, after: UUID | None, limit: int, collection: str | None = None
     ) -> ClusterPage:
-        """Return the name of the cluster that a book is in; raises `UnknownBook`."""
+        """Return a page of the cluster that contains a book; raises `UnknownBook`."""
         async with self.snapshot() as snapshot:
             founder = await snapshot.read_founder(by, book_id)
             if founder is None or not await snapshot.has_book(book_id):
@@ -91,7 +91,7 @@ class Clusters(ClusterQueries):
             return await _page(snapshot, ClusterName(by, founder), after, limit, collection)
 
     async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> ListedClusters:
-        """Up to `limit` clusters of two books or more."""
+        """Return at most `limit` clusters of two books or more."""
         async with self.snapshot() as snapshot:
             found = await snapshot.list_clusters(by, wanted, limit + 1)
             pending = await snapshot.count_unmeasured(by)
@@ -103,7 +103,7 @@ class Clusters(ClusterQueries):
             return await snapshot.read_relations(books)
 
     async def neighbours(self, name: ClusterName, book_id: UUID) -> list[UUID]:
-        """Return the books whose relations hold a book in a cluster, those that people decided first."""
+        """Return the books whose relations join a book to its cluster, decided relations first."""
         async with self.snapshot() as snapshot:
             present = await _present(snapshot, name)
             links = await snapshot.list_links(present.by, present.book_id)
@@ -111,7 +111,7 @@ class Clusters(ClusterQueries):
         return [right if left == book_id else left for left, right in pairs if book_id in (left, right)]
 
     async def measure(self) -> int:
-        """Measure some clusters that have changed, and return how many there were."""
+        """Measure some clusters that have changed, and return their number."""
         count = 0
         for by in KINDS:
             async with self.snapshot() as snapshot:
@@ -172,7 +172,7 @@ async def _figures(snapshot: Snapshot, name: ClusterName) -> _Figures:
 
 
 async def _texts(snapshot: Snapshot, copies: Sequence[Copy]) -> Mapping[UUID, UUID]:
-    """For each book the oldest with its text."""
+    """Return, for each book, the oldest book with the same text."""
     return await snapshot.read_founders("same_text", [copy.book_id for copy in copies])
 
 
@@ -182,15 +182,15 @@ async def _best(snapshot: Snapshot, complete: CompleteCopies) -> BestCopy:
 
 
 MOST_COPIES = 10
-"""Copies that vote, the best copy among them."""
+"""Maximum number of copies that vote, including the best copy."""
 
 MOST_LEFT_OUT = 100
-"""Books that are named as left out."""
+"""Maximum number of books listed as left out."""
 
 _OTHER_TEXT = "It is neither a copy of the best copy nor a part of it."
 _NO_TEXT = "Its text is not kept."
-_TOO_MANY = f"{MOST_COPIES} copies vote, those whose pages agree best with those of other copies."
-_NO_MATCH = "None of its pages matches one of the best copy."
+_TOO_MANY = f"At most {MOST_COPIES} copies vote: those whose pages agree best with other copies."
+_NO_MATCH = "None of its pages matches a page of the best copy."
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class VotingCopy:
     """A copy that votes."""
 
     book_id: UUID
-    pages: int  # that match pages of the best copy; of that itself, all
+    pages: int  # that match pages of the best copy; for the best copy, all
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +211,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class MasterCopyRead:
-    """Some pages of the master copy of a cluster, and from whom they are."""
+    """Some pages of the master copy of a cluster, and the copies that voted on them."""
 
     name: ClusterName
     best: BestCopy
-    labels: Sequence[str | None]  # of the pages of the best copy; empty where none is known
+    labels: Sequence[str | None]  # page labels of the best copy; empty if none is known
     copies: Sequence[VotingCopy]  # the best copy first
     left_out: Sequence[LeftOut]  # at most `MOST_LEFT_OUT`
     master: MasterCopy
@@ -225,23 +225,23 @@ class MasterCopyRead:
 class _Electorate:
     best: BestCopy
     others: Sequence[UUID]
-    cleaner: Collection[int]  # places of others
+    cleaner: Collection[int]  # indexes into `others`
     left_out: Sequence[LeftOut]
     texts: Mapping[UUID, StoredText]
 
 
 class MasterCopies:
-    """The master copies of clusters, made anew for each request."""
+    """Computes master copies of clusters, anew for each request."""
 
     def __init__(self, clusters: ClusterQueries, related: RelationQueries) -> None:
         self._clusters = clusters
         self._related = related
 
     async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
-        """Return the existing pages among these numbers, from 0.
+        """Return the pages of the master copy with these numbers, counted from 0, that exist.
 
-        For related books it is the text that most of them share. Copies of it vote on all pages, parts of it
-        on theirs. Raises `UnknownCluster` and, where no text is kept, `TextNotKept`.
+        In a cluster of related books the text is that of most books. Its copies vote on all pages, its parts
+        on the pages that they contain. Raises `UnknownCluster`, and `TextNotKept` if no text is stored.
         """
         async with self._clusters.snapshot() as snapshot:
             name = await _present(snapshot, name)
@@ -293,7 +293,7 @@ class MasterCopies:
 
 
 async def _most_copied(snapshot: Snapshot, members: Sequence[Copy]) -> list[Copy]:
-    """The copies of the text that most of the members have; of the fuller one, if as many have another."""
+    """Return the copies of the most frequent text; among equally frequent texts, of the longest."""
     founders = await _texts(snapshot, members)
     texts: dict[UUID, list[Copy]] = defaultdict(list)
     for member in members:

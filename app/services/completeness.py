@@ -1,4 +1,4 @@
-"""Completeness: what a scan lacks, by copies of its printing in the catalogue."""
+"""Completeness: the faults of a scan, found by comparison with copies of its printing in the catalogue."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,20 +25,20 @@ from bookprint_core.relations.related import PairRelation
 from bookprint_core.signatures.sketch import page_signatures
 
 MOST_COPIES = 5
-"""Copies that a scan is held against."""
+"""Maximum number of copies that a scan is compared with."""
 
 MOST_PAGES = 5_000
-"""Pages of a book that are held against those of others; time and memory grow with the square."""
+"""Maximum number of pages of a compared book; time and memory grow with the square."""
 
 _LOOKED_AT_ONCE = 10
 _LISTED_AT_ONCE = 100
-"""Books: of a worker's look, and of a page of the list."""
+"""Number of books: compared in one run of a worker, and on a page of the list."""
 
 _MOST_NEAR = 1_000
-"""Books before and after a scan that its foreign pages are looked for in."""
+"""Number of books stored before and after a scan in which its foreign pages are searched."""
 
 _READ_AT_ONCE = 32
-"""Books whose page signatures are held at a time."""
+"""Number of books whose page signatures are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class CompletenessRead:
 
     compared_with: Sequence[UUID]
     findings: Sequence[Finding]
-    relations: Mapping[UUID, PairRelation]  # of the book with the copies
+    relations: Mapping[UUID, PairRelation]  # decided relations of the book, by copy
 
     def faults(self, book_id: UUID, title: str | None) -> "list[FaultOfBook]":
-        """Return the faults as those of a book with this title."""
+        """Return the faults for a list, with the id and title of the book."""
         return [
             FaultOfBook(book_id, title, each, self.relations.get(each.copies[0].book_id))
             for each in self.findings
@@ -59,7 +59,7 @@ class CompletenessRead:
 
 @dataclass(frozen=True, slots=True)
 class FaultOfBook:
-    """A fault in a list of those of many books."""
+    """A fault in a list for many books."""
 
     book_id: UUID
     title: str | None
@@ -69,17 +69,17 @@ class FaultOfBook:
 
 @dataclass(frozen=True, slots=True)
 class FaultList:
-    """The faults of some books, those with the surest first."""
+    """The faults of some books, surest first."""
 
     faults: Sequence[FaultOfBook]
-    compared: int  # books that were held against others
-    pending: int  # books that are still to be
-    alone: int  # books that cannot be
-    next: UUID | None  # the last of these books, where others follow
+    compared: int  # books that were compared
+    pending: int  # books that are still to be compared
+    alone: int  # books without a copy to compare with
+    next: UUID | None  # the last of these books; None: no others follow
 
 
 class Completeness:
-    """Holds scans against copies of the same printing, and keeps what comes out until either changes."""
+    """Compares scans with copies of their printing, and stores the faults until a scan or copy changes."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Completeness:
     async def of_book(self, book_id: UUID) -> CompletenessRead:
         """Return the faults of the book; raises `UnknownBook`, `TextNotKept` and `CompletenessUnknown`.
 
-        A scan that workers have still to look at is looked at now.
+        A scan that no worker has compared yet is compared now.
         """
         kept = await self._kept.read(book_id)
         if kept is None or not kept.looked or kept.compared_with is None:
@@ -132,7 +132,7 @@ class Completeness:
         return FaultList(faults, compared, pending, alone, last)
 
     async def look(self) -> int:
-        """Look at some scans of which relations or pages have changed, and return how many there were."""
+        """Compare some scans whose relations or pages have changed, and return their number."""
         stale = await self._kept.list_stale(_LOOKED_AT_ONCE)
         for book_id in stale:
             kept = await self._kept.read(book_id)
@@ -144,7 +144,7 @@ class Completeness:
         return len(stale)
 
     async def _look(self, book_id: UUID, kept: KeptFindings | None) -> KeptFindings:
-        """Hold a scan against its copies and keep what comes out; `kept` was read before."""
+        """Compare a scan with its copies and store the faults; `kept` are the faults stored before."""
         copies, texts = await self._read(book_id)
         findings = await asyncio.to_thread(_findings, book_id, copies, texts)
         findings = [
@@ -181,8 +181,8 @@ class Completeness:
             )
         if pages > MOST_PAGES:
             raise CompletenessUnknown(
-                f"Book {book_id} has {pages:,} pages, more than the {MOST_PAGES:,} that are held against "
-                "others. Send its volumes as books of their own."
+                f"Book {book_id} has {pages:,} pages, more than the {MOST_PAGES:,} that are compared. "
+                "Send its volumes as separate books."
             )
         chosen = [each for each in chosen if 0 < (texts[each].page_count or 0) <= MOST_PAGES]
         if not chosen:
@@ -196,7 +196,7 @@ class Completeness:
     async def _with_source(
         self, book_id: UUID, but: Sequence[UUID], text: StoredText, finding: Finding
     ) -> Finding:
-        """The finding of foreign pages with the book that they are of, if it came at about the same time."""
+        """Return a finding of foreign pages with the book that contains them, if that was stored near."""
         assert finding.pages is not None
         signed = page_signatures(text.content())
         pages = slice(*finding.pages)

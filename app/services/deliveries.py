@@ -1,7 +1,7 @@
-"""Delivering changes to webhooks, signed as the Standard Webhooks specification says.
+"""Delivering changes to webhooks, signed by the Standard Webhooks specification.
 
-Each webhook is a reader of the feed, and gets one change after the other. Its position moves only over what
-was delivered, so after a crash something may be delivered twice and nothing is missed.
+Each webhook reads the feed and receives one change after the other. Its position moves only over delivered
+changes, so after a crash a change may be delivered twice, but none is missed.
 """
 
 import asyncio
@@ -23,30 +23,30 @@ from app.stores.postgres.changes import ChangeFeed
 from app.stores.postgres.webhooks import DeliveryProgress, Webhook, WebhookStore
 
 _LONGEST_ANSWER = 64 * 1024
-"""Bytes of an answer that are read, so that its connection can be used again."""
+"""Maximum bytes of an answer that are read, so that its connection can be used again."""
 
 _FAILED = (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError)
 
 _CHANGES_A_ROUND = 128
-"""Changes after which the position of a webhook is stored at the latest."""
+"""Maximum number of changes after which the position of a webhook is stored."""
 
 _SECONDS_A_ROUND = 5.0
-"""Seconds after which it is, and no more changes of the round are sent."""
+"""Seconds after which the round ends and the position is stored."""
 
 _MOST_WEBHOOKS = 32
-"""Webhooks that one process delivers to at the same time."""
+"""Maximum number of webhooks that one process delivers to at the same time."""
 
 
 class NotTaken(Exception):
-    """A message that was not taken; the text says why."""
+    """The receiver did not accept a message; the text gives the reason."""
 
 
 class Gone(NotTaken):
-    """The receiver wants nothing more: 410."""
+    """The receiver wants no more messages: status 410."""
 
 
 class Sender:
-    """Sends to one URL, and keeps its connection until the end of the block.
+    """Sends to one URL over one connection, which ends with the block.
 
     Only an answer of 2xx within `seconds` counts; redirects are not followed.
     """
@@ -113,7 +113,7 @@ class _CheckedAddresses(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Return a connection to the first address that takes one; raises `NoWayThere`."""
+        """Return a connection to the first address that accepts it; raises `NoWayThere`."""
         *others, last = await addresses_of(host, port, self._allowed_hosts)
         for address in others:
             try:
@@ -125,11 +125,11 @@ class _CheckedAddresses(httpcore.AsyncNetworkBackend):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The times after which a delivery is given up, and tried again."""
+    """Times after which a delivery is retried, and given up."""
 
     answer: float = 15.0  # seconds for an answer
-    again: timedelta = timedelta(seconds=0.25)  # after a failure behind changes that were taken
-    first_wait: timedelta = timedelta(seconds=1)  # after one with nothing taken before it; doubles each time
+    again: timedelta = timedelta(seconds=0.25)  # after a failure that follows delivered changes
+    first_wait: timedelta = timedelta(seconds=1)  # after a first failure without them; doubles each time
     longest_wait: timedelta = timedelta(hours=1)
     give_up_after: timedelta = timedelta(days=3)
 
@@ -142,12 +142,12 @@ class Patience:
 
     @property
     def claim(self) -> timedelta:
-        """Time for which one process has a webhook for itself: longer than any round takes."""
+        """Time for which one process claims a webhook: longer than any round."""
         return timedelta(seconds=2 * self.answer)
 
 
 class Delivery:
-    """Delivers changes to the webhooks that wait for some."""
+    """Delivers changes to the webhooks that wait for changes."""
 
     def __init__(
         self,
@@ -166,14 +166,14 @@ class Delivery:
         self._under_way = 0  # webhooks that are claimed here
 
     async def claim(self) -> list[Webhook]:
-        """Number new changes, and claim webhooks that changes wait for; each is to be delivered to."""
+        """Number new changes, and claim webhooks with undelivered changes; the caller delivers to each."""
         await self.changes.number()
         claimed = await self._webhooks.update_claimed(self._patience.claim, _MOST_WEBHOOKS - self._under_way)
         self._under_way += len(claimed)
         return claimed
 
     async def deliver(self, webhook: Webhook) -> None:
-        """Deliver to a claimed webhook until it has everything, or a change is not taken."""
+        """Deliver to a claimed webhook until no change is left, or a change is not accepted."""
         claimed: Webhook | None = webhook
         try:
             async with Sender(webhook.url, self._allowed_hosts, self._tls, self._patience.answer) as sender:
@@ -184,7 +184,7 @@ class Delivery:
             await self._webhooks.update_unclaimed(webhook.id)
 
     async def _round(self, webhook: Webhook, sender: Sender) -> Webhook | None:
-        """Send the next changes; None: there are none, or nothing is to be sent for now."""
+        """Send the next changes; return None if nothing more is to be sent for now."""
         page = await self._feed.read(webhook.position, _CHANGES_A_ROUND, webhook.types)
         if webhook.position < page.bounds.oldest - 1:
             await self._webhooks.update_disabled(
@@ -195,7 +195,7 @@ class Delivery:
             return None
         position, until = webhook.position, time.monotonic() + _SECONDS_A_ROUND
         for change in page.changes:
-            # As the feed answers it.
+            # The same JSON as in the feed.
             item = {"cursor": change.cursor} | asdict(change)
             del item["position"]
             body = orjson.dumps(item, option=orjson.OPT_UTC_Z).decode()
@@ -214,7 +214,7 @@ class Delivery:
         )
 
     async def _note_failure(self, webhook: Webhook, position: int, reason: NotTaken) -> None:
-        """Store up to where everything was taken, and try again later or never."""
+        """Store the position of the last delivered change; retry later, or disable the webhook."""
         failures = webhook.failures + 1 if position == webhook.position else 0
         progress = DeliveryProgress(position, failures, str(reason), self._patience.wait(failures))
         noted = await self._webhooks.update_delivered(webhook.id, progress, self._patience.claim)
@@ -232,7 +232,7 @@ class Delivery:
 
 
 def signed(webhook: Webhook, message_id: str, body: str, at: datetime) -> dict[str, str]:
-    """Return the headers of a message: its id, the time, and a signature with each secret that counts."""
+    """Return the headers of a message: its id, the time, and a signature with each valid secret."""
     secrets = [secret for secret in (webhook.secret, webhook.former_secret) if secret is not None]
     return {
         "Content-Type": "application/json",

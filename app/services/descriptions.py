@@ -1,4 +1,4 @@
-"""Describing a book among the others: its MARC record, its relations and its cluster, as they are now."""
+"""Descriptions of books for other catalogues: MARC record, present relations and present cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,16 +32,16 @@ _LONGEST_CUT = 100  # characters
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
-    """A book as other catalogues are told of it."""
+    """A book as described to other catalogues."""
 
     book: Book
-    record: MarcRecord  # that its catalogue sent, with what was changed since; else made from its metadata
+    record: MarcRecord  # sent by its catalogue and updated with later changes; else made from metadata
     standing: Standing
 
     def written(self, form: DescriptionForm) -> bytes:
         """Return the description in a form, with the relations as links; raises TooLongForBinary.
 
-        In binary MARC titles and authors of related books are cut where the record is too long with them.
+        In binary MARC, titles and authors of related books are cut if the record would be too long.
         """
         if form == "json-ld":
             return orjson.dumps(json_ld.document(self.book, self.record, self.standing))
@@ -52,7 +52,7 @@ class Description:
 
 
 class Descriptions:
-    """Books for other catalogues."""
+    """Reads descriptions of books."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Descriptions:
     async def _common_matter(
         self, book: Book, others: Sequence[Book], relations: Mapping[UUID, RelationSummary]
     ) -> set[UUID]:
-        """Return the related books that share only common matter with a book: no entry links them."""
+        """Return the related books that share only common matter with a book; no entry links them."""
         unsure = [other.entry_id for other in others if outranking(relations[other.id]) is None]
         summaries = await self._entries.read_summaries([book.entry_id, *unsure]) if unsure else []
         by_entry = {each.entry.entry_id: each for each in summaries}
@@ -120,7 +120,7 @@ def _linked(
 
 
 def _pages(book: Book, other: Book, shared: SharedPages | None) -> list[str]:
-    """The pages of the whole that the part takes up; none where these are not known."""
+    """Return the pages of the containing book that the part occupies; none if its pages are not known."""
     if shared is None or (other if shared.is_whole else book).page_count is None:
         return []
     side = 1 if shared.is_whole else 0

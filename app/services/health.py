@@ -1,4 +1,4 @@
-"""Whether the parts that Bookprint stands on are well."""
+"""Health of the parts that Bookprint needs: PostgreSQL, Redis and the job queue."""
 
 import asyncio
 import time
@@ -19,25 +19,25 @@ log = structlog.get_logger()
 
 _SECONDS = 2.0
 _FRESH_SECONDS = 0.2
-"""For so long an answer stands, so that many who ask cost no more than one who asks often."""
+"""Seconds for which a result is reused, so that many callers cost no more than one."""
 
 _SECONDS_BETWEEN_NOTICES = 30.0
-"""Between two lines of the log that say what is not well; a start may take as long without any."""
+"""Seconds between two log lines about failing parts, and from the start to the first line."""
 
 _WORKER_SILENCE = timedelta(minutes=1)
-"""A worker that was heard of within this time counts as alive."""
+"""Maximum time since the last heartbeat of a worker that counts as alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartHealth:
-    """One part and, where it is not well, why."""
+    """The health of a part; `detail` is the reason if the part is not ok."""
 
     ok: bool
     detail: str
 
 
 class Health:
-    """Pings Postgres, Redis and the job queue.
+    """Checks Postgres, Redis and the job queue.
 
     Faults are logged for the operator, because callers without a key do not see them.
     """
@@ -53,7 +53,7 @@ class Health:
         self._next_notice = time.monotonic() + _SECONDS_BETWEEN_NOTICES
 
     async def check(self) -> dict[str, PartHealth]:
-        """Return the health of each part by name: postgres, redis, jobs; no older than 0.2 seconds."""
+        """Return the health of each part (postgres, redis, jobs), checked at most 0.2 seconds ago."""
         async with self._checking:
             if time.monotonic() - self._checked_at > _FRESH_SECONDS:
                 self._parts = await self._check()
@@ -62,7 +62,7 @@ class Health:
 
     async def _check(self) -> dict[str, PartHealth]:
         postgres, jobs = await asyncio.gather(_state(self._postgres), _state(self._jobs))
-        # Only Postgres knows which indexes must be complete.
+        # Without Postgres the index cannot be rebuilt, so only Redis itself is checked.
         redis = await _state(self._index if postgres.ok else self._redis)
         parts = {"postgres": postgres, "redis": redis, "jobs": jobs}
         down = {name: part.detail for name, part in parts.items() if not part.ok}
@@ -72,7 +72,7 @@ class Health:
         return parts
 
     async def require_schema(self) -> None:
-        """Raise BookprintError where the database has not the schema of this version."""
+        """Raise BookprintError if the database does not have the schema of this version."""
         if not await self._schema.has_newest():
             raise BookprintError("The schema is not up to date. Run `bookprint migrate`.")
 
@@ -93,7 +93,8 @@ class Health:
         return "up"
 
     async def _jobs(self) -> str:
-        # Not a reason to refuse traffic: books are stored and found without a worker, they only stay pending.
+        # A missing worker is not a reason to refuse traffic: lookups find stored books, which only stay
+        # pending.
         if await self._job_store.count_workers(_WORKER_SILENCE):
             return "up"
         return "No worker has been seen for a minute: run `bookprint worker`."

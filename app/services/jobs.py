@@ -1,6 +1,7 @@
 """Job states, retries and clean-up.
 
-A job is tried `MOST_TRIES` times; then it is kept as failed, with the reason, and can be put back by hand.
+A worker tries a job `MOST_TRIES` times. Then the job is stored as failed, with the reason; a person can retry
+it.
 """
 
 import re
@@ -11,33 +12,33 @@ from bookprint_core.errors import BookprintError
 
 
 class UnknownJob(BookprintError):
-    """No job has this id, or its traces have been swept."""
+    """No job has this id, or the job was deleted after its end."""
 
     status = 404
     title = "No such job"
-    remedy = "Use the id of a job that this service has named within a day."
+    remedy = "Use the id of a job that this service named within the last day."
     field = "id"
     tells_remedy = True
 
     def __init__(self, job_id: int | str) -> None:
-        super().__init__(f"No job has the id {job_id}. Finished jobs are forgotten after a day.")
+        super().__init__(f"No job has the id {job_id}. Finished jobs are deleted after a day.")
 
 
 class JobNotFailed(BookprintError):
-    """The job has not failed, so that there is nothing to be tried again."""
+    """The job has not failed, so it cannot be retried."""
 
     status = 409
     title = "The job has not failed"
-    remedy = "Look at its state again."
+    remedy = "Read the state of the job again."
     field = "id"
     tells_remedy = True
 
     def __init__(self, job: Job) -> None:
-        super().__init__(f"Job {job.id} is {job.state}; only failed jobs are put back.")
+        super().__init__(f"Job {job.id} is {job.state}; only failed jobs can be retried.")
 
 
 MOST_TRIES = 6
-"""Tries after which a job has failed; with the waits between them some eight minutes."""
+"""Maximum number of tries of a job. With the waits between them they last about eight minutes."""
 
 _SUCCEEDED_FOR = timedelta(days=1)
 _FAILED_FOR = timedelta(days=30)
@@ -49,7 +50,7 @@ _PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGN
 
 
 class Jobs(JobStore):
-    """The state of jobs, and what is done about those that failed."""
+    """Reads the states of jobs, and retries, rescues and deletes jobs."""
 
     async def get(self, job_id: int) -> Job:
         """Return the job with this id; raises UnknownJob."""
@@ -59,29 +60,29 @@ class Jobs(JobStore):
         return job
 
     async def retry(self, job_id: int) -> None:
-        """Let a failed job begin anew; raises UnknownJob and JobNotFailed."""
+        """Queue a failed job again; raises UnknownJob and JobNotFailed."""
         job = await self.get(job_id)
         if not await self.update_failed(job_id):
             raise JobNotFailed(job)
 
     async def retry_all(self) -> int:
-        """Let every failed job begin anew; returns how many."""
+        """Queue all failed jobs again; returns their number."""
         return len(await self.update_failed(None))
 
     async def note_failure(self, job_id: int, task: str, error: Exception) -> None:
         await self.insert_failure(job_id, task, reason_of(error))
 
     async def rescue(self, silent_for: timedelta) -> list[Rescued]:
-        """Take up the jobs of workers that have been silent for so long; returns what became of them."""
+        """Requeue or fail the jobs of workers that have been silent for this time; returns these jobs."""
         return await self.update_abandoned(silent_for, MOST_TRIES)
 
     async def sweep(self) -> int:
-        """Forget jobs that ended long ago; returns how many."""
+        """Delete jobs that ended long ago; returns their number."""
         return await self.delete_ended(_SUCCEEDED_FOR, _FAILED_FOR)
 
 
 def reason_of(error: Exception) -> str:
-    """Return an error as one line without passwords: its type, and the first line of its message.
+    """Return the type of an error and the first line of its message, without passwords.
 
     >>> reason_of(OSError("no way to postgresql://me:secret@db/books\\nsecond line"))
     'OSError: no way to postgresql://…@db/books'

@@ -1,4 +1,4 @@
-"""The library as a whole: what it holds, and what changed last."""
+"""The library as a whole: its contents and its last changes."""
 
 import asyncio
 import time
@@ -13,10 +13,10 @@ from app.stores.postgres.library import Holdings, LibraryQueries, ValueCount
 from app.stores.postgres.names import NameQueries
 
 MOST_VALUES = 500
-"""Years, languages and collections that are counted, the most frequent of each."""
+"""Maximum number of years, languages and collections in the answer, the most frequent of each."""
 
 _ALL_COUNTED = 100_000
-"""Books up to which all are counted; of more a sample of _SAMPLED, from which the rest is estimated."""
+"""Largest library in which all books are counted; a larger one is estimated from _SAMPLED books."""
 
 _SAMPLED = 30_000
 _FRESH_SECONDS = 10.0
@@ -24,14 +24,14 @@ _FRESH_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class LatestChanges:
-    """The last changes, the newest first, and the titles of their books as far as they are there."""
+    """The last changes, newest first, and the titles of their books that still exist."""
 
     items: Sequence[Change]
     titles: Mapping[UUID, str | None]
 
 
 class WholeLibrary(LibraryQueries):
-    """Counts what there is, at most every ten seconds, and reads what changed last."""
+    """Counts the contents of the library, at most every ten seconds, and reads the last changes."""
 
     def __init__(self, database: Database, entries: EntryStore, names: NameQueries, changes: Changes) -> None:
         super().__init__(database)
@@ -51,7 +51,7 @@ class WholeLibrary(LibraryQueries):
             return self._holdings
 
     async def latest(self, limit: int) -> LatestChanges:
-        """Return the last changes."""
+        """Return the last changes, at most `limit`."""
         items = await self._changes.latest(limit)
         ids = {book_id for item in items for book_id in (item.book_id, item.other_id) if book_id is not None}
         books = await self._names.read_books(list(ids))
@@ -65,7 +65,7 @@ class WholeLibrary(LibraryQueries):
 
 
 def _estimated(sample: Holdings, books: int) -> Holdings:
-    """Return the holdings that a sample of so many books stands for."""
+    """Return the holdings of a library of `books` books, estimated from a sample."""
     scale = books / max(sample.books, 1)
 
     def scaled(counts: Sequence[ValueCount]) -> list[ValueCount]:

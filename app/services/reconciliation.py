@@ -1,7 +1,7 @@
-"""Finding the books that people ask for, or the rows of a table mean: by names, identifiers and content.
+"""Finding the books that a person or the row of a table describes: by names, identifiers and content.
 
-A hundred queries ask Postgres once for their candidates, which are then scored in a thread. More at a time
-would keep lookups of the same process waiting, and gain nothing.
+One statement reads the candidates of a hundred queries, and a thread scores them. Larger batches are not
+faster and would delay lookups of the same process.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ from bookprint_core.signatures.identifier import Identifier
 from bookprint_core.text.names import author_keys, folded, folded_words
 
 _AT_ONCE = 100
-"""Queries that share a statement."""
+"""Number of queries that share a statement."""
 
 _STATEMENTS_AT_ONCE = 2
-"""Queries at a time of all batches of this process; lookups need connections, too."""
+"""Maximum number of statements at a time in this process, because lookups also need connections."""
 
 _LOOKUPS_AT_ONCE = 8
 _BY_CONTENT = 40
-"""Books of one lookup by content."""
+"""Maximum number of books in the answer of one lookup by content."""
 
 _COUNTS_SECONDS = 300.0
 _MOST_ALIKE = 10
@@ -51,11 +51,11 @@ _ITSELF = ContentEvidence(Evidence(0, 128, 1.0, 1.0, 1.0))
 
 ByContent = Mapping[UUID, ContentEvidence]
 _Searched = tuple[int, BookDescription, ByContent]
-"""The place of a description in its batch, the description, and the books with its content."""
+"""The index of a description in its batch, the description, and the books with its content."""
 
 
 class Reconciliation(NameQueries):
-    """Descriptions of books, and the candidates that fit them."""
+    """Finds the candidates that fit descriptions of books."""
 
     def __init__(self, database: Database, lookup: Lookup, related: RelationQueries) -> None:
         super().__init__(database)
@@ -68,7 +68,7 @@ class Reconciliation(NameQueries):
     async def candidates(
         self, descriptions: Sequence[BookDescription]
     ) -> list[list[Candidate] | BookprintError]:
-        """Returns the candidates of each description by falling score, at most 100, or the reason for none.
+        """Return at most 100 candidates of each description by falling score, or the error of its lookup.
 
         Raises `Unavailable` if the whole batch has to be sent again.
         """
@@ -91,7 +91,7 @@ class Reconciliation(NameQueries):
         return answers
 
     async def suggest(self, start: str, skip: int, limit: int) -> Sequence[Book | DescribedBook]:
-        """Books whose titles start so, or the one with this id or identifier."""
+        """Return the books whose titles begin with `start`, or the books with this id or identifier."""
         if (book_id := book_id_of(start.strip())) is not None:
             books = {} if skip else await self.read_books([book_id])
             return list(books.values())
@@ -103,7 +103,7 @@ class Reconciliation(NameQueries):
         return await self.list_by_start(words, skip, limit) if words else []
 
     async def related(self, book_id: UUID) -> list[Related]:
-        """Returns the related books, closest first."""
+        """Return the related books, highest confidence first."""
         related = await list_related(self._related, book_id)
         return sorted(related, key=lambda pair: (-pair[1].confidence, pair[0].book_id))
 
@@ -177,15 +177,15 @@ def _ranked(
 
 @dataclass(frozen=True, slots=True)
 class FoundBooks:
-    """Some of the books found."""
+    """A page of the books found."""
 
     books: Sequence[Book]
-    more: bool = False  # others follow
-    alike: Sequence[Candidate] = ()  # where there are none: books that are named much the same
+    more: bool = False  # more books follow
+    alike: Sequence[Candidate] = ()  # if no book is found: books with similar names
 
 
 class BookFinder:
-    """Finds books by what their records say, and by identifiers of their texts."""
+    """Finds books by their metadata and by identifiers of their texts."""
 
     def __init__(self, books: Books, lookup: Lookup, reconciliation: Reconciliation) -> None:
         self._books = books
@@ -193,10 +193,10 @@ class BookFinder:
         self._reconciliation = reconciliation
 
     async def find(self, text: str | None, wanted: BookFilter, after: UUID | None, limit: int) -> FoundBooks:
-        """Returns `limit` books behind the id `after`, oldest first, that the filter and the text admit.
+        """Return at most `limit` books after the id `after`, oldest first, that fit the filter and the text.
 
-        The text contains words of the title, or an identifier of any kind. An identifier of a text finds the
-        nearest books.
+        The text contains words of the title, or an identifier of any kind. For the identifier of a text, the
+        nearest books are returned.
         """
         if text and identifier.is_identifier(text):
             return FoundBooks(await self._by_content(text, wanted.collection, limit))
@@ -226,7 +226,7 @@ class BookFinder:
 
 
 def _readings(text: str | None, wanted: BookFilter) -> Iterator[BookFilter]:
-    """Returns the filter with each meaning of the text, the surest first."""
+    """Yield the filter with each meaning of the text, surest first."""
     if not text:
         yield wanted
     elif known := unmistakable_identifiers(text):

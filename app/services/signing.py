@@ -1,4 +1,4 @@
-"""Content ready to be stored: its signatures, computed or as they were sent."""
+"""Contents ready to be stored, with computed or sent signatures."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +17,7 @@ from bookprint_core.vectors import VectorWeights, book_vector, unpack_weights
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """The values that are stored for a text beside its signatures."""
+    """Values to store for a text beside its signatures."""
 
     text: bool = False  # the text itself
     iscc: bool = False
@@ -26,9 +26,9 @@ class Extras:
 
 
 def computed(content: Content, extras: Extras, key: bytes | None = None) -> NewContent:
-    """Return the signatures of a text, and the extras that are asked for.
+    """Return the signatures of a text, and the requested extras.
 
-    `key` is the content key where the caller has computed it.
+    `key` is the content key, if the caller has computed it.
     """
     normal = normalise(content)
     signatures = sketch(content, text=normal)
@@ -44,16 +44,16 @@ def computed(content: Content, extras: Extras, key: bytes | None = None) -> NewC
 
 
 def signed(signatures: Sketch) -> NewContent:
-    """Signatures that came without a text.
+    """Return the content for signatures that were sent without a text.
 
-    Raises RecipeMismatch where no lookup would ever compare them.
+    Raises RecipeMismatch if no lookup would compare the signatures.
     """
     require_recipes(signatures)
     return NewContent(signature_key(signatures), signatures, None)
 
 
 def require_recipes(signatures: Sketch) -> None:
-    """Raise RecipeMismatch where no lookup would ever compare the signatures."""
+    """Raise RecipeMismatch if no lookup would compare the signatures."""
     for signature, recipe in (
         (signatures.fingerprint, DEFAULT_FINGERPRINT),
         (signatures.minhash, DEFAULT_MINHASH),
@@ -66,5 +66,5 @@ def require_recipes(signatures: Sketch) -> None:
 
 @cache
 def read_vector_weights() -> VectorWeights:
-    """Return the learnt weights of the recipe `VECTORS`, read once in a process."""
+    """Return the learnt weights of the recipe `VECTORS`; each process reads them once."""
     return unpack_weights(files("app.services").joinpath("weights", f"{VECTORS}.bin").read_bytes())

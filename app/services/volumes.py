@@ -1,4 +1,4 @@
-"""Volumes: the works and passages in a book that the library has elsewhere, and the volumes of a set."""
+"""Volumes: works and passages of a book that other books also contain, and the volumes of a set."""
 
 import asyncio
 import re
@@ -26,44 +26,44 @@ _TOTAL = re.compile(r"(?:\bof|\bvon|\bsur|\bde|\bdi|\bиз|/)\W*(\d+)")
 _WORD = re.compile(r"[^\W_]+")
 
 MOST_VOLUMES = 200
-"""The highest number of a volume in a set; a higher one is a year."""
+"""The highest number of a volume in a set; a higher number is a year."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPages:
-    """Where another book and this one have the same text."""
+    """Pages on which another book and this book have the same text."""
 
     book_id: UUID
     is_whole: bool  # the other book contains this one
-    spans: Sequence[tuple[Span, Span]]  # pages of this book and of the other one
-    this_labels: Sequence[str | None] | None  # of the pages of this book; None: not known
+    spans: Sequence[tuple[Span, Span]]  # pages of this book and of the other book
+    this_labels: Sequence[str | None] | None  # page labels of this book; None: not known
     other_labels: Sequence[str | None] | None
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeSet:
-    """The volumes of a work that a book has whole."""
+    """The volumes of a work that a book contains completely."""
 
     volumes: Mapping[int, UUID]  # by number
-    total: int | None  # of which metadata speak
+    total: int | None  # number of volumes, by their metadata
     missing: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeContents:
-    """The contents of a book, as far as other books of the library tell."""
+    """The contents of a book that other books of the library also contain."""
 
     book: Book
-    page_count: int  # of windows where the pages are not known
-    labels: Sequence[str | None] | None  # of its pages; None: not known
+    page_count: int  # number of windows if the pages are not known
+    labels: Sequence[str | None] | None  # page labels; None: not known
     parts: Sequence[VolumePart]  # in order, with the gaps
     wholes: Sequence[SharedPages]  # books that contain this one
-    books: Mapping[UUID, Book]  # that are named in parts and wholes
-    set: VolumeSet | None  # None: metadata number no volume in it
+    books: Mapping[UUID, Book]  # books named in `parts` and `wholes`
+    set: VolumeSet | None  # None: no part has a volume number in its metadata
 
 
 class Volumes:
-    """Reads what books contain."""
+    """Reads the contents of books."""
 
     def __init__(self, related: RelationQueries, names: NameQueries) -> None:
         self._related = related
@@ -78,7 +78,7 @@ class Volumes:
         return await asyncio.to_thread(_contents, books[book_id], shared, books)
 
     async def shared_pages(self, book_id: UUID) -> Mapping[UUID, SharedPages]:
-        """The pages that a book shares with its parts and with books that contain it, by their ids."""
+        """Return the pages that a book shares with its parts and with books that contain it, by book id."""
         shared = await self._related.list_partly_shared(book_id)
         return await asyncio.to_thread(lambda: {each.book_id: each for each in _directed(shared)})
 
@@ -130,7 +130,7 @@ def _sharing(related: RelatedBook, matches: PageMatches, founder_id: UUID) -> Sh
 
 
 def volume_set(books: Iterable[Book]) -> VolumeSet | None:
-    """The volumes among the parts of a whole, by the numbers in their metadata; the first of each number."""
+    """Return the volumes among the parts of a book, by number; the first part of each number counts."""
     volumes: dict[int, UUID] = {}
     totals: list[int] = []
     for book in books:
@@ -148,7 +148,7 @@ def volume_set(books: Iterable[Book]) -> VolumeSet | None:
 
 
 def written_pages(pages: Span, labels: Sequence[str | None] | None) -> str:
-    """The first and the last page, as printed where both numbers are known, else counted from 1.
+    """Return the first and the last page: the printed numbers if both are known, else counted from 1.
 
     >>> written_pages((12, 45), None)
     '13-45'
@@ -158,7 +158,7 @@ def written_pages(pages: Span, labels: Sequence[str | None] | None) -> str:
 
 
 def numbers_of(volume: str) -> tuple[int | None, int | None]:
-    """The number of a volume, and of all volumes, as far as it says either.
+    """Return the number of a volume and the number of all volumes; None for a number that is not stated.
 
     >>> numbers_of("Vol. 2 of 5"), numbers_of("Bd. IV"), numbers_of("1868")
     ((2, 5), (4, None), (None, None))

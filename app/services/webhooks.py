@@ -1,4 +1,4 @@
-"""Webhooks as clients see them: registering, reading, deleting, new secrets."""
+"""Webhooks as clients see them: register, read, delete, replace secrets."""
 
 import asyncio
 import os
@@ -19,14 +19,14 @@ from app.stores.postgres.webhooks import UnknownWebhook as UnknownWebhook, Webho
 from bookprint_core.errors import BookprintError, InvalidInput
 
 _ASSIGNED = IPv6Network("2000::/3")
-"""All unicast addresses of the internet (RFC 4291, 2.4); the others belong to special networks."""
+"""All unicast addresses of the internet (RFC 4291, 2.4); other addresses belong to special networks."""
 
 _SPECIAL = (IPv4Network("192.88.99.0/24"), IPv6Network("3fff::/20"))
-"""Networks that Python 3.11 takes for public: relays of RFC 3068, and the documentation of RFC 9637."""
+"""Special networks that Python 3.11 counts as public: the relays of RFC 3068 and the examples of RFC 9637."""
 
 
 class NoWayThere(BookprintError):
-    """A host cannot be resolved, or leads where webhooks must not."""
+    """A host cannot be resolved, or has an address to which webhooks must not send."""
 
 
 async def addresses_of(host: str, port: int, allowed: Collection[str]) -> list[str]:
@@ -49,7 +49,7 @@ def is_public(address: str) -> bool:
     """
     ip = ip_address(address)
     if isinstance(ip, IPv6Address):
-        # Addresses of the second version that stand for one of the first lead where that leads.
+        # An IPv6 address that embeds an IPv4 address reaches the same host.
         embedded = ip.ipv4_mapped or ip.sixtofour
         return _is_global(embedded) if embedded else ip in _ASSIGNED and not ip.teredo and _is_global(ip)
     return _is_global(ip)
@@ -61,7 +61,7 @@ def _is_global(ip: IPv4Address | IPv6Address) -> bool:
 
 
 OVERLAP = timedelta(days=1)
-"""Time for which a former secret signs beside the new one."""
+"""Time for which a former secret still signs beside the new secret."""
 
 _SECRET_BYTES = 32
 _PLAIN = re.compile(r"[!-~]+")
@@ -77,9 +77,9 @@ class Webhooks(WebhookStore):
         self._allowed_hosts = allowed_hosts
 
     async def register(self, url: str, types: Sequence[ChangeType] | None, *, actor: Actor) -> Webhook:
-        """Have all changes (of these types) from now on delivered to a URL.
+        """Deliver all changes (of these types) from now on to a URL.
 
-        Raises `InvalidInput` where nothing can be delivered to it.
+        Raises `InvalidInput` for a URL to which nothing can be delivered.
         """
         await self._check(url)
         await self._changes.number()
@@ -87,27 +87,27 @@ class Webhooks(WebhookStore):
         return await self.insert(uuid4(), url, kinds, new_secret(), actor=actor)
 
     async def rotate(self, webhook_id: UUID, *, actor: Actor) -> Webhook:
-        """Give a webhook a new secret; for a day the old one signs as well. Raises `UnknownWebhook`."""
+        """Replace the secret of a webhook; the old secret also signs for a day. Raises `UnknownWebhook`."""
         return await self.update_secret(webhook_id, new_secret(), OVERLAP, actor=actor)
 
     async def _check(self, url: str) -> None:
         if not _PLAIN.fullmatch(url):
             raise InvalidInput(
-                "The URL holds a blank, a control character or one beyond ASCII. Percent-encode it.", "url"
+                "The URL contains a blank, a control or a non-ASCII character. Percent-encode it.", "url"
             )
         host, port = host_and_port(url)
         try:
             await addresses_of(host, port, self._allowed_hosts)
         except NoWayThere as exc:
             raise InvalidInput(
-                f"{exc} Send a URL that leads to the public internet, or have the host named in "
+                f"{exc} Send a URL that leads to the public internet, or add the host to "
                 "BOOKPRINT_WEBHOOK_ALLOW_HOSTS.",
                 "url",
             ) from exc
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """The host that a URL names, and the port; raises `InvalidInput` for one that nothing can be sent to."""
+    """Return the host and the port of a URL; raises `InvalidInput` for a URL to which nothing can be sent."""
     try:
         parts = urlsplit(url)
         default = _PORTS.get(parts.scheme)
@@ -117,7 +117,7 @@ def host_and_port(url: str) -> tuple[str, int]:
         host, port, is_plain = None, None, False
     if not (host and port and is_plain):
         raise InvalidInput(
-            "This is no URL that changes can be posted to. Send one as https://catalogue.example/changes, "
+            "Changes cannot be posted to this URL. Send one such as https://catalogue.example/changes, "
             "without a user name and without a fragment.",
             "url",
         )

@@ -65,7 +65,7 @@ def test_texts_and_records_are_joined_and_what_is_left_is_told(tmp_path: Path) -
         if isinstance(each, Unreadable)
     ]
     assert refused == [
-        ("a.mrc", "record 2", "No text is named after this record, which is called none."),
+        ("a.mrc", "record 2", "No text has a name of this record (none)."),
         ("a.mrc", "record 3", "Record 3 is refused"),
         ("a.mrc", "record 5", "Several texts are called twice"),
         ("c.mrc", "record 1", f"Its text {texts / '1.txt'} belongs to record 1 of {paths[0]} already."),

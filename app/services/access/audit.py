@@ -1,4 +1,4 @@
-"""The audit log as administrators read it, the end of its oldest entries, and the history of a book."""
+"""The audit log for administrators, the deletion of its old entries, and the history of a book."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ from app.stores.postgres.keys import Caller
 
 @dataclass(frozen=True, slots=True)
 class BookEvent:
-    """Something that was done to a book, or said of it."""
+    """A change of a book, or a decision on it."""
 
     at: datetime
-    by: str | None  # None: not known, or not for the reader
+    by: str | None  # None: not known, or not shown to the reader
     action: Action | None  # None: a decision
     decision: PastDecision | None = None
-    other_id: UUID | None = None  # of a decision: the second book
+    other_id: UUID | None = None  # the second book of a decision
 
 
 class Audit(AuditStore):
-    """Who has written what. Entries are kept for `kept_days`, or for ever."""
+    """The audit log. Entries are stored for `kept_days`; None: for ever."""
 
     def __init__(self, database: Database, decisions: Decisions, kept_days: int | None) -> None:
         super().__init__(database)
@@ -41,13 +41,13 @@ class Audit(AuditStore):
         self._kept_for = None if kept_days is None else timedelta(days=kept_days)
 
     async def sweep(self) -> int:
-        """Forget entries that are too old to be kept; returns how many."""
+        """Delete entries older than `kept_days`; returns their number."""
         return 0 if self._kept_for is None else await self.delete_old(self._kept_for)
 
     async def history(self, book_id: UUID, limit: int, *, actor: Actor, tells_names: bool) -> list[BookEvent]:
-        """Up to `limit` events of a book, the newest first; who wrote it is for administrators.
+        """Return at most `limit` events of a book, newest first; `tells_names` adds names to changes.
 
-        The latest `limit` entries of the audit log are read, and the decisions that the actor may see.
+        Reads the latest `limit` entries of the audit log, and the decisions that the actor may see.
         """
         written, decided = await asyncio.gather(
             self.list_entries(AuditFilter(object_id=book_id), None, limit),
@@ -65,7 +65,7 @@ class Audit(AuditStore):
 
 
 def actor_of(caller: Caller, address: str | None) -> Actor:
-    """Return the actor in a request of this caller from this address."""
+    """Return the caller as an actor, with the address of the request."""
     if caller.key_id is not None:
         return Actor("key", caller.name, caller.key_id, address, caller.collection)
     return Actor("anyone" if caller == ANYONE else "admin_key", caller.name, None, address)

@@ -1,4 +1,4 @@
-"""API keys: making them, ending them, and telling whose key came with a request."""
+"""API keys: creating, rotating and revoking them, and finding the caller of a request."""
 
 import asyncio
 import hmac
@@ -29,15 +29,15 @@ from bookprint_core.metadata import FIELD
 
 
 class NoValidKey(BookprintError):
-    """The request came without a valid API key: none, an unknown, a revoked or an expired one."""
+    """The API key of the request is missing, unknown, revoked or expired."""
 
     status = 401
     title = "No valid key"
-    remedy = "Send one as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes one."
+    remedy = "Send a key as Authorization: Bearer bp_… or as X-API-Key; bookprint keys create makes a key."
     field = "Authorization"
 
     def __init__(self) -> None:
-        super().__init__("This needs an API key that is valid.")
+        super().__init__("This request needs a valid API key.")
 
 
 class ScopeMissing(BookprintError):
@@ -45,42 +45,42 @@ class ScopeMissing(BookprintError):
 
     status = 403
     title = "The key lacks a scope"
-    remedy = "Send a key that has it; bookprint keys list shows the scopes of each."
+    remedy = "Send a key with this scope; bookprint keys list shows the scopes of each key."
     field = "Authorization"
 
     def __init__(self, scope: str) -> None:
-        super().__init__(f"This needs a key with the scope {scope}.")
+        super().__init__(f"This request needs a key with the scope {scope}.")
         self.scope = scope
 
 
 ADMINISTRATOR = Caller(None, "BOOKPRINT_ADMIN_KEY", ("admin",))
-"""Who sends the admin key of the environment."""
+"""The caller with the admin key of the environment."""
 
 ANYONE = Caller(None, "anyone", ("admin",))
-"""Who sends a request where no key is asked for."""
+"""The caller if no key is required."""
 
 _KEY_BYTES = 32
 _LONGEST_NAME = 200
 
 _TRUSTED_SECONDS = 1.0
-"""A revoked key can be taken for valid for so long."""
+"""Maximum seconds for which a revoked key still counts as valid."""
 
 _NEW_SECONDS = 0.05
-"""A new key can be unknown for so long; wrong keys have Postgres asked no more often."""
+"""Maximum seconds for which a new key is unknown. Wrong keys cause no more frequent queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownKey:
-    """A key, and its text for the only time that it is shown."""
+    """A key and its text, which is shown only once."""
 
     key: Key
     text: str
 
 
 class Keys(KeyStore):
-    """The keys of the service. `admin_key` is valid beside those that are stored, and has no limits.
+    """The keys of the service. `admin_key` is valid beside the stored keys, and has no limits.
 
-    The `defaults` are the limits of keys that have none of their own.
+    The `defaults` are the limits of keys without their own limits.
     """
 
     def __init__(self, database: Database, admin_key: str | None, defaults: KeyLimits = NO_LIMITS) -> None:
@@ -101,9 +101,9 @@ class Keys(KeyStore):
         *,
         actor: Actor,
     ) -> ShownKey:
-        """Make a key, which writes to the `collection` alone if one is named.
+        """Create a key; with a `collection` it writes only to that collection.
 
-        Raises `InvalidInput` for a name, scopes, a time or a collection that cannot be.
+        Raises `InvalidInput` for an invalid name, scope, time or collection.
         """
         shown = name.strip()
         if not shown or len(shown) > _LONGEST_NAME or not shown.isprintable():
@@ -111,9 +111,9 @@ class Keys(KeyStore):
         if not scopes:
             raise InvalidInput("A key needs at least one scope.", "scope")
         if expires_at is not None and expires_at <= datetime.now(UTC):
-            raise InvalidInput("The key would have expired already. Name a time to come.", "expires")
+            raise InvalidInput("The key would have expired already. Name a time in the future.", "expires")
         if collection is not None and "admin" in scopes:
-            raise InvalidInput("A key with the scope admin sees all, and is bound to no collection.", "scope")
+            raise InvalidInput("A key with the scope admin cannot be bound to a collection.", "scope")
         text = _new_key()
         key = await self.insert(
             uuid4(),
@@ -135,35 +135,35 @@ class Keys(KeyStore):
         raise UnknownKey(key_id)
 
     async def revoke(self, key_id: UUID, *, actor: Actor) -> Key:
-        """End a key for good, within 2 seconds in every process; raises `UnknownKey`."""
+        """Revoke a key, within 2 seconds in every process; raises `UnknownKey`."""
         return await self.update_revoked(key_id, actor=actor)
 
     async def rotate(self, key_id: UUID, *, actor: Actor) -> ShownKey:
-        """Put a new key in the place of one, which ends within 2 seconds; raises `UnknownKey`."""
+        """Replace the text of a key; the old text ends within 2 seconds. Raises `UnknownKey`."""
         text = _new_key()
         return ShownKey(await self.update_hash(key_id, key_hash(text), actor=actor), text)
 
     async def any_valid(self) -> bool:
-        """Return whether any key opens the service at all."""
+        """Return whether any valid key exists."""
         return self._admin_hash is not None or await self.read_any_valid()
 
     async def caller_of(self, text: str | None) -> Caller | None:
-        """Whose key this is; None: it is missing, unknown, revoked or expired, and nothing tells which.
+        """Return the caller with this key; None if it is missing, unknown, revoked or expired.
 
-        All valid keys are held by their hashes, and no others. The time of a refusal
-        is therefore no hint, and the hash of a guessed key is not close to that of another.
+        Only the hashes of valid keys are in memory. The time of a refusal therefore does not show its reason,
+        and a guessed key has an unrelated hash.
         """
         return await self.caller_of_hash(key_hash(text or ""))
 
     async def caller_of_hash(self, sent: bytes) -> Caller | None:
-        """Whose key has this hash; None as for `caller_of`."""
+        """Return the caller whose key has this hash; None as for `caller_of`."""
         if self._admin_hash is not None and hmac.compare_digest(sent, self._admin_hash):
             return ADMINISTRATOR
         caller = (await self._valid_since(_TRUSTED_SECONDS)).get(sent)
         return (await self._valid_since(_NEW_SECONDS)).get(sent) if caller is None else caller
 
     async def _valid_since(self, seconds: float) -> Mapping[bytes, Caller]:
-        """Return the valid keys, as they were read at most `seconds` ago."""
+        """Return the valid keys, read at most `seconds` ago."""
         if time.monotonic() - self._read_at > seconds:
             async with self._reading:
                 asked = time.monotonic()

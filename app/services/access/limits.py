@@ -1,7 +1,7 @@
-"""Limits: what a request uses, counted by the library `limits` against what its key may use.
+"""Limits of API keys: requests, lookups and bytes, counted with the library `limits`.
 
-It is counted in Redis, for all processes together. While Redis is away, each process counts by itself,
-against its share of the limit.
+Redis counts for all processes together. While Redis is unavailable, each process counts by itself, against
+its share of the limit.
 """
 
 import asyncio
@@ -27,18 +27,18 @@ LimitName = Literal["requests", "lookups", "bytes", "attempts"]
 _MINUTE = 60
 
 _ANSWER_SECONDS = 1.0
-"""Longest wait for Redis before it counts as away."""
+"""Maximum seconds to wait for Redis before it counts as unavailable."""
 
 _AWAY_SECONDS = 5.0
-"""How long it then counts as away."""
+"""Seconds for which Redis then counts as unavailable."""
 
 _OWN_NETWORK_BITS = 64
-"""A client with IPv6 has this much of an address to itself."""
+"""Length of the IPv6 prefix that belongs to one client, in bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `most` units in any `seconds`."""
+    """A limit of `most` units in any `seconds`."""
 
     name: LimitName
     most: int
@@ -47,14 +47,14 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class OverLimit:
-    """A limit that a request would go beyond, and the seconds after which it fits."""
+    """A limit that a request would exceed, and the seconds after which the request fits."""
 
     limit: Limit
     wait: float
 
 
 class Limits:
-    """Counts what is used of limits. `processes` of the API share what is not counted for all together.
+    """Counts the use of limits. Without Redis, each of the `processes` of the API has an equal share.
 
     `seconds` is the length of the time windows.
     """
@@ -80,9 +80,9 @@ class Limits:
     async def take(
         self, caller: Caller, *, requests: int = 0, lookups: int = 0, size: int = 0
     ) -> OverLimit | None:
-        """Count requests, lookups and bytes, in this order; nothing is counted from the first refusal on.
+        """Count requests, lookups and bytes, in this order, up to the first refusal.
 
-        Redis is asked only for limits that the caller has.
+        Only limits that the caller has are checked in Redis.
         """
         most = caller.limits
         wanted: list[tuple[LimitName, int | None, int]] = [
@@ -108,7 +108,7 @@ class Limits:
         now = time.monotonic()
         if self._away_until is None or now >= self._away_until:
             if self._away_until is not None:
-                # One request tries whether Redis is back; the others do not wait for that.
+                # One request checks whether Redis is available again; other requests do not wait for it.
                 self._away_until = now + _AWAY_SECONDS
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):
@@ -116,11 +116,11 @@ class Limits:
                         refusal = await self._shared.take(holder, limit, amount)
             except (Unavailable, TimeoutError) as error:
                 if self._away_until is None:
-                    log.warning("Redis is away, limits are counted in this process", reason=str(error))
+                    log.warning("Redis is unavailable, limits are counted in this process", reason=str(error))
                 self._away_until = time.monotonic() + _AWAY_SECONDS
             else:
                 if self._away_until is not None:
-                    log.info("Redis is back, limits are counted there")
+                    log.info("Redis is available again and counts the limits")
                 self._away_until = None
                 return refusal
         share = replace(limit, most=max(1, limit.most // self._processes))
@@ -128,9 +128,9 @@ class Limits:
 
 
 class _Counts:
-    """Count of what each holder of limits has used, in a storage of `limits`.
+    """Counters for each holder of limits, in a storage of the library `limits`.
 
-    Bytes are counted in a sliding window, because a moving one keeps an entry for each unit.
+    Bytes are counted in a sliding window, because a moving window stores an entry for each unit.
     """
 
     def __init__(self, storage: RedisStorage | MemoryStorage) -> None:
@@ -139,25 +139,25 @@ class _Counts:
         self._sliding = SlidingWindowCounterRateLimiter(storage)
 
     async def take(self, holder: str, limit: Limit, amount: int) -> OverLimit | None:
-        """Count the units of a holder if they fit."""
+        """Count the units of a holder if they fit into the limit."""
         item = RateLimitItemPerSecond(limit.most, limit.seconds, limit.name)
         if limit.name == "bytes":
             if await self._sliding.hit(item, holder, cost=amount):
                 return None
             _, _, count, expiry = await self._storage.get_sliding_window(item.key_for(holder), limit.seconds)
-            # A count is kept for one window longer than it is the present one, with a weight that falls to 0.
+            # The count of a past window counts for one more window, with a weight that falls to 0.
             rest = max(0.0, expiry - limit.seconds)
             return OverLimit(limit, rest if count <= limit.most - amount else rest + limit.seconds)
         if await self._moving.hit(item, holder, cost=amount):
             return None
-        if amount > 1:  # when several will fit, only the newest that counts could tell
+        if amount > 1:  # only the newest counted unit shows when several fit
             return OverLimit(limit, float(limit.seconds))
         end, _ = await self._moving.get_window_stats(item, holder)
         return OverLimit(limit, max(0.0, end - time.time()))
 
 
 def address_group(address: str) -> str:
-    """Return the addresses that one client can send from: an IPv4 address, or a network of IPv6.
+    """Return the address or network that belongs to one client: an IPv4 address, or an IPv6 network.
 
     >>> address_group("192.0.2.1"), address_group("2001:db8::1:2:3:4")
     ('192.0.2.1', '2001:db8::/64')

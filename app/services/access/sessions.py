@@ -1,4 +1,4 @@
-"""Sessions of people in browsers: a key is sent once, and a random token stands for it from then on."""
+"""Sessions of people in browsers: a key is sent once, and then a random token replaces it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.stores.postgres.connections import Database
 from app.stores.postgres.keys import SessionStore, StoredSession, key_hash
 
 LASTING = timedelta(hours=12)
-"""How long a session lasts at most."""
+"""Maximum duration of a session."""
 
 _TOKEN_BYTES = 32
 
@@ -27,14 +27,14 @@ class OpenSession:
 
 
 class Sessions(SessionStore):
-    """Who has signed in. A session has the scopes of its key, and ends when the key does."""
+    """The sessions of the service. A session has the scopes of its key, and ends with the key."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
         super().__init__(database)
         self._keys = keys
 
     async def begin(self, key: str) -> str:
-        """Begin a session with a key, and return its token, which is stored nowhere; raises `NoValidKey`."""
+        """Begin a session with a key, and return its token, which is not stored; raises `NoValidKey`."""
         if await self._keys.caller_of(key) is None:
             raise NoValidKey
         token = token_urlsafe(_TOKEN_BYTES)
@@ -42,12 +42,12 @@ class Sessions(SessionStore):
         return token
 
     async def find(self, token: str) -> OpenSession | None:
-        """The session of a token; None: it is unknown, has ended or expired, or its key is not valid."""
+        """Return the session of a token; None if the session is unknown or over, or its key is not valid."""
         session = await self.read(key_hash(token))
         return None if session is None else await self._open(session)
 
     async def list_open(self) -> Sequence[OpenSession]:
-        """Return the sessions whose keys are valid, the newest first, up to a bound."""
+        """Return the newest sessions whose keys are valid, newest first."""
         found = [await self._open(session) for session in await self.list_sessions()]
         return [session for session in found if session is not None]
 

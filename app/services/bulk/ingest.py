@@ -1,7 +1,7 @@
-"""Taking in many books where the database is reached: read and signed in processes, stored in batches.
+"""Bulk ingest with direct access to the database: processes read and sign books, which are stored in batches.
 
-While one batch is indexed, the next one is stored and the one after it read. Books are stored in the order of
-the files, so a run that was killed has stored a part from the beginning.
+While a batch is indexed, the second is stored and the third is read. Books are stored in the order of the
+files, so a killed run has stored the first books.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from bookprint_readers.unread import Unread
 
 @dataclass(frozen=True, slots=True)
 class Known(ParentQuestion):
-    """Asks what would become of a book with this content key and external id.
+    """Asks for the outcome of a book with this content key and external id.
 
-    The answer is its outcome; None where it is new.
+    The answer is None if the book is new.
     """
 
     key: bytes
@@ -35,13 +35,13 @@ class Known(ParentQuestion):
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Reads a book and computes what is to be stored, unless the parent knows the outcome."""
+    """Reads a book and computes its signatures, unless the parent process knows the outcome."""
 
     extras: Extras
-    collection: str | None = None  # to put the book in, whatever is said with it
+    collection: str | None = None  # of the book; outranks its metadata
 
     def __call__(self, book: Unread, ask: Ask) -> NewBook | Refusal | Outcome:
-        """Return the book ready to be stored, or the outcome where `Known` was answered with one."""
+        """Return the book ready to be stored, its refusal, or the outcome that answers `Known`."""
         try:
             submission = submission_in(self.collection, book)
             key = key_of(submission)
@@ -51,7 +51,7 @@ class Prepare:
             if submission.content is not None:
                 content = computed(submission.content, self.extras, key)
             else:
-                assert submission.sketch is not None  # else it has no key
+                assert submission.sketch is not None  # else the submission has no key
                 content = signed(submission.sketch)
             content = replace(content, page_labels=submission.page_labels)
             return NewBook(submission.metadata, content, submission.record)
@@ -61,10 +61,10 @@ class Prepare:
 
 _BOOKS_AT_ONCE = 64
 _BYTES_AT_ONCE = 32 << 20
-"""Books of a batch, and their compressed texts and signatures; the first to be reached ends it."""
+"""Limits of a batch: number of books, and bytes of compressed texts and page signatures."""
 
 _PATIENCE = 60.0
-"""Seconds for which a batch is tried again while a server is out of reach."""
+"""Seconds for which an operation is retried while a server is unavailable."""
 
 _SECONDS_BETWEEN_TRIES = 0.5
 
@@ -74,10 +74,10 @@ Result = NewBook | Refusal | Outcome
 
 
 _Batch = tuple[list[tuple[Unread, Result]], StoredBatch]
-"""Books that are stored together."""
+"""Results for books, and the books among them that are stored together."""
 
 Tell = Callable[[Unread, Outcome], None]
-"""Takes a book and what became of it."""
+"""Function called with a book and its outcome."""
 
 
 async def ingest_in_bulk(
@@ -92,11 +92,11 @@ async def ingest_in_bulk(
     collection: str | None = None,
     seconds: float = SECONDS_PER_BOOK,
 ) -> None:
-    """Take in the books, as `run` then says; `tell` gets each, in order.
+    """Ingest the books, count their outcomes in `run`, and pass each book in order to `tell`.
 
-    A `collection` is that of all of them, whatever files say.
+    A `collection` applies to all books and outranks their files.
 
-    Raises Unavailable where a server stays out of reach.
+    Raises Unavailable if a server stays unavailable.
     """
     if await upkeep.state() is not IndexState.COMPLETE:
         await upkeep.catch_up()
@@ -112,7 +112,7 @@ async def ingest_in_bulk(
     try:
         await _in_stages(ingest, reading, books, run, tell, actor)
     finally:
-        await asyncio.to_thread(reading.close)  # a thread of it may still await an answer of this loop
+        await asyncio.to_thread(reading.close)  # one of its threads may still await an answer from this loop
     if run.counts["pending"] and await upkeep.catch_up() is not None:
         run.counts["created"] += run.counts["pending"]
         run.counts["pending"] = 0
@@ -126,7 +126,7 @@ async def _in_stages(
     tell: Tell,
     actor: Actor,
 ) -> None:
-    """Move the books on in batches: read, stored, indexed, told; each stage has one batch at a time."""
+    """Read, store, index and report the books in batches; each stage processes one batch at a time."""
     results = results_of(reading, books)
     storing: asyncio.Task[_Batch] | None = None
     indexing: asyncio.Task[list[tuple[Unread, Outcome]]] | None = None
@@ -144,7 +144,7 @@ async def _in_stages(
 
 
 def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tuple[Unread, Result]]:
-    """Return the results of the next batch to be stored; empty at the end."""
+    """Return the results of the next batch to be stored; an empty list at the end."""
     batch, size = [], 0
     for book, result in results:
         batch.append((book, result))
@@ -155,13 +155,13 @@ def _batch(results: Iterator[tuple[Unread, Result]], run: IngestRun) -> list[tup
 
 
 async def _stored(ingest: Ingest, results: list[tuple[Unread, Result]], actor: Actor) -> _Batch:
-    """Return the batch when its new books are stored."""
+    """Store the new books of a batch and return the batch."""
     prepared = [result for _, result in results if isinstance(result, NewBook)]
     return results, await _patiently(lambda: ingest.store(prepared, actor=actor))
 
 
 async def _indexed(ingest: Ingest, batch: _Batch) -> list[tuple[Unread, Outcome]]:
-    """Return the outcome of each book of a batch, once the index holds the new ones."""
+    """Write the new books of a batch to the index and return the outcome of each book."""
     results, stored = batch
     outcomes = iter(await _patiently(lambda: ingest.index(stored)))
     told: list[tuple[Unread, Outcome]] = []
@@ -180,7 +180,7 @@ def _size(result: object) -> int:
 
 
 async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """Return the answer, asked for again while a server is out of reach."""
+    """Return the result of `ask`, which is repeated while a server is unavailable."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:

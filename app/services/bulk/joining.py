@@ -1,4 +1,4 @@
-"""MARC records joined with the texts of their books, which lie in a folder and are named after them."""
+"""MARC records joined with the texts of their books: files in a folder that are named after the records."""
 
 import os
 import re
@@ -21,13 +21,13 @@ from bookprint_readers.unread import Unread, Unreadable, UnreadFile
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _HEAD_BYTES = 1 << 12
 _SHOWN = 5
-"""Names of a record that a refusal shows."""
+"""Maximum number of names of a record in a refusal."""
 
 
 def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
-    """Yield the books of the records in some files, each with the text that is named after it.
+    """Yield the books of the records in some files, each with the text named after the record.
 
-    Last come, as what cannot be read, the texts that no record names. Records are read one at a time.
+    Texts that no record names follow at the end, as unreadable books. Records are read one at a time.
     """
     names = _Names.of(texts)
     taken: dict[str, str] = {}
@@ -56,7 +56,7 @@ def joined(paths: Iterable[str], texts: BookFiles) -> Iterator[Unread]:
 
 
 def names_of(record: MarcRecord) -> Iterator[str]:
-    """Yield the possible names of a record's text: 001, 035, 024, and the ends of addresses in 856 $u."""
+    """Yield the possible names of a record's text: 001, 035, 024, and the last parts of URLs in 856 $u."""
     yield plain(record.control("001") or "")
     for tag in ("035", "024"):
         for given in record.data(tag):
@@ -73,7 +73,7 @@ class _Names:
     """The texts by their names, with and without suffixes."""
 
     paths: dict[str, list[str]] = field(default_factory=dict)
-    disputed: set[str] = field(default_factory=set)  # texts that share a name which a record has
+    disputed: set[str] = field(default_factory=set)  # texts that share the name of a record
 
     @classmethod
     def of(cls, texts: BookFiles) -> "_Names":
@@ -86,7 +86,7 @@ class _Names:
         return names
 
     def text_of(self, numbered: NumberedRecord) -> str:
-        """Return the text of a record; raises InvalidInput where it is damaged, or not one has its name."""
+        """Return the text of a record; raises InvalidInput if the record is damaged or has not one text."""
         if isinstance(numbered.record, InvalidRecord):
             raise numbered.record
         names = [name for name in dict.fromkeys(names_of(numbered.record)) if name]
@@ -96,13 +96,13 @@ class _Names:
                 return found[0]
             if found:
                 self.disputed.update(found)
-                raise InvalidInput(f"Several texts are called {name}: {', '.join(found)}. Leave one of them.")
+                raise InvalidInput(f"Several texts are called {name}: {', '.join(found)}. Keep one of them.")
         shown = ", ".join(names[:_SHOWN]) or "nothing"
-        raise NoText(f"No text is named after this record, which is called {shown}.")
+        raise NoText(f"No text has a name of this record ({shown}).")
 
 
 def _records_in(path: str) -> Iterator[NumberedRecord | InvalidInput]:
-    """Yield the records of a file; last, where it cannot be read to its end, why."""
+    """Yield the records of a file; if it cannot be read to its end, the reason follows as the last item."""
     try:
         with open(path, "rb") as raw:
             stream = gunzipped(raw)

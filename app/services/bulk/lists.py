@@ -1,7 +1,7 @@
 """Lists of books to be checked: tables, MARC records, JSON lines, and files and folders of books.
 
-A row of a table, a record or a line says what it knows of a book, and need not have a text. Pasted lines
-name a book each. The answers make a table again.
+A row, a record or a JSON line describes a book, with or without its text. A pasted line names one book. The
+answers form a table.
 """
 
 import codecs
@@ -33,16 +33,16 @@ from bookprint_readers.text_table import PATH, TextTable
 from bookprint_readers.unread import Unread, Unreadable, UnreadFile, UnreadRow
 
 _LINES_OF_NUMBERS = 100
-"""Lines from which a text is known to be a list of numbers."""
+"""Number of lines that decide whether a text is a list of identifiers."""
 
 LONGEST_ROW = 1 << 20
-"""Bytes of a row, a record or a line of a list that was sent: it tells of a book what is known."""
+"""Maximum bytes of a row, a record or a line of a list that was sent."""
 
 _MOST_CONTAINERS = 10_000
-"""Lists and objects in a line of JSON, and names in its objects."""
+"""Maximum number of lists, objects and names of fields in a line of JSON."""
 
 _MOST_COLUMNS = 1_000
-"""Columns of a table."""
+"""Maximum number of columns of a table."""
 
 _GZIP = b"\x1f\x8b"
 _BINARY_MARC = re.compile(rb"\d{5}[acdnp]")
@@ -65,7 +65,7 @@ class ListedRow(UnreadRow):
 
 @dataclass(frozen=True, slots=True)
 class ListedObject(Unread):
-    """A line of JSON Lines. It may take 40 times its bytes once it is parsed, so nobody keeps that."""
+    """A line of JSON Lines. Parsed, it may need 40 times its bytes, so it is parsed only when it is read."""
 
     data: bytes
     named: Mapping[str, str]
@@ -78,13 +78,13 @@ class ListedObject(Unread):
         except orjson.JSONDecodeError as exc:
             raise InvalidInput(f"Not JSON: {exc}") from exc
         if not isinstance(fields, dict):
-            raise InvalidInput("Not a JSON object: a line says of one book what is known, as {…}.")
+            raise InvalidInput("Not a JSON object: a line describes one book, as {…}.")
         return _submission(fields, _columns(list(fields), self.named))
 
 
 @dataclass(frozen=True, slots=True)
 class ListedRecord(Unread):
-    """A MARC record, which says of a book what is known."""
+    """A MARC record that describes a book."""
 
     number: int  # in its file, from 1
     record: CatalogRecord
@@ -124,9 +124,9 @@ class ListedLine(Unread):
 
 
 def listed_books(path: Path, named: Mapping[str, str]) -> Iterator[Unread]:
-    """Yield the books of a list; `named` are columns of a table by what they hold.
+    """Yield the books of a list; `named` maps fields to the columns of a table.
 
-    Raises OSError, and InvalidInput for a table of which no column is known.
+    Raises OSError, and InvalidInput for a table without a known column.
     """
     if path.is_dir():
         yield from unread_books(find([path]), {})
@@ -146,12 +146,12 @@ def listed_books(path: Path, named: Mapping[str, str]) -> Iterator[Unread]:
 def listed_rows(
     source: Source, named: Mapping[str, str], folder: Path | None = None, longest: int = jsonl.LONGEST_LINE
 ) -> Iterator[Unread] | None:
-    """Return the rows of a table as text, MARC records or JSON lines, of at most `longest` bytes.
+    """Return the rows of a text table, MARC records or JSON lines, of at most `longest` bytes.
 
-    None: the file is none of them.
+    Returns None for another kind of file.
 
-    A column `path` of a table names files in the `folder`; without one it means nothing. The rows raise
-    InvalidInput as `listed_books` does.
+    A column `path` names files in the `folder`; without a folder it is ignored. The rows raise InvalidInput
+    as `listed_books` does.
     """
     with source.opened() as stream:
         head = head_in(stream)
@@ -165,31 +165,31 @@ def listed_rows(
 
 
 def told_of(path: Path) -> str | None:
-    """How a list was read, where its sender may not expect it; None where he does."""
+    """Return a note on how a list was read, if its sender may not expect that; else None."""
     if path.is_dir() or head_of(str(path)).startswith(parquet.MAGIC):
         return None
     source = Source.of_file(path)
     if TABLE_NAME.fullmatch(path.name):
         return TextTable.of(source).told
     if listed_rows(source, {}) is None:
-        return f"{path.name} is no list; it was read as books of which each is asked for by its text."
+        return f"{path.name} is not a list; it was read as books, and each is looked up by its text."
     return None
 
 
 def sent_rows(data: bytes, name: str) -> Iterator[Unread] | None:
-    """Return the rows of a list that was sent, as `listed_rows` has them; one that is compressed is none."""
+    """Return the rows of a list that was sent, as `listed_rows` does; None for a compressed file."""
     if data.startswith(_GZIP):
         return None
     return listed_rows(Source.of_bytes(data, name), {}, longest=LONGEST_ROW)
 
 
 def pasted_text(text: str) -> Iterator[Unread]:
-    """Yield a text as the one book of a list."""
+    """Yield a text as the only book of a list."""
     yield ListedBook("", "text", len(text), Submission(content=content_from_text(text)))
 
 
 def pasted_lines(text: str) -> Iterator[ListedLine]:
-    """Yield the lines of a text as rows of a list, but for blank ones."""
+    """Yield the lines of a text, except blank lines, as rows of a list."""
     position = 0
     for number, line in enumerate(text.splitlines(keepends=True), start=1):
         position += len(line)
@@ -198,7 +198,7 @@ def pasted_lines(text: str) -> Iterator[ListedLine]:
 
 
 def cells(answer: Mapping[str, Any]) -> list[str]:
-    """The row of a table that the answer to a row makes, in the form of POST /v1/checks with its `place`."""
+    """Return an answer in the form of POST /v1/checks, with its `place`, as cells of a table."""
     items = answer.get("items") or [{}]
     first = items[0]
     because = first.get("evidence", {}).get("because") or answer.get("because") or ""
@@ -217,7 +217,7 @@ def _submission(cells: Mapping[str, object], columns: Columns) -> Submission:
 
 
 def _columns(present: list[str], named: Mapping[str, str]) -> Columns:
-    """The columns of a list. A number of rows may be called id, so only one called external_id is ours."""
+    """Return the columns of a list. A column called id may number the rows; only external_id counts."""
     columns = find_columns(present, named)
     if "id" not in named and heading(columns.metadata.get(_OWN_ID, "")) != _OWN_ID:
         known = {name: column for name, column in columns.metadata.items() if name != _OWN_ID}
@@ -250,7 +250,7 @@ def _records(source: Source, head: bytes, longest: int) -> Iterator[Unread]:
 
 
 def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
-    """Return the lines of a text of which most name a book by its ISBN; None where it is another text."""
+    """Return the lines of a text if at least half of them are ISBNs; else None."""
     if _MNEMONIC_MARC.match(head.removeprefix(codecs.BOM_UTF8)):
         raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
     start = decoded(head)

@@ -1,9 +1,9 @@
-"""Loading a corpus that was computed elsewhere: books with their signatures, and the relations among them.
+"""Loading a corpus that was computed elsewhere: books with their signatures, and their relations.
 
-Books are put in by bulk, each in one transaction with its relations to older books, and then the index is
-rebuilt; no lookup is answered meanwhile. The catalogue always is as after posting the books that are there,
-with their jobs done. Where it holds nothing but the beginning of the same corpus, no other book can be
-related, and jobs are left out.
+Each book is stored in one transaction with its relations to older books. Then the index is rebuilt; until its
+end no lookup is answered. At each moment the catalogue is as if its books had been posted and their jobs
+done. If it contains only the first books of the corpus, no other book can be related, and no jobs are
+created.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from bookprint_corpus.books import CorpusBook, CorpusBookRow, CorpusBooks
 from bookprint_corpus.pairs import CorpusPair, CorpusPairs
 
 _AT_ONCE = 10_000
-"""Books of a transaction."""
+"""Maximum number of books of a transaction."""
 
 _BYTES_AT_ONCE = 64 << 20
-"""Page signatures of a transaction; the first of both to be reached ends it."""
+"""Maximum bytes of page signatures of a transaction."""
 
 _DESCRIBED_AT_ONCE = 10_000
-"""Books that are looked for in the catalogue at a time."""
+"""Number of books that are searched in the catalogue at a time."""
 
 Refuse = Callable[[str, Refusal], None]
-"""Takes the place of a book that is refused, and the reason."""
+"""Function called with the place of a refused book and the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,38 +57,38 @@ class Load:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """Books that are stored together, and those between them that are refused."""
+    """Books that are stored together, and the refused books between them."""
 
     books: Sequence[tuple[CorpusBook, NewContent]]
     refused: Sequence[tuple[str, Refusal]]
-    last: int  # number of the youngest
+    last: int  # number of the youngest book
 
 
 class Loading:
-    """The way of a whole corpus into the catalogue and the band index."""
+    """Loads a whole corpus into the catalogue and the band index."""
 
     def __init__(self, catalogue: BulkStore, entries: EntryStore, upkeep: IndexUpkeep, load: Load) -> None:
         self._catalogue = catalogue
         self._entries = entries
         self._upkeep = upkeep
         self._load = load
-        self._complete = False  # the catalogue holds no other books than the beginning of the corpus
-        self._entries_there = 0  # of that beginning
-        self._behind = -1  # number of its youngest book
-        self._older: dict[int, BookVersion] = {}  # stored books that are the older one of a pair, by number
+        self._complete = False  # the catalogue contains only the first books of the corpus
+        self._entries_there = 0  # number of entries of these first books
+        self._behind = -1  # number of the youngest stored book
+        self._older: dict[int, BookVersion] = {}  # stored books that are the older book of a pair, by number
         self._last_id: UUID | None = None
 
     async def run(self) -> None:
-        """Load what is not there yet.
+        """Load the books that are not in the catalogue yet.
 
-        Raises RecipeMismatch where lookups would not compare the signatures, and Unavailable where a server
-        is out of reach. Stored books stay, and the next run continues after them.
+        Raises RecipeMismatch if lookups would not compare the signatures, and Unavailable if a server is
+        unavailable. Stored books stay, and the next run continues after them.
         """
         if await self._look():
             await self._upkeep.rebuild(after=self._store_all)
 
     async def _look(self) -> bool:
-        """Find out which books are there; returns whether others are not."""
+        """Find the books that the catalogue contains; return whether other books remain to be loaded."""
         there: dict[int, BookVersion] = {}
         refused, waiting = list[tuple[str, Refusal]](), list[tuple[str, Refusal]]()
         count, is_beginning = await self._entries.count(), True
@@ -121,8 +121,8 @@ class Loading:
         return new > 0
 
     async def _store_all(self) -> None:
-        """Store the books behind the beginning; while one batch is stored, the next one is read."""
-        # A book posted since the look has been searched for, perhaps, before books of this load were there.
+        """Store the remaining books; while one batch is stored, the next is read."""
+        # The job of a book posted since `_look` may have searched before this load stored its books.
         self._complete = self._complete and await self._entries.count() == self._entries_there
         run, rows = self._load.run, self._load.books.read(self._behind)
         following = asyncio.create_task(self._read(rows))
@@ -133,7 +133,7 @@ class Loading:
         finally:
             await asyncio.wait([following])  # a thread cannot be stopped
         if self._complete and run.total > run.counts["created"] + self._entries_there:
-            # Books may have been passed over for candidates that are not there.
+            # Books may have been passed over in favour of candidates that were not stored.
             await self._catalogue.repeat_cut_searches()
 
     async def _read(self, rows: Iterator[CorpusBook]) -> _Batch | None:
@@ -177,7 +177,7 @@ class Loading:
             self._load.refuse(place, refusal)
 
     def _found(self, pair: CorpusPair, numbered: Mapping[int, UUID]) -> FoundPair | None:
-        """Return the pair by ids; None where one of its books is not there."""
+        """Return the pair by ids; None if one of its books is not in the catalogue."""
         right, left_entry = numbered.get(pair.right), None
         left = numbered.get(pair.left)
         if left is None and (version := self._older.get(pair.left)) is not None:
@@ -190,7 +190,7 @@ class Loading:
 
 
 def _described(rows: Iterator[CorpusBookRow]) -> list[tuple[CorpusBookRow, Refusal | None]]:
-    """Return the next books as they would be stored, each with the reason where it would be refused."""
+    """Return the next books as they would be stored, each with the reason if it would be refused."""
     described: list[tuple[CorpusBookRow, Refusal | None]] = []
     for book in islice(rows, _DESCRIBED_AT_ONCE):
         try:
@@ -202,7 +202,7 @@ def _described(rows: Iterator[CorpusBookRow]) -> list[tuple[CorpusBookRow, Refus
 
 
 def _is_described_so(existing: ExistingBook, book: CorpusBookRow) -> bool:
-    """Whether the relations of a book are those of the corpus, so far as they depend on its metadata."""
+    """Return whether the stored metadata that relations depend on equal those of the corpus."""
     metadata = book.metadata
     return (existing.title, existing.year, existing.volume) == (
         metadata.title,

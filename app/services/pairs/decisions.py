@@ -1,4 +1,4 @@
-"""What people should look at, what they decide, and the history of it."""
+"""The queue of relations to review, people's decisions, and the history of decisions."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -25,27 +25,27 @@ from app.stores.postgres.pairs.reviews import (
 from bookprint_core.errors import BookprintError, InvalidInput
 
 MOST_AT_ONCE = 500
-"""Decisions of one request."""
+"""Maximum number of decisions of one request."""
 
 MOST_COUNTED = 10_000
-"""Relations of the queue that are counted."""
+"""Maximum number of relations of the queue that are counted."""
 
 _FRESH_SECONDS = 10.0
 
 _MOST_NAMES = 10
-"""People whose decisions are counted, those with most."""
+"""Maximum number of people whose decisions are counted, most active first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """How much is decided and by whom, and how much is left."""
+    """The number of decisions by person, and the number of relations left."""
 
-    queued: int  # relations without a decision, no more than `MOST_COUNTED`
-    made: Mapping[str | None, int]  # decisions, by the names of those who made most
+    queued: int  # relations without a decision, at most `MOST_COUNTED`
+    made: Mapping[str | None, int]  # number of decisions by name of the person
 
 
 class Decisions(DecisionStore, ReviewQueries):
-    """The queue of relations to look at, and people's decisions."""
+    """The queue of relations to review, and people's decisions."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -56,7 +56,8 @@ class Decisions(DecisionStore, ReviewQueries):
     ) -> list[DecisionOutcome | BookprintError]:
         """Record decisions on pairs of books, and return the outcome of each.
 
-        With `all_or_none` the first refusal is raised, and nothing is recorded; else it stands in its place.
+        With `all_or_none`, the first refusal is raised and nothing is recorded. Else refusals are returned
+        among the outcomes.
         """
         if all_or_none:
             return list(await self.insert(decisions, actor=actor))
@@ -71,57 +72,57 @@ class Decisions(DecisionStore, ReviewQueries):
     async def history(
         self, wanted: HistoryFilter, before: int | None, limit: int, *, actor: Actor
     ) -> list[PastDecision]:
-        """Up to `limit` decisions of the history before a number, the newest first."""
+        """Return at most `limit` decisions before a number of the history, newest first."""
         return await self.list_history(wanted, actor.author, before, limit)
 
     async def reject_all(
         self, book_id: UUID, others: Sequence[UUID], note: str, *, actor: Actor
     ) -> list[DecisionOutcome]:
-        """Reject the relations of a book with all of these others, or none; raises `InvalidInput`."""
+        """Reject the relations of a book with all other books given, or with none; raises `InvalidInput`."""
         if not 0 < len(others) <= MOST_AT_ONCE:
             raise InvalidInput(
-                f"The book is related to {len(others):,} books here, and 1 to {MOST_AT_ONCE} relations are "
-                "rejected at once. Open it again; where there are more, reject them one by one.",
+                f"The book is related to {len(others):,} books here, but 1 to {MOST_AT_ONCE} relations are "
+                "rejected at once. Open it again; if there are more, reject them one by one.",
                 "book_id",
             )
         decisions = [NewDecision(book_id, other, "rejected", note=note) for other in others]
         return await self.insert(decisions, actor=actor)
 
     async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
-        """The relations of a book that the actor rejected last, in one request; else none."""
+        """Return the decisions of the actor's last request on a book if all are rejections; else none."""
         wanted = HistoryFilter(book_id=book_id, author=actor.author)
         found = await self.list_history(wanted, actor.author, None, MOST_AT_ONCE)
         last = [each for each in found if each.at == found[0].at]
         return last if all(each.verdict == "rejected" for each in last) else []
 
     async def take_rejections_back(self, book_id: UUID, *, actor: Actor) -> None:
-        """Undo the `last_rejections`.
+        """Undo the decisions in `last_rejections`.
 
-        Raises `InvalidInput`, and `DecidedMeanwhile` where others have decided since.
+        Raises `InvalidInput`, and `DecidedMeanwhile` if another person has decided since.
         """
         past = await self.last_rejections(book_id, actor=actor)
         if not past:
-            raise InvalidInput("There is nothing to take back: you have decided otherwise since.", "book_id")
+            raise InvalidInput("There is nothing to undo: you have made other decisions since.", "book_id")
         decisions = [NewDecision(each.left_id, each.right_id, "undone", instead_of=each.at) for each in past]
         await self.insert(decisions, actor=actor)
 
     async def reviews(
         self, wanted: ReviewFilter, after: ReviewPlace | None, limit: int, *, actor: Actor
     ) -> ReviewPage:
-        """Returns `limit` relations without a decision, behind a place in the queue."""
+        """Return at most `limit` relations without a decision, after a place in the queue."""
         return await self.list_reviews(wanted, actor.author, after, limit)
 
     async def place(self, book_id: UUID, other_id: UUID) -> ReviewPlace | None:
-        """The place of two books in the queue; None: they are not in it."""
+        """Return the place of two books in the queue; None if they are not in it."""
         return await self.read_place(min(book_id, other_id), max(book_id, other_id))
 
     async def queued(self) -> int:
-        """The relations without a decision, no more than `MOST_COUNTED`, as of ten seconds ago at most."""
+        """Return the number of relations without a decision, at most `MOST_COUNTED` and ten seconds old."""
         if (now := time.monotonic()) - self._counted_at > _FRESH_SECONDS:
             self._queued, self._counted_at = await self.count(MOST_COUNTED), now
         return self._queued
 
     async def progress(self) -> ReviewProgress:
-        """How far people have come with the queue."""
+        """Return the progress of people with the queue."""
         queued = await self.count(MOST_COUNTED)
         return ReviewProgress(queued, await self.count_by_name(_MOST_NAMES))

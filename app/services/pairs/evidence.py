@@ -1,4 +1,4 @@
-"""The evidence for a relation: of two books of the catalogue, to travel; of two texts, to be shown."""
+"""The evidence for a relation: of two stored books for exchange, and of two books for display."""
 
 import asyncio
 import re
@@ -40,20 +40,20 @@ from bookprint_core.signatures.sketch import page_signatures, sketch
 from bookprint_core.text.page_furniture import printed_numbers
 
 MOST_COMPARED = 200
-"""Pages of a book whose words are compared with those of the other one, evenly over the book."""
+"""Maximum number of pages whose words are compared, evenly distributed over the book."""
 
 MOST_SHOWN = 12
-"""Pages that are shown beside those of the other book."""
+"""Maximum number of pages that are shown beside pages of the other book."""
 
 LONGEST_SHOWN = 20_000
-"""Characters of a page that are shown."""
+"""Maximum number of characters of a page that are shown."""
 
 _NEIGHBOURS = 6
-"""Pages before and after one that is shown, by whose words misreadings are known."""
+"""Number of pages before and after a shown page whose words help to recognise misreadings."""
 
 
 class EvidenceOfPairs:
-    """Reads what travels of a relation, and what is shown of it."""
+    """Reads the evidence for relations, for exchange and for display."""
 
     def __init__(self, relations: Relations, books: Books, texts: TextStore) -> None:
         self._relations = relations
@@ -61,19 +61,19 @@ class EvidenceOfPairs:
         self._texts = texts
 
     async def read(self, book_id: UUID, other_id: UUID) -> PairEvidence:
-        """The matching pages of two books; raises `UnknownBook` and `NotCompared`."""
+        """Return the matching pages of two books; raises `UnknownBook` and `NotCompared`."""
         related, matches = await self._relations.pair(book_id, other_id)
         this, other = [
             NamedBook(each, (await self._books.get(each)).metadata) for each in (book_id, other_id)
         ]
         summary = effective_of(related)
-        assert summary is not None  # else they were not compared
+        assert summary is not None  # else `pair` has raised NotCompared
         return PairEvidence(this, other, summary, matches)
 
     async def shown(self, book_id: UUID, other_id: UUID) -> "ShownPair":
-        """Two stored books with what is known of them, without the words of their pages.
+        """Return two stored books with their evidence, without the words of their pages.
 
-        They need not have been compared. Raises `UnknownBook`, and `NotCompared` for a book and itself.
+        The books need not have been compared. Raises `UnknownBook`, and `NotCompared` for a book and itself.
         """
         one, two, found = await asyncio.gather(
             self._books.get(book_id), self._books.get(other_id), self._pair(book_id, other_id)
@@ -91,7 +91,7 @@ class EvidenceOfPairs:
         return ShownPair(this, other, finding, matches, matched, decided=decided)
 
     async def _pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook | None, PageMatches]:
-        """The relation of two books; None: not compared."""
+        """Return the relation of two books and their matching pages; None and no pages if not compared."""
         try:
             return await self._relations.pair(book_id, other_id)
         except NotCompared:
@@ -100,7 +100,7 @@ class EvidenceOfPairs:
             return None, PageMatches(None, [], np.empty((0, 2), np.int32), np.empty(0), None, None)
 
     async def texts(self, book_id: UUID, other_id: UUID) -> Sequence[StoredText | None]:
-        """The texts of two books, for `with_words`; None: it is not kept."""
+        """Return the texts of two books, for `with_words`; None for a text that is not stored."""
         found = await self._texts.read([book_id, other_id])
         return [found.get(each) for each in (book_id, other_id)]
 
@@ -108,7 +108,7 @@ class EvidenceOfPairs:
 async def with_words(
     pair: "ShownPair", texts: Sequence[StoredText | None], pages: Sequence["MatchedPage"]
 ) -> "ShownPair":
-    """The pair with the words of some of its pages, where the texts of both books are kept."""
+    """Return the pair with the words of some of its pages, if the texts of both books are stored."""
     this, other = (
         replace(book, has_text=text is not None)
         for book, text in zip((pair.this, pair.other), texts, strict=True)
@@ -122,19 +122,19 @@ async def with_words(
 
 @dataclass(frozen=True, slots=True)
 class PairedBook:
-    """A book as it is shown beside another one."""
+    """A book that is shown beside another book."""
 
     metadata: Metadata
-    unit_count: int  # of pages, or of windows of some 300 words where the pages are not known
+    unit_count: int  # pages, or windows of 300 words if pages are not known
     page_count: int | None
     word_count: int
-    book_id: UUID | None = None  # None: it is not stored
+    book_id: UUID | None = None  # None: the book is not stored
     has_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedPage:
-    """A page, the pages of the other book among which its text is, and how alike they are."""
+    """A page, the pages of the other book that contain its text, and their similarity."""
 
     this: int
     other: tuple[int, int]  # the first and the one after the last
@@ -143,35 +143,35 @@ class MatchedPage:
 
 @dataclass(frozen=True, slots=True)
 class DifferingPages:
-    """A page, the pages of the other book that have its text, and their words."""
+    """A page, the pages of the other book that contain its text, and the differences of their words."""
 
     this: int
     other: tuple[int, int]  # the first and the one after the last
     passages: Sequence[Passage]
-    begins_inside: bool  # the first of the other pages has more text before
-    ends_inside: bool  # the last one has more text after
+    begins_inside: bool  # the first of the other pages contains earlier text
+    ends_inside: bool  # the last of the other pages contains later text
 
     def count(self, kind: Difference) -> int:
-        """The words that differ in this way."""
+        """Return the number of words in passages of this kind."""
         return sum(each.words for each in self.passages if each.kind == kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownPair:
-    """Two books with all that their page shows."""
+    """Two books with all values that the page of their pair shows."""
 
     this: PairedBook
     other: PairedBook
     finding: StoredRelation | None  # None: not compared
     matches: PageMatches
     matched: Sequence[MatchedPage]  # in the order of this book
-    differing: Sequence[DifferingPages] = ()  # those with most differences, in the order of this book
-    compared: int = 0  # pages among which these were found
+    differing: Sequence[DifferingPages] = ()  # pages with most differences, in order
+    compared: int = 0  # number of pages whose words were compared
     decided: StoredDecision | None = None
 
 
 def shown_pair(this: Submission, other: Submission) -> ShownPair:
-    """Two books with their texts, compared as the service compares books."""
+    """Compare two books with texts as the service does, and return them for display."""
     left, right = _content(this), _content(other)
     sketches = sketch(left), sketch(right)
     one, two = (
@@ -187,7 +187,7 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
         relation = relation_of(comparison, this.metadata, other.metadata, revised)
     texts = _pages(left), _pages(right)
     if alignment is None or alignment.unit == "window":
-        # The windows that were compared are of the normal form; those of the text are aligned anew.
+        # The compared windows are windows of the normal form; the windows of the text are aligned anew.
         signed = (page_signatures(Content(PAGE_BREAK.join(pages), len(pages))) for pages in texts)
         matches = _matches("window", align(*signed))
     else:
@@ -221,10 +221,10 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
 
 
 def _unit_counts(books: Sequence[Book], finding: StoredRelation | None, matches: PageMatches) -> list[int]:
-    """The pages of both books; of windows, which nobody counts, those with enough text."""
+    """Return the page counts of both books; for windows, which are not stored, the count with enough text."""
     if matches.unit != "window":
         return [book.page_count or 0 for book in books]
-    assert finding is not None  # what matches was compared
+    assert finding is not None  # matches exist only after a comparison
     signals, last = finding.signals, matches.pairs.max(axis=0, initial=0).tolist()
     text = Sides(0, 0) if signals is None else signals.text_pages
     return [max(int(text.left), last[0] + 1), max(int(text.right), last[1] + 1)]
@@ -233,7 +233,7 @@ def _unit_counts(books: Sequence[Book], finding: StoredRelation | None, matches:
 def _compared(
     pair: ShownPair, contents: Sequence[Content], pages: Sequence[MatchedPage]
 ) -> Sequence[DifferingPages]:
-    """The words of pages of two stored books."""
+    """Return the differences between pages of two stored books."""
     texts = [each.text for each in contents]
     ends = [_part_ends(each, pair.matches.unit) for each in contents]
 
@@ -253,15 +253,15 @@ def _compared(
 
 
 def _part_ends(content: Content, unit: Unit | None) -> list[int]:
-    """0, and where each page of a text ends, or each of its windows, which are of as many words each."""
+    """Return 0 and the end offset of each page or window of a text; windows have equal word counts."""
     if unit == "window":
-        windows = page_signatures(Content(content.text, None)).lengths.size  # those of the normal form
+        windows = page_signatures(Content(content.text, None)).lengths.size  # of the normal form
         return [0, *accumulate(map(len, even_parts(content.text, windows)))]
     return [0, *(found.end() for found in re.finditer(PAGE_BREAK, content.text)), len(content.text)]
 
 
 def _content(sent: Submission) -> Content:
-    assert sent.content is not None  # a file has a text, or is refused
+    assert sent.content is not None  # a file without a text is refused
     return sent.content
 
 
@@ -272,7 +272,7 @@ def _pages(content: Content) -> list[str]:
 
 
 def _labels(sent: Submission, pages: Sequence[str]) -> Sequence[str | None]:
-    """What is printed on the pages as their numbers."""
+    """Return the page labels sent with a book, else the numbers printed on its pages."""
     numbers = ((None if number is None else str(number)) for number in printed_numbers(pages))
     return sent.page_labels or list(numbers)
 
@@ -298,16 +298,16 @@ _SAME_BREAKS: frozenset[Kind] = frozenset({"SAME_PAGINATION", "CONTIGUOUS_SUBSET
 
 
 def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
-    """Each page that matches, in order, and the pages of the other book among which its text is.
+    """Return each matching page, in order, and the pages of the other book that contain its text.
 
-    With other page breaks these are one more on either side.
+    If the page breaks differ, one more page on either side is included.
     """
     around = 0 if same_breaks and matches.unit == "page" else 1
     order = np.lexsort((matches.pairs[:, 1], -matches.similarities, matches.pairs[:, 0]))
     every, others = matches.pairs[order].T
     pages, starts, counts = np.unique(every, return_index=True, return_counts=True)
     best = np.repeat(others[starts], counts)
-    near = np.where(np.abs(others - best) <= around, others, best)  # not those of another run
+    near = np.where(np.abs(others - best) <= around, others, best)  # without pages of another run
     if not pages.size:
         return []
     first = np.maximum(np.minimum.reduceat(near, starts) - around, 0)
@@ -324,7 +324,7 @@ def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
 def _differing(
     matched: MatchedPage, page: str, others: Sequence[str], known: frozenset[str]
 ) -> DifferingPages:
-    """The differences of a page; what the other pages have before and behind its text is left out."""
+    """Return the differences of a page; text of the other pages before and after its text is left out."""
     text = "\n".join(each[:LONGEST_SHOWN] for each in others)
     start, stop = (0, len(text)) if len(others) == 1 else place_of(page, text)
     passages = word_differences(page[:LONGEST_SHOWN], text[start:stop], known)

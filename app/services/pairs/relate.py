@@ -1,7 +1,7 @@
-"""Finding the relations of a book: search candidates, compare page by page, store what comes out.
+"""Finding the relations of a book: search candidates, compare page by page, store the results.
 
-A job first makes sure that the book's own entry is in the band index and searches after that. So of two books
-posted at once at least one sees the other. All can be repeated: compared pairs are skipped.
+A job first writes the book's own entry to the band index and then searches. If two books are posted at once,
+at least one job therefore finds the other book. Jobs can be repeated: compared pairs are skipped.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from bookprint_core.signatures.sketch import page_signatures
 from bookprint_core.warm_up import warm_up
 
 _READ_AT_ONCE = 32
-"""Candidates whose page signatures are held at a time: 40 KB each for a book of 330 pages."""
+"""Number of candidates whose page signatures are in memory at a time: 40 KB for 330 pages."""
 
 _NAMED = 3
-"""Pairs that failed and are named in the error."""
+"""Maximum number of failed pairs that the error lists."""
 
 
 class PairsFailed(BookprintError):
-    """Some pairs of books could not be compared; all others were."""
+    """Some pairs of books could not be compared; all other pairs were compared."""
 
     def __init__(self, book_id: UUID, failures: Mapping[UUID, Exception]) -> None:
         named = "; ".join(
@@ -48,17 +48,17 @@ class PairsFailed(BookprintError):
 class _Outcome:
     """The outcome of comparing one book with others."""
 
-    compared: list[ComparedPair] = field(default_factory=list)  # the last pairs, which are not stored yet
+    compared: list[ComparedPair] = field(default_factory=list)  # pairs that are not stored yet
     seconds: dict[str, list[float]] = field(
         default_factory=lambda: defaultdict(list)
-    )  # of each pair, by kind
+    )  # duration of each comparison, by kind
     failures: dict[UUID, Exception] = field(default_factory=dict)
 
 
 async def related(
     left: ComparedBook, right: ComparedBook, contents: Callable[[], Awaitable[Sequence[Content | None]]]
 ) -> Relation:
-    """The relation of two books; `contents` reads their texts, which tell copies from issues of one form."""
+    """Return the relation of two books; `contents` reads texts, to distinguish copies from revised issues."""
     comparison = await asyncio.to_thread(compare, left, right)
     relation = relation_of(comparison, left.metadata, right.metadata)
     alignment, kind = relation.alignment, relation.classification.kind
@@ -93,7 +93,7 @@ class Relate:
         self._limits = limits
 
     async def warm_up(self) -> None:
-        """Load kernels and the flat index, which the first job would otherwise do while lookups wait.
+        """Load kernels and the flat index, so that the first job does not delay lookups.
 
         Raises `Unavailable` while the index is not complete.
         """
@@ -101,9 +101,9 @@ class Relate:
         await self._index.flat_index.read()
 
     async def relate_entry(self, entry_id: int) -> None:
-        """Find and store the relations of an entry; one that is no longer current needs nothing.
+        """Find and store the relations of an entry; nothing is done for an entry that is no longer current.
 
-        Raises `PairsFailed` at the end where pairs could not be compared.
+        Raises `PairsFailed` at the end if pairs could not be compared.
         """
         for book in await self._entries.read_summaries([entry_id]):
             if not book.indexed:
@@ -119,7 +119,7 @@ class Relate:
                 raise PairsFailed(book.book_id, outcome.failures)
 
     async def _search(self, entry: Entry) -> list[int]:
-        """Entries that may be related, nearest first; last, those that are the same by identifiers alone."""
+        """Return entries that may be related, nearest first; last, entries with the same identifier only."""
         pending = (await self._entries.read_pending(entry)).pending
         plan = plan_candidates(entry, self._index.flat_index.latest)
         read = await self._index.read(plan)
@@ -137,7 +137,7 @@ class Relate:
             stored = {book.entry_id: book for book in await self._candidates.read_signatures(entry_ids)}
             book = stored.pop(entry_id, None)
             if book is None:
-                break  # Gone or changed since: another job sees to that.
+                break  # The book was deleted or changed: another job relates its new content.
             query = await self._candidate(book)
             for other in stored.values():
                 try:
@@ -169,7 +169,7 @@ class Relate:
         return ComparedPair(versions[0], versions[1], await related(left, right, contents))
 
     async def _candidate(self, stored: StoredSignatures) -> ComparedBook:
-        """The book as it is compared; page signatures that it lacks are computed from its text and kept."""
+        """Return the book for comparison; missing page signatures are computed from its text and stored."""
         candidate = stored.candidate()
         if candidate.pages is not None or not stored.has_text:
             return candidate

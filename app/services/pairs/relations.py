@@ -26,18 +26,18 @@ T = TypeVar("T")
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
-"""Seconds between two looks."""
+"""Seconds between two reads."""
 
 _MOST_WAITING = 64
-"""Requests of one kind that wait in this process at the same time; more are answered at once."""
+"""Maximum number of requests of one kind that wait in this process; further requests do not wait."""
 
 
 def nothing() -> None:
-    """What is done when a waiting begins that concerns nobody else."""
+    """Do nothing; the default function to call when a request begins to wait."""
 
 
 class Waiting:
-    """The requests of one kind that wait."""
+    """The waiting requests of one kind."""
 
     def __init__(self) -> None:
         self._waiting = 0
@@ -49,9 +49,9 @@ class Waiting:
         seconds: float,
         begins: Callable[[], None] = nothing,
     ) -> T:
-        """The first answer that is enough, else the last one within `seconds`.
+        """Return the first answer that is enough, else the last answer within `seconds`.
 
-        `begins` is called if the waiting begins.
+        Calls `begins` if the first answer is not enough.
         """
         deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
         answer = await read()
@@ -86,13 +86,13 @@ class RelationList:
 
     progress: RelationProgress
     complete: bool  # every candidate was compared
-    direct: list[RelatedBook]  # closest first; all on the first page
+    direct: list[RelatedBook]  # closest first; empty after the first page
     indirect: list[IndirectRelation]  # in order of ids
-    next: UUID | None  # the last of these, where more follow
+    next: UUID | None  # the last of `indirect`; None: no more follow
 
 
 class Relations(RelationQueries):
-    """Relations of books, as people have decided and the machine has found."""
+    """Reads relations of books: people's decisions and computed results."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -108,11 +108,11 @@ class Relations(RelationQueries):
         waiting_begins: Callable[[], None] = nothing,
         collection: str | None = None,
     ) -> RelationList:
-        """The relations of a book, as soon as no job is pending or after `wait` seconds.
+        """Return the relations of a book, as soon as no job is pending or after `wait` seconds.
 
-        Direct relations come all on the first page. Of books that only have the same text as a relative,
-        `limit` come on each, behind the id `after`. With a `collection` those with its books alone. Raises
-        `UnknownBook`.
+        All direct relations are on the first page. Books related only through a copy are paged: at most
+        `limit` per page, after the id `after`. With a `collection`, only relations with its books are
+        returned. Raises `UnknownBook`.
         """
         progress = await self._waiting.until(
             lambda: self._progress(book_id), lambda progress: not progress.pending, wait, waiting_begins
@@ -125,16 +125,16 @@ class Relations(RelationQueries):
         return RelationList(progress, complete, direct, page, more)
 
     async def pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches]:
-        """The relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
+        """Return the relation of two books, seen from the first; raises `UnknownBook` and `NotCompared`."""
         pair = await self.read_pair(book_id, other_id)
         if pair is None:
             for each in (book_id, other_id):
-                await self._progress(each)  # which raises for a book that is not there
+                await self._progress(each)  # raises UnknownBook
             raise NotCompared(book_id, other_id)
         return pair
 
     async def exact_overlap(self, book_id: UUID, other_id: UUID) -> ExactOverlap:
-        """What the texts of two books share, seen from the first; raises `TextNotKept`."""
+        """Return the exact overlap of the texts of two books, seen from the first; raises `TextNotKept`."""
         texts = await self._texts.read([book_id, other_id])
         for each in (book_id, other_id):
             if each not in texts:
@@ -153,7 +153,7 @@ def _exact_overlap(this: StoredText, other: StoredText) -> ExactOverlap:
 
 
 def effective_of(related: RelatedBook) -> RelationSummary | None:
-    """The effective relation; None: not compared, and nobody has decided."""
+    """Return the effective relation; None if the books were not compared and nobody has decided."""
     machine = None if related.evidence is None else related.evidence.summary
     return effective_relation(machine, None if related.decided is None else related.decided.decision)
 
