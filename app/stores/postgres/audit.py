@@ -1,7 +1,7 @@
-"""The audit log in Postgres: who wrote what, told in the statement that writes it.
+"""The audit log in Postgres. Each statement that writes something also writes its entry.
 
-No write is without its entry, and no entry without its write. Entries are never changed, and deleted
-only when they are older than the age that a deletion names; a trigger of the table refuses anything else.
+Each write has an entry, and each entry a write. Entries are never changed, and deleted only above the age
+that a deletion names; a trigger of the table refuses other changes.
 """
 
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ from app.stores.postgres.schema import audit
 from bookprint_core.errors import OtherCollection
 
 ActorKind = Literal["key", "admin_key", "anyone", "command"]
-"""A stored key, the admin key of the environment, nobody known, or a user of the system at a command line."""
+"""A stored key, the admin key of the environment, an unknown person, or a system user at a command line."""
 
 
 Action = Literal[
@@ -34,7 +34,7 @@ Action = Literal[
     "webhook.deleted",
     "webhook.rotated",
 ]
-"""Actions in the audit log; the word before the full stop is the kind of the object."""
+"""Actions in the audit log; the word before the full stop is the kind of object."""
 
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -45,35 +45,35 @@ ObjectKind = Literal["book", "decision", "key", "webhook"]
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who writes, and from where."""
+    """A person or program that writes."""
 
     kind: ActorKind
-    name: str  # of the key at the time, or of the user of the system
+    name: str  # of the key at that time, or of the system user
     key_id: UUID | None = None  # of a stored key
-    address: str | None = None  # of the client; of a command, the name of the host; None: not known
-    collection: str | None = None  # the only one that it writes to; None: it writes to all
+    address: str | None = None  # of the client, or host name of the command; None: unknown
+    collection: str | None = None  # the only collection it writes to; None: all
 
     @property
     def author(self) -> str:
-        """Identifies a person: the id of the key, else the name."""
+        """The id of the key, else the name; identifies a person."""
         return self.name if self.key_id is None else str(self.key_id)
 
     def require(self, *collections: str | None) -> None:
-        """Raise `OtherCollection` unless it may write to books of these collections."""
+        """Raise `OtherCollection` unless the actor may write to books of these collections."""
         if self.collection is not None and any(each != self.collection for each in collections):
             raise OtherCollection(self.collection)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One thing that was done."""
+    """One action of an actor."""
 
     sequence: int  # in the order of writing; some numbers are missing
     at: datetime
     actor: Actor
     action: Action
     object_id: UUID
-    other_id: UUID | None  # of a decision: the second book
+    other_id: UUID | None  # the second book of a decision
 
     @property
     def object_kind(self) -> ObjectKind:
@@ -82,17 +82,17 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """The entries to list; None of a field means any."""
+    """The entries to list; None means any value."""
 
     key_id: UUID | None = None
     action: Action | None = None
-    object_id: UUID | None = None  # of a decision: either book
+    object_id: UUID | None = None  # for a decision, one of its books
     since: datetime | None = None
-    until: datetime | None = None  # this moment is no longer included
+    until: datetime | None = None  # excluded
 
 
 _AT_ONCE = 10_000
-"""Entries that are deleted in one transaction."""
+"""Maximum number of entries deleted in one transaction."""
 
 _OBJECT: BindParameter[UUID] = bindparam("object_id")
 _LIST = ConditionalSQL(
@@ -120,9 +120,9 @@ _DELETE = SQL("""
 
 
 def insert_entries(action: Action, written: str, object_id: str = "id", other_id: str = "NULL::uuid") -> str:
-    """SQL that writes an entry of each row of a table, whose columns name the objects.
+    """Return SQL that writes an audit entry for each row of a table; its columns contain the object ids.
 
-    For use within the statement that does what the entries say; `actor_values` has its parameters.
+    The SQL is part of the statement with the action itself; `actor_values` returns its parameters.
     """
     return f"""
         INSERT INTO audit (actor, key_id, name, address, action, object_id, other_id)
@@ -132,7 +132,7 @@ def insert_entries(action: Action, written: str, object_id: str = "id", other_id
 
 
 def actor_values(actor: Actor) -> dict[str, Any]:
-    """Return the actor as parameters of a statement with `insert_entries`."""
+    """Return an actor as parameters of a statement with `insert_entries`."""
     return {
         "actor": actor.kind,
         "actor_key_id": actor.key_id,
@@ -142,7 +142,7 @@ def actor_values(actor: Actor) -> dict[str, Any]:
 
 
 INSERT_CREATED_BOOKS = SQL(insert_entries("book.created", "unnest($book_ids::uuid[]) AS created (id)"))
-"""For use in the transaction that creates these books."""
+"""Statement for the transaction that creates these books."""
 
 
 class AuditStore:
@@ -152,13 +152,13 @@ class AuditStore:
         self._database = database
 
     async def list_entries(self, wanted: AuditFilter, after: int | None, limit: int) -> list[AuditEntry]:
-        """Up to `limit` entries behind the number `after`, the newest first."""
+        """Return at most `limit` entries with numbers below `after`, newest first."""
         values = asdict(wanted) | {"after": after, "limit": limit}
         async with self._database.session() as connection:
             return [_entry(row) for row in await rows(connection, _LIST.given(values), **values)]
 
     async def delete_old(self, kept_for: timedelta) -> int:
-        """Delete entries that are older than this, a limited number at a time; returns how many."""
+        """Delete entries older than this, a limited number at a time; return their number."""
         async with self._database.transaction() as connection:
             await rows(connection, _NAME_AGE, kept_for=kept_for)
             [row] = await rows(connection, _DELETE, kept_for=kept_for, limit=_AT_ONCE)

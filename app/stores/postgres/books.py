@@ -1,7 +1,7 @@
-"""The catalogue in Postgres: the truth about every book.
+"""The catalogue in Postgres, the authoritative data of every book.
 
-Every method is one transaction. A book's signatures belong to its entry. New content makes a new entry, so
-records of the old one in the band index no longer count.
+Every method is one transaction. A book's signatures belong to its entry. New content creates a new entry, so
+records of the old entry in the band index no longer count.
 """
 
 import asyncio
@@ -50,12 +50,12 @@ from bookprint_core.text.names import author_keys, year_key
 
 @dataclass(frozen=True, slots=True)
 class BookFilter:
-    """The books to list; None of a field means any."""
+    """The books to list; None means any value."""
 
     identifier: str | None = None  # "scheme:value", exactly
     external_id: str | None = None
-    title: str | None = None  # every word of it occurs in the title
-    author: str | None = None  # every name of it is one of an author
+    title: str | None = None  # all its words occur in the title
+    author: str | None = None  # all its names are names of authors
     language: str | None = None
     year: int | None = None
     digest: Digest | None = None
@@ -67,7 +67,7 @@ _RELATED_BY = frozenset({"title", "year", "volume"})
 
 _WRITTEN = ("id", *METADATA_COLUMNS, *CONTENT_COLUMNS)
 
-# One statement is a transaction of its own; on its way through several a post would take thrice as long.
+# One statement is one transaction; with several statements a post would need three times as long.
 _INSERT = SQL(f"""
     WITH stored AS (
         INSERT INTO books ({", ".join(_WRITTEN)}) SELECT {parameters(books, _WRITTEN)}
@@ -163,7 +163,7 @@ _LIST = ConditionalSQL(
 
 
 class BookStore:
-    """Books in Postgres."""
+    """Reads and writes books in Postgres."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -177,11 +177,11 @@ class BookStore:
         *,
         actor: Actor,
     ) -> StoredBook:
-        """Store a new book with its record, or find the one that it repeats.
+        """Store a new book with its record, or return the equal book that is stored already.
 
-        Raises `Conflict` where the external id belongs to a book with other content.
+        Raises `Conflict` if the external id belongs to a book with other content.
         """
-        columns = await asyncio.to_thread(metadata_values, metadata)  # a thousand authors take a while
+        columns = await asyncio.to_thread(metadata_values, metadata)  # slow for a thousand authors
         values = columns | stored_values(content) | record_values(record) | actor_values(actor)
         while True:
             for row in await self._database.rows(_INSERT, id=book_id, **values):
@@ -191,7 +191,7 @@ class BookStore:
                 return existing
 
     async def _read_existing(self, metadata: Metadata, content: NewContent) -> StoredBook | None:
-        """Return the book that an insert repeats; None if it has been deleted since."""
+        """Return the stored book that equals a new book; None if it has been deleted since."""
         if metadata.external_id is None:
             existing = await self._database.rows(_READ_BY_CONTENT, content_key=content.key)
         else:
@@ -205,9 +205,10 @@ class BookStore:
     async def update_content(
         self, book_id: UUID, content: NewContent, if_version: int | None, *, actor: Actor
     ) -> StoredBook:
-        """Give a book new content, and with it a new entry; the same content again only its page labels.
+        """Replace a book's content and entry; if the content is the same, replace only the page labels.
 
-        Content that now gets another fingerprint, because it was signed before its script was folded, is new.
+        Equal content counts as new if its fingerprint differs, because it was signed before its script was
+        folded.
         """
         async with self._database.transaction() as connection:
             row = await _read_locked(connection, book_id, if_version)
@@ -234,9 +235,10 @@ class BookStore:
     async def update_metadata(
         self, book_id: UUID, changes: Mapping[str, object], if_version: int | None, *, actor: Actor
     ) -> Book:
-        """Set the named metadata fields, and the `record` if it is named; the others stay as they are.
+        """Set the named metadata fields, and the `record` if it is named; other fields stay.
 
-        Where relations depend on them, these go in the same transaction and are found again.
+        If relations depend on a named field, the transaction deletes the relations, and a job finds them
+        again.
         """
         named: dict[str, Any] = dict(changes)
         record = cast(CatalogRecord | None, named.pop("record", None))
@@ -260,7 +262,7 @@ class BookStore:
             return await _read(connection, book_id)
 
     async def delete(self, book_id: UUID, if_version: int | None, *, actor: Actor) -> Entry:
-        """Delete a book; returns the entry that the band index has to remove, too."""
+        """Delete a book; return its entry, which the caller removes from the band index."""
         async with self._database.transaction() as connection:
             book = to_book(await _read_locked(connection, book_id, if_version))
             actor.require(book.metadata.collection)
@@ -278,16 +280,16 @@ class BookStore:
             return await _read(connection, book_id)
 
     async def list_books(self, wanted: BookFilter, after: UUID | None, limit: int) -> list[Book]:
-        """Up to `limit` books behind `after`, oldest first (ids grow with time).
+        """Return at most `limit` books after `after`, oldest first, because ids ascend with time.
 
         Raises `InvalidInput` for a title or an author without a word.
         """
         words = None if wanted.title is None else title_words(wanted.title)
         if words == []:
-            raise InvalidInput("There is no word in it to search for. Send a word of the title.", "title")
+            raise InvalidInput("The title contains no word. Send a word of the title.", "title")
         keys = None if wanted.author is None else author_keys(wanted.author)
         if keys == []:
-            raise InvalidInput("There is no name in it to search for. Send a name of the author.", "author")
+            raise InvalidInput("The author contains no name. Send a name of the author.", "author")
         if wanted.year is not None:
             keys = [*(keys or ()), year_key(wanted.year)]
         values: dict[str, object] = {
@@ -335,7 +337,7 @@ async def _read(connection: Connection, book_id: UUID) -> Book:
 
 
 async def _read_locked(connection: Connection, book_id: UUID, if_version: int | None) -> Row:
-    """Return the book's row, held against other changes until the transaction ends."""
+    """Return the book's row, locked against changes until the transaction ends."""
     for row in await rows(connection, _READ_LOCKED, book_id=book_id):
         if if_version is not None and row["version"] != if_version:
             raise StaleVersion(book_id, row["version"])
@@ -344,7 +346,7 @@ async def _read_locked(connection: Connection, book_id: UUID, if_version: int | 
 
 
 async def _read_entry(connection: Connection, book_id: UUID) -> Entry:
-    """Return the book's entry as the band index holds it."""
+    """Return the book's entry as it is in the band index."""
     [row] = await rows(connection, _READ_SUMMARY, book_id=book_id)
     return to_summary(row).entry
 
@@ -358,7 +360,7 @@ async def _update(
     content_key: object,
     **values: object,
 ) -> None:
-    """Change a book's row; `Conflict` where another book already has its external id or content."""
+    """Change a book's row; raises `Conflict` if another book has its external id or content."""
     given = {"external_id": external_id, "content_key": content_key}
     try:
         async with connection.transaction():

@@ -1,7 +1,7 @@
-"""Storing many books in one transaction: rows by COPY, the same outcome as one insert after the other.
+"""Storing many books in one transaction by COPY, with the same outcome as single inserts.
 
-Entry ids are drawn beforehand, so that signatures and texts, the bulk of the bytes, are copied straight into
-their tables. Books go through a temporary table, because COPY knows no ON CONFLICT.
+Entry ids are drawn first, so that signatures and texts, most of the bytes, are copied directly into their
+tables. Books are copied into a temporary table, because COPY does not support ON CONFLICT.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from bookprint_core.errors import Conflict, OtherContent
 from bookprint_core.model import NewBook
 
 _AT_ONCE = 2_000
-"""Pairs, of some five kilobytes each."""
+"""Number of pairs in a statement, of about five kilobytes each."""
 
 _INSERT_SEARCHES = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)
@@ -41,27 +41,27 @@ _READ_CUT_SEARCHES = SQL("SELECT entry_id FROM related_entries WHERE passed_over
 
 @dataclass(frozen=True, slots=True)
 class FoundPair:
-    """Two books that were compared elsewhere, and the columns of what came out, JSON as text."""
+    """Two books that were compared elsewhere, and the columns of their relation, JSON as text."""
 
     left: UUID
-    left_entry: int | None  # None: it is stored together with the right one
+    left_entry: int | None  # None: stored together with the right book
     right: UUID
     values: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRelations:
-    """Pairs that a search elsewhere has found for books to be stored."""
+    """Pairs found elsewhere for books to be stored."""
 
     pairs: Sequence[FoundPair]
-    passed_over: Mapping[UUID, int]  # candidates that were too many to compare; none of other books
-    complete: bool  # it knew all books that there are; else jobs search once more
+    passed_over: Mapping[UUID, int]  # number of candidates not compared; 0 for other books
+    complete: bool  # the search covered all stored books; else jobs search again
 
 
 async def insert_found(connection: Connection, created: Mapping[UUID, int], found: FoundRelations) -> None:
-    """Store what was found of the books that this transaction has created; `created` has their entries.
+    """Store the relations found for the books created in this transaction; `created` maps their entries.
 
-    To be called last. Pairs whose right book is another one are left out.
+    Call it last. Pairs whose right book was not created here are left out.
     """
     pairs = sorted(
         (values for pair in found.pairs if (values := _values(pair, created)) is not None),
@@ -79,7 +79,7 @@ async def insert_found(connection: Connection, created: Mapping[UUID, int], foun
 
 
 def _values(pair: FoundPair, created: Mapping[UUID, int]) -> dict[str, Any] | None:
-    """Return the columns of a pair; None where one of its books is not there."""
+    """Return the columns of a pair; None if one of its books is not stored."""
     left_entry = created.get(pair.left) if pair.left_entry is None else pair.left_entry
     right_entry = created.get(pair.right)
     if left_entry is None or right_entry is None:
@@ -95,8 +95,8 @@ _CREATE_NEW_BOOKS = SQL(f"""
     CREATE TEMPORARY TABLE IF NOT EXISTS new_books ON COMMIT DELETE ROWS
     AS SELECT {", ".join(_BOOK_COLUMNS)} FROM books WITH NO DATA
 """)
-# All transactions insert in one order of what is unique, so no two wait for each other. Equal
-# keys stay in their order.
+# All transactions insert in the same order of the unique columns, so no two transactions wait for each other.
+# Books with equal keys stay in their order.
 _INSERT = SQL(f"""
     INSERT INTO books ({", ".join(_BOOK_COLUMNS)})
     SELECT {", ".join(_BOOK_COLUMNS)} FROM new_books
@@ -113,7 +113,7 @@ _READ_EXISTING = SQL(f"""
 
 @dataclass(frozen=True, slots=True)
 class ExistingBook:
-    """A book that is there, and what its relations depend on beside its content."""
+    """A stored book, with the metadata on which its relations depend."""
 
     id: UUID
     entry_id: int
@@ -123,11 +123,11 @@ class ExistingBook:
 
 
 Stored = int | UUID | Conflict
-"""Outcome of a book: its entry if it is new, else the id of the same book, or the reason of a refusal."""
+"""Outcome of a book: its entry if it is new, else the id of the equal book, or the reason of a refusal."""
 
 
 class BulkStore:
-    """Many books in Postgres at a time."""
+    """Stores many books in Postgres at a time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -135,10 +135,10 @@ class BulkStore:
     async def insert(
         self, books: Mapping[UUID, NewBook], *, actor: Actor, found: FoundRelations | None = None
     ) -> list[Stored]:
-        """Store those of the books that are new, in one transaction; an outcome for each.
+        """Store the new books in one transaction; return an outcome for each book.
 
-        They are named by the ids that they get, and the first of equal ones is stored. Their relations
-        are stored with them where they were `found` already, else jobs find them.
+        The keys are the ids of the books. Only the first of several equal books is stored. Relations in
+        `found` are stored with the books; without `found`, jobs find the relations.
         """
         outcomes: dict[UUID, Stored] = {}
         left = dict(books)
@@ -148,19 +148,19 @@ class BulkStore:
                 left = {book_id: book for book_id, book in left.items() if book_id not in outcomes}
                 if left:
                     outcomes |= await _read_existing(connection, left)
-            # A book that stood in the way may have been deleted since.
+            # A conflicting book may have been deleted since.
             left = {book_id: book for book_id, book in left.items() if book_id not in outcomes}
         return [outcomes[book_id] for book_id in books]
 
     async def list_existing(
         self, wanted: Sequence[tuple[bytes, str | None]]
     ) -> list[ExistingBook | Conflict | None]:
-        """Predict the outcome of each book by its content key and external id; None if it is new."""
+        """Return the predicted outcome of each book by its content key and external id; None if it is new."""
         async with self._database.connection() as connection:
             return await _list_existing(connection, wanted)
 
     async def repeat_cut_searches(self) -> None:
-        """Have all books that had too many candidates search for relations once more."""
+        """Create jobs that repeat the searches of all books that had too many candidates."""
         async with self._database.transaction() as connection:
             searches = await rows(connection, _READ_CUT_SEARCHES)
             await insert_relate_jobs(connection, [row["entry_id"] for row in searches])
@@ -169,7 +169,7 @@ class BulkStore:
 async def _insert(
     connection: Connection, books: Mapping[UUID, NewBook], actor: Actor, found: FoundRelations | None
 ) -> dict[UUID, int]:
-    """Store the new ones among the books with all that belongs to them, and return their entries."""
+    """Store the new books with their signatures, texts, records and relations; return their entries."""
     drawn = sorted(row["entry_id"] for row in await rows(connection, _NEXT_ENTRY_IDS, count=len(books)))
     by_entry = dict(zip(drawn, books.items(), strict=True))
     await rows(connection, _CREATE_NEW_BOOKS)
@@ -233,7 +233,7 @@ async def _read_existing(connection: Connection, books: Mapping[UUID, NewBook]) 
 async def _list_existing(
     connection: Connection, wanted: Sequence[tuple[bytes, str | None]]
 ) -> list[ExistingBook | Conflict | None]:
-    """See `BulkStore.list_existing`."""
+    """Return the same as `BulkStore.list_existing`."""
     found = await rows(
         connection,
         _READ_EXISTING,

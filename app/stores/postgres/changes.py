@@ -1,8 +1,8 @@
-"""The feed of changes: numbered in the order of their commits, without holes.
+"""The feed of changes, numbered in the order of their commits, without gaps.
 
-A transaction that is yet to commit has no position, whenever it began. Only committed changes are numbered,
-one batch after the other, and each behind all that were numbered before. A reader behind a position
-therefore never misses a change that is committed later.
+Only committed changes get positions, in batches, each after all earlier positions. The begin of a transaction
+does not matter. A reader that continues after a position therefore never misses a change that is committed
+later.
 """
 
 from base64 import urlsafe_b64encode
@@ -35,16 +35,16 @@ ChangeType = Literal[
 class Change:
     """One item of the feed of changes."""
 
-    position: int  # from 1, in the order of commits and without holes
-    at: datetime  # later than that of the position before
+    position: int  # from 1, in the order of commits, without gaps
+    at: datetime  # later than at the position before
     type: ChangeType
-    book_id: UUID  # of a cluster: its oldest book
+    book_id: UUID  # the oldest book of a cluster
     other_id: UUID | None  # the second book of a relation
-    data: Mapping[str, Any]  # what there is to tell of it
+    data: Mapping[str, Any]  # depends on the type
 
     @property
     def cursor(self) -> str:
-        """The cursor of the feed that goes on behind this change."""
+        """The cursor with which a reader continues after this change."""
         return cursor_of(self.position)
 
 
@@ -52,24 +52,24 @@ CURSOR_MARK = b"feed"
 
 
 def cursor_of(position: int) -> str:
-    """Return the cursor that goes on behind a position."""
+    """Return the cursor with which a reader continues after a position."""
     return urlsafe_b64encode(CURSOR_MARK + position.to_bytes(8, "big")).decode()
 
 
 WINDOW = 10_000
-"""Positions that are looked through at once for changes of certain types."""
+"""Number of positions that one statement searches for changes of certain types."""
 
 _WINDOW_OF_COLLECTION = 1_000
-"""The same where the books of each change are looked up."""
+"""Number of positions that one statement searches for changes of a collection."""
 
 _AT_ONCE = 10_000
-"""Changes that are numbered or deleted in one transaction."""
+"""Maximum number of changes numbered or deleted in one transaction."""
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1667785070)")
-"""Held by the one transaction that numbers; the number is "chan" in ASCII."""
+"""Lock of the one transaction that numbers changes; the number is "chan" in ASCII."""
 
-# The snapshot of this statement is taken once the lock is held, so it has all positions given before. Each
-# moment is later than the one before, whatever the clocks of the writing transactions said.
+# The snapshot of this statement begins after locking, so it contains all earlier positions. Each time is
+# later than the time before it, whatever the clocks of the writing transactions showed.
 _NUMBER = SQL("""
     WITH last AS (SELECT position, at FROM changes ORDER BY position DESC LIMIT 1),
     taken AS (
@@ -97,7 +97,8 @@ _BOUNDS = """
         EXISTS (SELECT FROM unnumbered_changes) AS unnumbered
 """
 _READ_BOUNDS = SQL(_BOUNDS)
-# The collection of a book when it changed; for pairs and clusters, the present collections of their books.
+# Condition on the collection of a book at its change; for pairs and clusters, on the present collections of
+# their books.
 _CONCERNS = """
     CASE WHEN type LIKE 'book.%' THEN $collection IN (data ->> 'collection', data ->> 'former_collection')
     ELSE EXISTS (
@@ -120,7 +121,7 @@ _READ = SQL(f"""
     ) AS change ON true
     ORDER BY change.position
 """)
-# The newest stays for ever: the next position follows it.
+# The newest change is never deleted, because the next position follows it.
 _DELETE = SQL("""
     WITH old AS (SELECT position, at FROM changes ORDER BY position LIMIT $limit),
     deleted AS (
@@ -135,30 +136,30 @@ _DELETE = SQL("""
 
 @dataclass(frozen=True, slots=True)
 class FeedBounds:
-    """The positions that are kept."""
+    """The bounds of the stored positions."""
 
     oldest: int
-    newest: int  # oldest - 1: there is none yet
-    unnumbered: bool  # there are committed changes that are yet to be numbered
+    newest: int  # oldest - 1: no change yet
+    unnumbered: bool  # some committed changes are not numbered yet
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """A stretch of the feed."""
+    """A page of the feed."""
 
     changes: Sequence[Change]  # oldest first
-    reached: int  # up to here all changes of the wanted types are in it
+    reached: int  # the page contains all wanted changes up to this position
     bounds: FeedBounds
 
 
 class ChangeFeed:
-    """Numbered changes in Postgres."""
+    """Reads, numbers and deletes changes in Postgres."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def update_numbers(self) -> None:
-        """Number the changes that are committed, up to a limited number of them."""
+        """Number committed changes, a limited number at a time."""
         async with self._database.transaction() as connection:
             await rows(connection, _LOCK)
             await rows(connection, _NUMBER, limit=_AT_ONCE)
@@ -170,9 +171,9 @@ class ChangeFeed:
         types: Collection[ChangeType] | None = None,
         collection: str | None = None,
     ) -> FeedPage:
-        """Up to `limit` changes of these types behind a position (None: from the oldest that is kept).
+        """Return at most `limit` changes of these types after a position; None: from the oldest change.
 
-        With a `collection` those that concern its books.
+        With a `collection`, returns only changes of its books.
         """
         window = WINDOW if collection is None else _WINDOW_OF_COLLECTION
         found = await self._database.rows(
@@ -198,7 +199,7 @@ class ChangeFeed:
         return _bounds(row)
 
     async def delete_old(self, kept_for: timedelta) -> int:
-        """Delete changes that are older than this, a limited number at a time; returns how many."""
+        """Delete changes older than this, a limited number at a time; return their number."""
         [row] = await self._database.rows(_DELETE, kept_for=kept_for, limit=_AT_ONCE)
         return int(row["count"])
 
@@ -208,31 +209,31 @@ def _bounds(row: Row) -> FeedBounds:
 
 
 _MOST_BOOKS = 1000
-"""Books that one change names; more are told by several."""
+"""Maximum number of books in a change; changes of more books are divided."""
 
 
 class ClusterMoves:
-    """The clusters of books before and after, each by its founder; a book alone is its own."""
+    """Founders of the clusters of books before and after a change; a book alone is its own founder."""
 
     def __init__(self) -> None:
         self._before: dict[UUID, UUID] = {}
         self._after: dict[UUID, UUID] = {}
 
     def note(self, moved: Iterable[Row]) -> None:
-        """Take in rows with `book_id` and the founders `before` and `after`, as they were written."""
+        """Add written rows with `book_id` and the founders `before` and `after`."""
         for row in moved:
             self._before.setdefault(row["book_id"], row["before"])
             self._after[row["book_id"]] = row["after"]
 
     @property
     def founders(self) -> set[UUID]:
-        """Return all clusters that books joined or left."""
+        """The founders of all clusters that books joined or left."""
         return {*self._before.values(), *self._after.values()}
 
     def changes(self, by: By, deleted: UUID | None) -> list[Mapping[str, Any]]:
-        """One change of each cluster that books joined or left, as rows of `book_id` and `data`.
+        """Return the changes of the clusters that books joined or left, as rows of `book_id` and `data`.
 
-        A cluster that no book is left in is not told of: its books have joined others, or are deleted.
+        A cluster that has become empty has no change: its books have joined other clusters, or are deleted.
         """
         joined: dict[UUID, list[UUID]] = defaultdict(list)
         left: dict[UUID, list[UUID]] = defaultdict(list)
@@ -275,13 +276,13 @@ _INSERT_CLUSTERS = SQL("""
 
 
 TOLD = "id, version, external_id, collection"
-"""The columns of a book that `insert_book_changes` asks for."""
+"""The columns of a book that `insert_book_changes` needs."""
 
 
 def insert_book_changes(kind: ChangeType, books: str, *more: str) -> str:
-    """SQL that writes a change of each row of a table with the columns `TOLD`; `more` are others to tell.
+    """Return SQL that writes a change for each row of a table with the columns `TOLD` and `more`.
 
-    For use within the statement that changes the books, which has a parameter `identifier`.
+    The SQL is part of the statement that changes the books, which has a parameter `identifier`.
     """
     named = _named("version", "external_id", "collection", *more)
     return f"""
@@ -291,7 +292,7 @@ def insert_book_changes(kind: ChangeType, books: str, *more: str) -> str:
 
 
 def insert_pair_changes(kind: ChangeType, pairs: str, *data: str) -> str:
-    """SQL that writes a change of each pair in a table; `data` are the columns of it to tell."""
+    """Return SQL that writes a change for each pair in a table; the change contains the columns `data`."""
     return f"""
         INSERT INTO unnumbered_changes (type, book_id, other_id, data)
         SELECT '{kind}', left_id, right_id, jsonb_build_object({_named(*data)}) FROM {pairs}
@@ -303,7 +304,7 @@ def _named(*columns: str) -> str:
 
 
 def insert_withdrawals(pairs: str) -> str:
-    """SQL that writes that the decision on each pair in a table is withdrawn."""
+    """Return SQL that writes the withdrawal of the decision on each pair in a table."""
     return insert_pair_changes(
         "relation.decided",
         f"""(
@@ -314,19 +315,19 @@ def insert_withdrawals(pairs: str) -> str:
 
 
 def identifier_of(fingerprint: Fingerprint | None, word_count: int) -> str | None:
-    """Return the identifier that a change of a book tells; none without a fingerprint."""
+    """Return the identifier in a change of a book; None without a fingerprint."""
     return None if fingerprint is None else identifier.encode(fingerprint, word_count)
 
 
 def identifier_of_book(book: Book) -> str | None:
-    """Return the identifier of a book as it is stored."""
+    """Return the identifier of a stored book; None without a fingerprint."""
     return identifier_of(book.fingerprint, book.word_count)
 
 
 async def insert_created(
     connection: Connection, books: Mapping[UUID, tuple[str | None, str | None, str | None]]
 ) -> None:
-    """Write that these books were created, in their order: id, and external id, collection and identifier."""
+    """Write the creation of books, in order; the values are external id, collection and identifier."""
     external_ids, collections, identifiers = zip(*books.values(), strict=True)
     values = {"external_ids": external_ids, "collections": collections, "identifiers": identifiers}
     await rows(connection, _INSERT_CREATED, ids=list(books), **values)
@@ -335,7 +336,7 @@ async def insert_created(
 async def insert_cluster_changes(
     connection: Connection, by: By, moves: ClusterMoves, deleted: UUID | None
 ) -> None:
-    """Write which clusters books have joined and left; a book that is `deleted` has joined none."""
+    """Write the changes of clusters that books have joined and left; a `deleted` book only leaves."""
     changes: Sequence[Mapping[str, object]] = moves.changes(by, deleted)
     if changes:
         await rows(connection, _INSERT_CLUSTERS, changes=changes)

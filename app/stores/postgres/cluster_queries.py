@@ -31,7 +31,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ListedCluster:
-    """A cluster in a list; figures that are not measured yet, or of too many books, are None."""
+    """A cluster in a list; figures are None if not measured yet, or if the cluster has too many books."""
 
     founder_id: UUID
     founder_title: str | None
@@ -41,12 +41,12 @@ class ListedCluster:
     kinds: Mapping[Kind, int] | None
     best_id: UUID | None
     best_title: str | None
-    rank: float  # its place in the order that was asked for
+    rank: float  # sort key in the requested order
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCluster:
-    """Measurements of a cluster as one transaction has left it."""
+    """Figures of a cluster in the state that one transaction has written."""
 
     written_by: int
     agreement: float | None
@@ -57,18 +57,18 @@ class MeasuredCluster:
 ClusterOrder = Literal["size", "agreement"]
 
 MOST_SIZE = 2**31 - 1
-"""Books: more are in no cluster."""
+"""Upper bound of the number of books of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterFilter:
     """The clusters to list."""
 
-    least: int = 2  # books
+    least: int = 2  # number of books
     most: int = MOST_SIZE
-    collection: str | None = None  # that a book of it belongs to
-    order: ClusterOrder = "size"  # the largest first; or those that hang together least
-    after: tuple[float, UUID] | None = None  # the rank and founder to go on behind
+    collection: str | None = None  # of at least one book of the cluster
+    order: ClusterOrder = "size"  # largest first, or weakest agreement first
+    after: tuple[float, UUID] | None = None  # rank and founder of the last cluster before the page
 
 
 _FIRST = UUID(int=0)
@@ -115,13 +115,13 @@ _LIST_UNMEASURED = SQL("""
     SELECT founder_id, written_by FROM clusters WHERE by = $by AND NOT measured
     ORDER BY founder_id LIMIT $limit
 """)
-# Figures of a cluster that has changed since it was read are not stored.
+# The figures are not stored if the cluster has changed since it was read.
 _UPDATE_FIGURES = SQL("""
     UPDATE clusters SET measured = true, agreement = $agreement, kinds = $kinds, best_id = $best
     WHERE by = $by AND founder_id = $founder AND written_by = $written_by
 """)
 _COUNT_UNMEASURED = SQL("SELECT count(*) AS pending FROM clusters WHERE by = $by AND NOT measured")
-# As an array, so that however little statistics say of the collection, its clusters are found once.
+# An array, so that the clusters of the collection are found once, whatever the planner's statistics are.
 _IN_COLLECTION = """
     AND c.founder_id = ANY(ARRAY(
         SELECT DISTINCT m.founder_id FROM books b JOIN cluster_members m ON (m.by, m.book_id) = ($by, b.id)
@@ -148,13 +148,13 @@ _LIST_CLUSTERS = {
 
 
 class Snapshot:
-    """Clusters as they were at one moment. A book alone is a cluster of one."""
+    """Reads clusters in their state at one moment. A book without links is a cluster of one book."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def read_founder(self, by: By, name: UUID) -> UUID | None:
-        """The founder of the cluster that a book is in, or was in when deleted; None: there is none."""
+        """Return the founder of a book's cluster, or of a deleted book's last cluster; None if unknown."""
         for row in await rows(self._connection, _READ_FOUNDER, by=by, name=name):
             founder: UUID = row["founder_id"]
             return founder
@@ -168,12 +168,12 @@ class Snapshot:
         return bool(await rows(self._connection, _READ_BOOK, book=book_id))
 
     async def list_copies(self, by: By, founder: UUID) -> list[Copy]:
-        """Return all members of a cluster, as copies."""
+        """Return all members of a cluster, as `Copy` objects."""
         copies = await rows(self._connection, _LIST_COPIES, by=by, founder=founder)
         return [Copy(**row) for row in copies]
 
     async def list_links(self, by: By, founder: UUID) -> list[Link]:
-        """Return all edges within a cluster, those that a person decided first, then by falling share."""
+        """Return all edges within a cluster: decided relations first, then by falling share."""
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
 
@@ -184,15 +184,15 @@ class Snapshot:
     async def list_members(
         self, by: By, founder: UUID, after: UUID | None, limit: int, collection: str | None = None
     ) -> list[Member]:
-        """Up to `limit` members of a cluster (of a collection) behind `after`, oldest first."""
+        """Return at most `limit` members of a cluster (of a collection) after `after`, oldest first."""
         page = {"after": after or _FIRST, "limit": limit, "collection": collection}
         members = await rows(self._connection, _LIST_MEMBERS, by=by, founder=founder, **page)
         return [Member(**row) for row in members]
 
     async def read_agreement(self, by: By, books: Collection[UUID]) -> dict[UUID, float]:
-        """Return the mean similarity of the pages of each book and of its relatives in its cluster, 0 to 1.
+        """Return the mean page similarity, 0 to 1, of each book to its relatives in its cluster.
 
-        Books without such a relative are left out.
+        Books without a relative in their cluster are left out.
         """
         means = await rows(self._connection, _READ_AGREEMENT, by=by, books=list(books))
         return {row["book_id"]: row["agreement"] for row in means}
@@ -207,12 +207,12 @@ class Snapshot:
         return await read_texts(self._connection, books)
 
     async def list_unmeasured(self, by: By, limit: int) -> dict[UUID, int]:
-        """Return some clusters to measure, by their founders: which transaction changed each last."""
+        """Return some clusters to measure: the transaction of the last change, by founder."""
         found = await rows(self._connection, _LIST_UNMEASURED, by=by, limit=limit)
         return {row["founder_id"]: row["written_by"] for row in found}
 
     async def list_clusters(self, by: By, wanted: ClusterFilter, limit: int) -> list[ListedCluster]:
-        """Up to `limit` clusters of two books or more, in the order that is wanted."""
+        """Return at most `limit` clusters of two books or more, in the wanted order."""
         statement = _LIST_CLUSTERS[wanted.order, wanted.collection is not None]
         values: dict[str, object] = {} if wanted.collection is None else {"collection": wanted.collection}
         after = wanted.after or (-inf, _FIRST)
@@ -249,12 +249,12 @@ class ClusterQueries:
             yield Snapshot(connection)
 
     async def update_figures(self, by: By, founder: UUID, measured: MeasuredCluster) -> None:
-        """Store what was measured of a cluster, unless it has changed since."""
+        """Store the figures of a cluster, unless the cluster has changed since."""
         await self._database.rows(_UPDATE_FIGURES, by=by, founder=founder, **asdict(measured))
 
 
 _READ_AT_ONCE = 10_000
-"""Edges."""
+"""Number of edges read at a time."""
 
 _EFFECTIVE = "CASE d.verdict WHEN 'rejected' THEN NULL WHEN 'kind' THEN d.kind ELSE r.kind END"
 _KIND = f"{_EFFECTIVE} = ANY($kinds::text[]) AND (r.link IS NOT NULL OR d.verdict IS NOT NULL)"
@@ -264,7 +264,7 @@ _NAMED = """
         SELECT FROM relations r WHERE (r.left_id, r.right_id) = (d.left_id, d.right_id)
     )
 """
-"""Pairs that a person named and the machine has not related."""
+"""Pairs for which a person named a kind and no relation is computed."""
 
 _READ_JOINED = SQL(f"""
     SELECT p.left_id, p.right_id
@@ -331,13 +331,13 @@ async def read_joined(connection: Connection, by: By, pairs: Collection[Pair]) -
 
 
 async def read_edges(connection: Connection, by: By, books: Iterable[UUID]) -> list[Pair]:
-    """Return every edge that has one of the books at its end; some come twice."""
+    """Return every edge at one of the books; an edge between two of them may occur twice."""
     edges = await rows(connection, _READ_EDGES, books=list(books), kinds=list(KINDS[by]))
     return [(row["left_id"], row["right_id"]) for row in edges]
 
 
 async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) -> set[UUID]:
-    """Return the books that have an edge."""
+    """Return those of the books that have an edge."""
     connected = await rows(connection, _READ_CONNECTED, books=list(books), kinds=list(KINDS[by]))
     return {row["book"] for row in connected}
 
@@ -345,7 +345,7 @@ async def read_connected(connection: Connection, by: By, books: Iterable[UUID]) 
 async def read_edges_in_order(
     connection: Connection, by: By, books: Iterable[UUID]
 ) -> AsyncGenerator[list[Edge], None]:
-    """Yield every edge whose older book is one of these, in the canonical order, some at a time."""
+    """Yield every edge whose older book is among the books, in the canonical order, in batches."""
     values = _READ_IN_ORDER.values({"books": list(books), "kinds": list(KINDS[by])})
     cursor = await connection.cursor(_READ_IN_ORDER.text, *values)
     while batch := await cursor.fetch(_READ_AT_ONCE):
@@ -353,6 +353,6 @@ async def read_edges_in_order(
 
 
 async def read_never_matching(connection: Connection, by: By, founders: Collection[UUID]) -> list[Pair]:
-    """Return the pairs that never match whose books are in the clusters with these founders."""
+    """Return the never-match pairs whose books are both in clusters with these founders."""
     pairs = await rows(connection, _READ_NEVER_MATCHING, by=by, founders=list(founders))
     return [(row["left_id"], row["right_id"]) for row in pairs]

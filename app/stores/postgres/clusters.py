@@ -1,11 +1,11 @@
-"""Clusters in Postgres, kept up to date in the transactions that change relations and decisions.
+"""Clusters in Postgres, updated in the transactions that change relations and decisions.
 
-The tables hold members of clusters of two books or more, borders between clusters that a never-match pair
-keeps apart, and heirs. After any order of changes, members and borders are those that the rule in
-`bookprint_core.clusters.clustering` makes of all edges and never-match pairs.
+The tables contain members of clusters of two books or more, borders between clusters that a never-match pair
+separates, and heirs. After any order of changes, members and borders are the result of the rule in
+`bookprint_core.clusters.clustering` for all edges and never-match pairs.
 
-Transactions change clusters one after the other. Each takes one advisory lock, after all its locks on
-relations and decisions, and then locks rows of clusters alone. They cannot deadlock.
+Transactions change clusters one after the other. Each acquires one advisory lock, after all its locks on
+relations and decisions, and then locks only rows of clusters. Therefore they cannot deadlock.
 """
 
 from collections import defaultdict
@@ -33,17 +33,17 @@ from app.stores.postgres.pairs.completeness import forget_completeness, mark_for
 from bookprint_core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
 
 _FIRST_READ, _MOST_READ = 16, 1024
-"""Books whose edges are read at once while looking whether a cluster falls apart: doubled each time."""
+"""Numbers of books whose edges are read at once to find whether a cluster splits: first, and at most."""
 
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1668052339)")
-"""Held by the one transaction that changes clusters; the number is "clus" in ASCII."""
+"""Lock of the one transaction that changes clusters; the number is "clus" in ASCII."""
 
 _TOLD = {
     "relations": insert_pair_changes("relation.gone", "deleted", "kind"),
     "decisions": insert_withdrawals("deleted"),
 }
-# In order, as those do that write several.
+# In ascending order, like all transactions that write several pairs.
 _DELETE = [
     SQL(f"""
         WITH held AS MATERIALIZED (
@@ -68,7 +68,8 @@ _OLDEST_BUT = SQL("""
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-# Statements that write members return each book's founder before and after; a book alone is its own.
+# Statements that write members return each book's founder before and after. A book without a cluster is its
+# own founder.
 _REMOVE = SQL("""
     DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
     RETURNING book_id, founder_id AS before, book_id AS after
@@ -138,10 +139,10 @@ _DISINHERIT = SQL("DELETE FROM cluster_heirs WHERE by = $by AND heir_id = $book"
 async def update_clusters(
     connection: Connection, pairs: Collection[Pair], changed: Collection[UUID] = ()
 ) -> None:
-    """Bring the clusters up to date with what relations and decisions now say of these pairs.
+    """Update the clusters for the present relations and decisions of these pairs.
 
-    To be called last in the transaction that wrote, changed or deleted rows of them, or pages of the
-    `changed` books. Each pair has the older book left. The completeness of these books is to be told anew.
+    Call it last in the transaction that changed relations or decisions of the pairs, or pages of the
+    `changed` books. Each pair has the older book left. All these books are marked for completeness.
     """
     if not pairs and not changed:
         return
@@ -152,9 +153,9 @@ async def update_clusters(
 
 
 async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
-    """Delete the relations of a book and the decisions on it, and take it out of its clusters.
+    """Delete the relations of a book and the decisions on it, and remove it from its clusters.
 
-    To be called in the transaction that deletes the book, which holds the book's row by then.
+    Call it in the transaction that deletes the book, after locking the book's row.
     """
     pairs: set[Pair] = set()
     for delete in _DELETE:
@@ -171,24 +172,24 @@ async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
 
 @dataclass(slots=True)
 class _Group:
-    """Clusters that edges now join, and what else has changed about them."""
+    """Clusters that edges now join, and other changes of these clusters."""
 
     clusters: set[UUID] = field(default_factory=set)  # by their founders
-    ends: set[UUID] = field(default_factory=set)  # books whose edge within one of them went
-    unclear: bool = False  # to be computed again
+    ends: set[UUID] = field(default_factory=set)  # books that lost an edge within one of the clusters
+    unclear: bool = False  # the clusters must be computed again
 
 
 class _Change:
-    """One change of the clusters by one kind of edges."""
+    """One change of the clusters of one kind."""
 
     def __init__(self, connection: Connection, by: By) -> None:
         self._connection = connection
         self._by = by
         self._moves = ClusterMoves()
-        self._touched: set[UUID] = set()  # founders of the clusters that the pairs are in
+        self._touched: set[UUID] = set()  # founders of the clusters that contain the pairs
 
     async def apply(self, pairs: Collection[Pair], deleted: UUID | None = None) -> None:
-        """See `update_clusters`; one book may be about to be deleted."""
+        """Update the clusters for these pairs; `deleted` is a book that the transaction will delete."""
         groups = await self._groups(pairs)
         region = await self._region(groups)
         clear = [group for group in groups if not group.clusters & region]
@@ -202,7 +203,7 @@ class _Change:
         await insert_cluster_changes(self._connection, self._by, self._moves, deleted)
 
     async def _groups(self, pairs: Collection[Pair]) -> list[_Group]:
-        """Return the change of clusters that the changed pairs cause, by `bookprint_core.clusters`."""
+        """Group the clusters that the changed pairs affect, by the rule in `bookprint_core.clusters`."""
         edges = await read_joined(self._connection, self._by, pairs)
         founders = await read_founders(self._connection, self._by, {book for pair in pairs for book in pair})
         self._touched |= set(founders.values())
@@ -243,7 +244,7 @@ class _Change:
         return list(groups.values())
 
     async def _region(self, groups: Iterable[_Group]) -> set[UUID]:
-        """Return the founders of all clusters that have to be computed together."""
+        """Return the founders of all clusters that must be computed together."""
         region = {founder for group in groups if group.unclear for founder in group.clusters}
         while region:
             size = len(region)
@@ -272,7 +273,7 @@ class _Change:
         await self._put_borders(new.borders)
 
     async def _merge(self, oldest: Mapping[UUID, UUID]) -> None:
-        """Merge clusters, each into the oldest of those that it hangs together with."""
+        """Merge each cluster into the oldest cluster that edges join it with."""
         renamed = {founder: home for founder, home in oldest.items() if founder != home}
         if not renamed:
             return
@@ -286,7 +287,7 @@ class _Change:
             await self._put_borders({ordered(left, right) for left, right in moved if left != right})
 
     async def _split(self, founder: UUID, ends: set[UUID]) -> None:
-        """Take out of a cluster without borders what no longer hangs together with the rest of it."""
+        """Split a cluster without borders: remove the pieces that no edge joins with the rest."""
         pieces, most = Pieces(ends), _FIRST_READ
         while books := pieces.to_read(most):
             pieces.read(books, await read_edges(self._connection, self._by, books))
@@ -327,7 +328,7 @@ class _Change:
 
 
 async def _leave_heir(connection: Connection, by: By, book_id: UUID) -> None:
-    """Let the oldest other member stand in for a book that is deleted, and for those it stood in for."""
+    """Make the oldest other member the heir of a deleted book and of the books whose heir it was."""
     heirs = await rows(connection, _HEIR, by=by, book=book_id)
     if not heirs:
         await rows(connection, _DISINHERIT, by=by, book=book_id)

@@ -1,7 +1,7 @@
-"""Reading what metadata conflicts are made of, from one snapshot of the catalogue.
+"""Reading the books, groups and relations of metadata conflicts, from one snapshot of the catalogue.
 
-Only books that share an ISBN or a title, or are stored as the same text, are ever paired. A group of which
-all books are in one cluster of copies is left out here: that is how it should be.
+Only books that share an ISBN or a title, or have the same text, are paired. A group whose books are all in
+one cluster of copies is left out, because it contains no conflict.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,9 +19,9 @@ from bookprint_core.relations.related import PairRelation
 SharedBy = Literal["isbn", "title"]
 
 _MOST_COPIES = 50
-"""Copies of one book whose names are read: the oldest."""
+"""Maximum number of copies of a book whose names are read, oldest first."""
 
-# Identifiers are stored in the one form of their scheme. Whether the check digit is right is not asked here.
+# Identifiers are stored in the normal form of their scheme. The check digit is not verified here.
 _ISBN = "'^isbn:97[89][0-9]{10}$'"
 _KEYED: Mapping[SharedBy, str] = {
     "isbn": f"""
@@ -30,7 +30,7 @@ _KEYED: Mapping[SharedBy, str] = {
     """,
     "title": "SELECT id, hash_array_extended(title_words, 0) AS key FROM books WHERE title_words <> '{}'",
 }
-"""Every book with the key of each of its groups."""
+"""Queries for every book with the key of each of its groups."""
 
 _LIST_GROUPS = {
     by: SQL(f"""
@@ -57,7 +57,7 @@ _LIST_GROUPS = {
     for by, keyed in _KEYED.items()
 }
 
-# Each half has a limit of its own, which bounds the pairs that are read.
+# Each half has its own limit, which bounds the number of pairs read.
 _COPIES = """
     (
         SELECT left_id, right_id FROM relations LEFT JOIN decisions USING (left_id, right_id)
@@ -74,7 +74,7 @@ _COPIES = """
     )
     ORDER BY left_id, right_id LIMIT $limit
 """
-"""Pairs of the same text behind a place: by the machine, or as a person decided."""
+"""Query for pairs with the same text after a place, by a computed relation or a decision."""
 
 _ISBNS = {
     book: f"ARRAY(SELECT i FROM unnest({book}.identifiers) AS i WHERE i ~ {_ISBN})"
@@ -115,21 +115,21 @@ _LIST_NAMED_COPIES = SQL(f"""
 
 
 class ConflictSnapshot:
-    """Books, their groups and their relations as they were at one moment."""
+    """Reads books, their groups and their relations in their state at one moment."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def list_groups(self, by: SharedBy, first: int, limit: int, most: int) -> list[Sharing]:
-        """Up to `limit` groups of books of several clusters from the key `first` on, ascending.
+        """Return at most `limit` groups with books of several clusters, ascending from the key `first`.
 
-        At most `most` books of each are to be examined.
+        At most `most` books of each group are marked for examination.
         """
         groups = await rows(self._connection, _LIST_GROUPS[by], first=first, limit=limit, most=most)
         return [Sharing(**row) for row in groups]
 
     async def list_copies(self, after: ConflictPlace, limit: int) -> dict[Pair, bool]:
-        """Up to `limit` pairs of copies behind a place, in order, and whether the ISBNs of both differ."""
+        """Return at most `limit` pairs of copies after a place, in order, and whether their ISBNs differ."""
         copies = await rows(
             self._connection,
             _LIST_COPIES,
@@ -150,7 +150,7 @@ class ConflictSnapshot:
         return await read_relations(self._connection, book_ids)
 
     async def list_named_copies(self, book_ids: Iterable[UUID]) -> dict[UUID, list[NamedCopy]]:
-        """Return the oldest books in the cluster of the same text as each of the books, without itself."""
+        """Return, for each book, the oldest other books in its cluster of the same text."""
         copies: dict[UUID, list[NamedCopy]] = {}
         for row in await rows(self._connection, _LIST_NAMED_COPIES, books=list(book_ids)):
             copies.setdefault(row["copied"], []).append(NamedCopy(row["id"], to_metadata(row)))

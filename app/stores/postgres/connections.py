@@ -1,9 +1,9 @@
-"""The way to Postgres: statements, connections, locks, and the migration to the newest schema.
+"""The connection to Postgres: statements, pools, locks, and the migration to the newest schema.
 
-One pool of connections is for single statements, one for transactions.
+One pool of connections is for single statements, the other for transactions.
 
-A transaction may wait for a lock; on a pool of their own transactions never make lookups wait for a
-connection. Several processes may bring the schema up to date at once.
+A transaction may wait for a lock. In a separate pool it never keeps lookups waiting for a connection. Several
+processes may migrate the schema at once.
 """
 
 import json
@@ -25,14 +25,14 @@ from app.stores.postgres.schema import DIALECT
 from bookprint_core.errors import BookprintError, Busy, Unavailable
 from migrations import NEWEST
 
-if TYPE_CHECKING:  # services and workers never migrate, so they do without Alembic
+if TYPE_CHECKING:  # services and workers never migrate and need no Alembic
     from alembic.config import Config
 
 _PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
 class SQL:
-    """A statement: text whose parameters are written `$name`, or of SQLAlchemy with `bindparam(name)`."""
+    """A statement: text with parameters `$name`, or an SQLAlchemy clause with `bindparam(name)`."""
 
     def __init__(self, statement: str | ClauseElement) -> None:
         if isinstance(statement, str):
@@ -50,7 +50,7 @@ class SQL:
 
 
 class ConditionalSQL:
-    """A query with any of several conditions, compiled once for each set of them."""
+    """A query with optional conditions, compiled once for each set of conditions."""
 
     def __init__(self, query: Select[Any], conditions: Mapping[str, ColumnElement[bool]]) -> None:
         self._query = query
@@ -67,7 +67,7 @@ class ConditionalSQL:
 
 
 to_json = partial(json.dumps, default=str, allow_nan=False)
-"""A value as the text of its JSON."""
+"""Function that returns a value as JSON text."""
 
 Row = asyncpg.Record
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[Row]"
@@ -76,86 +76,86 @@ Pool: TypeAlias = "asyncpg.Pool[Row]"
 
 _STATEMENT_WAIT = 5.0
 _TRANSACTION_WAIT = 10.0
-"""Seconds that a statement or a transaction waits for a free connection."""
+"""Maximum seconds that a statement or a transaction waits for a free connection."""
 
 _STATEMENT_SECONDS = 20.0
-"""Seconds that a single statement may take. Statements of lookups take milliseconds."""
+"""Maximum duration of a single statement in seconds. Statements of lookups need milliseconds."""
 
 _KEPT_SECONDS = 60.0
-"""Seconds after which a connection that no statement has used is closed: a firewall may have forgotten it."""
+"""Seconds after which an unused connection is closed, because a firewall may have dropped it."""
 
 _CONNECT_WAIT = 5.0
-"""Seconds that a server may take to accept a connection."""
+"""Maximum seconds that a server needs to accept a connection."""
 
 _SETTINGS = {
-    # A reconciliation that reads all entries on all cores makes lookups wait.
+    # A reconciliation that reads all entries on all cores would delay lookups.
     "max_parallel_workers_per_gather": "0",
-    # No statement is worth compiling.
+    # Compiling a statement takes longer than it saves.
     "jit": "off",
 }
 
 _TRANSACTION_SETTINGS = _SETTINGS | {
     "lock_timeout": "15s",
-    # A process that stands still amid a transaction would keep its locks for ever.
+    # A process that hangs in a transaction would hold its locks for ever.
     "idle_in_transaction_session_timeout": "120s",
 }
 
 _BY_KEY = {
     # Planning a lookup's statement again takes longer than running it.
     "plan_cache_mode": "force_generic_plan",
-    # A plan made while a table is empty would read all of it, and is kept when the table has grown.
+    # A plan made for an empty table would read the whole table, and stays when the table has grown.
     "enable_seqscan": "off",
 }
 
 _LOST = (
     OSError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that is lost while it cancels a statement
+    asyncpg.InternalClientError,  # connection lost while cancelling a statement
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
-"""Errors of a connection that is lost, or that the server does not take; the statement can be sent again."""
+"""Errors of a lost or refused connection; the statement can be sent again."""
 
 _LATE = (TimeoutError, asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)
-"""Errors where the server is there; the statement can be sent again."""
+"""Errors of a server that answers; the statement can be sent again."""
 
 
 async def rows(connection: Connection, statement: SQL, **parameters: object) -> list[Row]:
-    """All rows of the answer, whose columns are known by name; none where the statement answers no rows."""
+    """Return all rows of the result, with columns by name; an empty list if the statement returns no rows."""
     return await connection.fetch(statement.text, *statement.values(parameters))
 
 
 class Database:
-    """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached, and `Busy`."""
+    """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached, or `Busy`."""
 
     def __init__(self, statements: Pool, transactions: Pool) -> None:
         self._statements = _Connections(statements)
         self._transactions = _Connections(transactions)
 
     async def rows(self, statement: SQL, **parameters: object) -> list[Row]:
-        """Return all rows of one statement, which finds them by key and is a transaction of its own."""
+        """Return all rows of one statement, which reads them by key and is one transaction."""
         async with self.connection() as connection:
             return await rows(connection, statement, **parameters)
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """Return a connection for statements that find rows by key, each a transaction of its own."""
+        """Return a connection for statements that read rows by key; each statement is one transaction."""
         return self._statements.lent(_STATEMENT_WAIT, passed_on=True)
 
     def session(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection whose statements may wait and read whole tables, each a transaction of its own."""
+        """Return a connection for statements that may wait or read whole tables; each is one transaction."""
         return self._transactions.lent(_TRANSACTION_WAIT)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Yield a connection as `session` has them, in a transaction that is committed at the end."""
+        """Yield a connection like that of `session`, in a transaction that is committed at the end."""
         async with self.session() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Connection]:
-        """A connection as `session` has them, whose statements all read the catalogue as of one moment."""
+        """Yield a connection like that of `session`; its statements read the catalogue at one moment."""
         async with (
             self.session() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
@@ -163,13 +163,13 @@ class Database:
             yield connection
 
     async def close(self) -> None:
-        """Give the connections back that no statement uses."""
+        """Release the connections that no statement uses."""
         await self._statements.close()
 
 
 @asynccontextmanager
 async def open_database(url: str, connections: int) -> AsyncIterator[Database]:
-    """Two pools of at most `connections` each, which connect when they are asked."""
+    """Yield a database with two pools of at most `connections` each, which connect on first use."""
     async with (
         _pool(url, connections, _SETTINGS | _BY_KEY, _STATEMENT_SECONDS, _keep) as statements,
         _pool(url, connections, _TRANSACTION_SETTINGS) as transactions,
@@ -202,11 +202,11 @@ def _pool(
 
 
 async def _keep(_: Session) -> None:
-    """Leave a session as it is: single statements change nothing of it that would be worth a round trip."""
+    """Do not reset a session: single statements change nothing in it, and a reset costs a round trip."""
 
 
 async def _set_types(connection: Session) -> None:
-    """Have ids as the standard library's, of which the driver's are a subclass that JSON writers refuse."""
+    """Decode ids as `UUID`, because JSON writers refuse the driver's subclass, and decode JSON."""
     await connection.set_type_codec(
         "uuid",
         schema="pg_catalog",
@@ -220,18 +220,18 @@ async def _set_types(connection: Session) -> None:
 class _Connections:
     """The connections of a pool.
 
-    A statement passes its connection on to the next one. To give it back to the pool and take it again takes
-    longer than a short statement. It also takes a task, and the event loop works for all others before it.
+    A statement passes its connection to the next statement. Releasing and acquiring a connection takes longer
+    than a short statement, and also needs a task that waits behind all other tasks of the event loop.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._kept: list[tuple[Connection, float]] = []  # with the time since when
+        self._kept: list[tuple[Connection, float]] = []  # with the time of release
         self._waiting = 0
 
     @asynccontextmanager
     async def lent(self, wait: float, *, passed_on: bool = False) -> AsyncIterator[Connection]:
-        """One of them, within `wait` seconds; errors of the driver become `Unavailable` and `Busy`."""
+        """Yield a connection within `wait` seconds; errors of the driver become `Unavailable` and `Busy`."""
         with _unavailable():
             connection, is_usable = await self._take(wait), False
             try:
@@ -244,7 +244,7 @@ class _Connections:
                     await self._pool.release(connection)
 
     async def close(self) -> None:
-        """Give back what is kept."""
+        """Release the kept connections."""
         while self._kept:
             await self._pool.release(self._kept.pop()[0])
 
@@ -262,7 +262,7 @@ class _Connections:
             if self._pool.get_size():
                 raise _busy(f"no connection to it was free within {wait:g} seconds") from exc
             raise Unavailable(
-                f"The catalogue (Postgres) has taken no connection within {wait:g} seconds. "
+                f"The catalogue (Postgres) has accepted no connection within {wait:g} seconds. "
                 "Try again in a moment."
             ) from exc
         finally:
@@ -272,19 +272,19 @@ class _Connections:
 def _is_open(connection: Connection) -> bool:
     try:
         return not connection.is_closed()
-    except asyncpg.InterfaceError:  # the pool has taken back what the server closed
+    except asyncpg.InterfaceError:  # the server closed it, and the pool released it
         return False
 
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """Turn lost or refused connections into `Unavailable`, and what takes too long into `Busy`."""
+    """Raise `Unavailable` for lost or refused connections, and `Busy` for statements that take too long."""
     try:
         yield
-    except ValueError:  # the driver's own, of a value that does not fit its parameter
+    except ValueError:  # of the driver: a value does not fit its parameter
         raise
-    except _LATE as exc:  # before OSError, of which TimeoutError is one
-        raise _busy("it has not answered in time, or others hold what was to be changed") from exc
+    except _LATE as exc:  # before OSError, the base class of TimeoutError
+        raise _busy("it has not answered in time, or other requests have locked the same rows") from exc
     except asyncpg.DiskFullError as exc:
         raise Unavailable("The disk of the catalogue (Postgres) is full. Make room on it.", 5) from exc
     except _LOST as exc:
@@ -299,7 +299,7 @@ _LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")
 
 
 class SessionLock:
-    """A lock that one process at a time holds."""
+    """A lock that at most one process holds at a time."""
 
     _KEY: int
 
@@ -310,7 +310,7 @@ class SessionLock:
     async def __aenter__(self) -> bool:
         """Try to take the lock; returns False if another process holds it."""
         connection = await self._held.enter_async_context(self._database.session())
-        # The session's end frees the lock in any state of the connection.
+        # The end of the session releases the lock in any state of the connection.
         self._held.push_async_callback(connection.close)
         [row] = await rows(connection, _LOCK, key=self._KEY)
         return bool(row["locked"])
@@ -320,7 +320,7 @@ class SessionLock:
 
 
 class ReconcileLock(SessionLock):
-    """Lets one process at a time reconcile the band index."""
+    """The lock of the process that reconciles the band index."""
 
     _KEY = 7_236_502
 
@@ -351,23 +351,24 @@ class SchemaQueries:
 
 
 def upgrade(database_url: str) -> int:
-    """Apply every migration that the database lacks; returns how many connections it allows.
+    """Apply every migration that the database lacks; return its maximum number of connections.
 
-    Its superuser's connections do not count. A database that is up to date is left alone. Raises
-    BookprintError where the database is out of reach, of another version, or in another encoding than UTF8.
+    The number excludes connections reserved for the superuser. A database with the newest schema is not
+    changed. Raises BookprintError if the database is unreachable, has a schema of another version, or is not
+    encoded in UTF8.
     """
     import sqlalchemy as sa
     from alembic import command
     from alembic.util import CommandError
 
-    # In SQL_ASCII, texts would come as bytes.
+    # In SQL_ASCII the driver would return texts as bytes.
     engine = sa.create_engine(database_url, poolclass=sa.NullPool, connect_args={"client_encoding": "utf8"})
     try:
         with engine.connect() as lock, engine.connect() as connection:
             if (encoding := lock.execute(sa.text("SHOW server_encoding")).scalar_one()) != "UTF8":
                 raise BookprintError(
-                    f"The database is in the encoding {encoding}, which cannot hold every text. "
-                    "Make one with createdb --encoding=UTF8 --template=template0, and set DATABASE_URL to it."
+                    f"The database has the encoding {encoding}, which cannot store every text. Create one "
+                    "with createdb --encoding=UTF8 --template=template0, and set DATABASE_URL to it."
                 )
             lock.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
             config = _config()

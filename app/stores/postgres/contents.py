@@ -1,7 +1,7 @@
-"""The rows that hold a book's content.
+"""The rows of a book's content: signatures, text and MARC record.
 
-Beside the signatures that is the text, compressed so that a later recipe can be computed from it, and the
-MARC record that was sent.
+The compressed text is stored so that signatures of later recipes can be computed. The MARC record is stored
+as it was sent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from bookprint_core.model import CatalogRecord, Content, NewContent
 from bookprint_core.recipe import PRESENT_RECIPES
 
 CODEC = "zstd"
-"""Name of the compression that new texts get; stored with each text."""
+"""Name of the compression of new texts; stored with each text."""
 
 _WITH_RECIPE = "EXISTS (SELECT FROM signatures WHERE entry_id = books.entry_id AND recipe"
 _NEEDS = {
@@ -58,7 +58,7 @@ _READ_TEXTS = SQL("""
     FROM books JOIN texts ON texts.entry_id = books.entry_id
     WHERE books.id = ANY($book_ids::uuid[])
 """)
-# The lock keeps each book from leaving between the look and the insert.
+# The lock prevents the deletion of a book between reading and inserting.
 _INSERT_SIGNATURES = SQL(f"""
     INSERT INTO signatures ({", ".join(SIGNATURE_COLUMNS)})
     SELECT computed.*
@@ -73,56 +73,56 @@ _DELETE_OUTDATED = SQL("""
 
 
 def compress(text: str) -> bytes:
-    """Return the text as it is stored."""
+    """Return the text in its stored form."""
     return zstandard.ZstdCompressor(level=1).compress(text.encode())
 
 
 def decompress(data: bytes, codec: str) -> str:
-    """Return the text back from how it is stored."""
+    """Return a text from its stored form."""
     if codec != CODEC:
-        raise ValueError(f"A text was stored with the unknown codec {codec!r}; this version knows {CODEC!r}.")
+        raise ValueError(f"A text was stored with the unknown codec {codec!r}; this version reads {CODEC!r}.")
     return zstandard.ZstdDecompressor().decompress(data).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """The text of an entry, as it is kept."""
+    """The stored text of an entry."""
 
     entry_id: int
     page_count: int | None
     codec: str
     data: bytes
-    page_labels: Sequence[str | None] = ()  # empty where none is known
+    page_labels: Sequence[str | None] = ()  # empty: no label is known
 
     def content(self) -> Content:
         return Content(decompress(self.data, self.codec), self.page_count)
 
 
 class TextStore:
-    """The texts of books."""
+    """Reads the texts of books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read(self, book_ids: Sequence[UUID]) -> dict[UUID, StoredText]:
-        """Return the texts of those of the books that have one, by their ids."""
+        """Return the stored texts of these books, by id."""
         async with self._database.connection() as connection:
             return await read_texts(connection, book_ids)
 
 
 async def read_texts(connection: Connection, book_ids: Iterable[UUID]) -> dict[UUID, StoredText]:
-    """Return the texts of those of the books that have one, by their ids."""
+    """Return the stored texts of these books, by id."""
     found = await rows(connection, _READ_TEXTS, book_ids=list(book_ids))
     return {row.pop("id"): StoredText(**row) for row in map(dict, found)}
 
 
 class UnsignedBooks:
-    """Books whose signatures are to be computed, and the texts from which they can be."""
+    """Reads the books whose signatures must be computed, with their texts, and stores the signatures."""
 
     def __init__(self, database: Database, lacking: str | None) -> None:
-        """Return the books that lack a signature of this recipe.
+        """Select the books that lack a signature of the recipe `lacking`.
 
-        None: those with signatures of recipes that this version of Bookprint does not use.
+        None: select books with signatures of recipes that this version of Bookprint does not use.
         """
         self._database = database
         kind = "outdated" if lacking is None else "lacking"
@@ -130,22 +130,22 @@ class UnsignedBooks:
         self._recipes = list(PRESENT_RECIPES) if lacking is None else [lacking]
 
     async def count(self) -> tuple[int, int]:
-        """Return the number of books with a text, and without one.
+        """Return the number of these books with a text, and without a text.
 
-        Books whose text is too short for a signature that they lack are always counted.
+        The count includes books whose text is too short for the signature.
         """
         async with self._database.transaction() as connection:
             [row] = await rows(connection, self._count, recipes=self._recipes)
         return int(row["with_text"]), int(row["without"])
 
     async def list_texts(self, after: int, limit: int) -> list[StoredText]:
-        """Texts of up to `limit` of them behind the entry `after`, by ascending entry id."""
+        """Return at most `limit` texts of these books after the entry `after`, by ascending entry id."""
         async with self._database.transaction() as connection:
             texts = await rows(connection, self._list, recipes=self._recipes, after=after, limit=limit)
         return [StoredText(**row) for row in texts]
 
     async def sign(self, signed: Mapping[int, Sequence[SignatureRow]]) -> None:
-        """Store signatures in place of those by other recipes; deleted entries are passed over."""
+        """Store signatures and delete those of outdated recipes; deleted entries are skipped."""
         new = [{"entry_id": entry_id} | row for entry_id, each in signed.items() for row in each]
         columns = {name: [row[name] for row in new] for name in SIGNATURE_COLUMNS}
         async with self._database.transaction() as connection:
@@ -154,7 +154,7 @@ class UnsignedBooks:
             await rows(connection, _INSERT_SIGNATURES, **columns)
 
 
-_OF_SIGNATURE = SIGNATURE_COLUMNS[1:]  # but for the entry
+_OF_SIGNATURE = SIGNATURE_COLUMNS[1:]  # without the entry
 
 STORE_CONTENT = f"""
     signed AS (
@@ -169,11 +169,11 @@ STORE_CONTENT = f"""
     deferred AS MATERIALIZED ({insert_relate_jobs_of("stored")})
     SELECT entry_id FROM stored LEFT JOIN deferred ON true
 """
-"""The signatures, the text and the relate job of the entry in `stored`."""
+"""SQL that writes the signatures, the text and the relate job of the entry in `stored`."""
 
 
 def stored_values(content: NewContent) -> dict[str, Any]:
-    """Return the content as parameters of a statement that stores it."""
+    """Return a content as the parameters of `STORE_CONTENT`."""
     made = content_signature_values(content)
     return content_values(content) | {
         "identifier": identifier_of(content.sketch.fingerprint, content.sketch.word_count),
@@ -188,7 +188,7 @@ INSERT_RECORD_OF = """
     SELECT id, $record_format, $record_data::bytea, $record_changed::text[]
     FROM stored WHERE $record_data::bytea IS NOT NULL
 """
-"""The record of the book in `stored`, with the values of `record_values`."""
+"""SQL that writes the record of the book in `stored`; `record_values` returns its parameters."""
 
 _UPSERT = SQL("""
     INSERT INTO marc_records (book_id, format, data, changed)
@@ -208,13 +208,13 @@ _READ_RECORDS = SQL(
 
 
 class MarcRecordStore:
-    """Reads the records of books."""
+    """Reads the MARC records of books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read_records(self, book_ids: Sequence[UUID]) -> dict[UUID, CatalogRecord]:
-        """Return the records of those of the books that have one, by their ids."""
+        """Return the stored records of these books, by id."""
         found = await self._database.rows(_READ_RECORDS, book_ids=list(book_ids))
         return {row["book_id"]: _to_record(row) for row in found}
 
@@ -228,12 +228,12 @@ async def update_record(connection: Connection, book_id: UUID, record: CatalogRe
 
 
 async def update_changed(connection: Connection, book_id: UUID, names: Iterable[str]) -> None:
-    """Note that a client has said otherwise than the record of a book about these fields."""
+    """Note that a client has changed these metadata fields of a book since its record was sent."""
     await rows(connection, _UPDATE_CHANGED, book_id=book_id, names=list(names))
 
 
 def record_values(record: CatalogRecord | None) -> dict[str, Any]:
-    """Return the values of a record's columns, all None where there is no record."""
+    """Return the values of a record's columns; all are None without a record."""
     return {
         "record_format": None if record is None else record.format,
         "record_data": None if record is None else record.data,

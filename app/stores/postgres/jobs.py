@@ -1,8 +1,8 @@
-"""Background jobs: the queue's own tables, and beside them why tries failed.
+"""Background jobs: the tables of the queue, and a table with the reasons of failed tries.
 
-The tasks live in `workers`, which this side does not import: a job is known here by its name and arguments.
-Procrastinate's manager stays unused: its counts and its deletion of old jobs read every job. Its retry goes
-on counting tries, and it knows neither reasons nor limits. No other module names the queue's tables.
+The tasks are in `workers`, which this module does not import: it identifies a job by its name and arguments.
+Procrastinate's manager is not used: its counts and deletions read every job, its retry does not reset the
+number of tries, and it stores no reasons. No other module names the queue's tables.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ class Job:
     task: str
     state: JobState
     attempts: int  # tries so far, the running one included
-    book_id: UUID | None  # None: it is not about one book, or that book has changed or gone
+    book_id: UUID | None  # None: no book, or the book was changed or deleted
     created_at: datetime
-    next_try_at: datetime | None  # None: as soon as a worker is free, or it is not waiting
+    next_try_at: datetime | None  # None: at once, or the job is not waiting
     reason: str | None  # of the failure of its last try; None if it succeeded
 
 
@@ -63,13 +63,13 @@ UNFINISHED_RELATE_JOBS = """
     SELECT id, status, CAST(args ->> 'entry_id' AS bigint) AS entry_id FROM procrastinate_jobs
     WHERE task_name = 'relate' AND status <> 'succeeded' AND CAST(args ->> 'entry_id' AS bigint)
 """
-"""The jobs that relate entries, waiting, running or failed; a condition on the entry follows."""
+"""Query for waiting, running and failed relate jobs; the caller appends a condition on the entry."""
 
 
 def insert_relate_jobs_of(entries: str) -> str:
-    """SQL that defers a relate job for each `entry_id` in a table, for use within another statement.
+    """Return SQL that defers a relate job for each `entry_id` in a table, as part of another statement.
 
-    Procrastinate's own client takes longer for the same call than Postgres for a whole post.
+    Procrastinate's client needs more time for this call than Postgres for a whole post.
     """
     return f"""
         SELECT procrastinate_defer_jobs_v1(array_agg(CAST(
@@ -112,7 +112,7 @@ _IS_FAILED = "job.status IN ('failed', 'cancelled', 'aborted')"
 
 _READ = SQL(f"{_JOBS} WHERE job.id = $job_id")
 _LIST_FAILED = SQL(f"{_JOBS} WHERE {_IS_FAILED} ORDER BY failure.failed_at DESC NULLS LAST LIMIT $limit")
-# Each part has an index that holds no other jobs; those that succeeded are too many to be counted.
+# Each part uses an index of its jobs only. Succeeded jobs are not counted, because they are too many.
 _COUNT_BY_STATE = SQL(f"""
     SELECT job.task_name AS task, {_STATE}, count(*) AS count
     FROM procrastinate_jobs AS job WHERE job.status IN ('todo', 'doing') GROUP BY job.task_name, job.status
@@ -205,7 +205,7 @@ _DELETE_ENDED = SQL(f"""
 
 
 async def insert_relate_jobs(connection: Connection, entry_ids: Sequence[int]) -> None:
-    """Defer relate jobs in this transaction for those of the entries that have none waiting."""
+    """Defer relate jobs in this transaction for all entries without a waiting relate job."""
     await rows(connection, _INSERT_MISSING, entry_ids=list(entry_ids))
 
 
@@ -220,15 +220,15 @@ class JobStore:
         return Job(**rows[0]) if rows else None
 
     async def list_failed(self, limit: int) -> list[Job]:
-        """Up to `limit` failed jobs, the latest first."""
+        """Return at most `limit` failed jobs, latest first."""
         return [Job(**row) for row in await self._database.rows(_LIST_FAILED, limit=limit)]
 
     async def count(self) -> list[JobCounts]:
-        """Return the number of jobs by task and state, but for those that succeeded."""
+        """Return the number of jobs by task and state, without succeeded jobs."""
         return [JobCounts(**row) for row in await self._database.rows(_COUNT_BY_STATE)]
 
     async def count_waiting(self, limit: int) -> int:
-        """Return the number of jobs that wait, as far as this limit."""
+        """Return the number of waiting jobs, at most `limit`."""
         [row] = await self._database.rows(_COUNT_WAITING, limit=limit)
         return int(row["count"])
 
@@ -237,7 +237,7 @@ class JobStore:
         return {row["task"]: row["tries"] for row in await self._database.rows(_COUNT_FAILURES)}
 
     async def count_workers(self, silent_for: timedelta) -> int:
-        """The number of workers heard of in that time; raises BookprintError where there are no tables."""
+        """Return the number of workers alive in this time; raises BookprintError without tables."""
         try:
             [row] = await self._database.rows(_COUNT_WORKERS, silent_for=silent_for)
         except UndefinedTableError as exc:
@@ -248,20 +248,20 @@ class JobStore:
         await self._database.rows(_INSERT_FAILURE, job_id=job_id, task=task, reason=reason)
 
     async def update_failed(self, job_id: int | None) -> list[int]:
-        """Let a failed job, or all of them (None), begin again with its first try; returns their ids."""
+        """Reset a failed job (None: all failed jobs) to its first try; return the ids of the jobs."""
         return [row["id"] for row in await self._database.rows(_UPDATE_FAILED, job_id=job_id)]
 
     async def update_abandoned(self, silent_for: timedelta, most_tries: int) -> list[Rescued]:
-        """Take the jobs from workers that have been silent for so long; the try counts as failed.
+        """End the jobs of workers that have been silent for this time; the try counts as failed.
 
-        A worker takes all its jobs along when it dies, and nothing shows which of them killed it. In each
-        queue they are therefore retried one after the other (they share a lock), and only one dies again.
+        When a worker dies, all its jobs end, and nothing shows which job was the cause. The jobs of a queue
+        therefore share a lock and are retried one after the other, so that the cause ends no other job again.
         """
         rows = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
         return [Rescued(**row) for row in rows]
 
     async def delete_ended(self, succeeded_for: timedelta, failed_for: timedelta) -> int:
-        """Delete jobs that ended longer ago than this, a limited number at a time; returns how many."""
+        """Delete jobs that ended longer ago than this, a limited number at a time; return their number."""
         [row] = await self._database.rows(
             _DELETE_ENDED, succeeded_for=succeeded_for, failed_for=failed_for, limit=_SWEPT_AT_ONCE
         )

@@ -1,6 +1,6 @@
-"""API keys in Postgres: their hashes, scopes, limits and terms, and the sessions of people who sent them.
+"""API keys in Postgres: hashes, scopes, limits and expiry; and sessions of people who sent a key.
 
-A key or the token of a session itself is nowhere.
+Keys and tokens of sessions are never stored, only their hashes.
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,19 @@ class UnknownKey(BookprintError):
     tells_remedy = True
 
     def __init__(self, key_id: UUID | str) -> None:
-        super().__init__(
-            f"No key that is still valid has the id {key_id}. List them with: bookprint keys list"
-        )
+        super().__init__(f"No valid key has the id {key_id}. List the keys with: bookprint keys list")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """The limits of a key; None: it has none of this kind."""
+    """The limits of a key; None: no limit of this kind."""
 
     requests_per_minute: int | None = None
     lookups_per_minute: int | None = None
     bytes_per_minute: int | None = None
 
     def or_else(self, defaults: "KeyLimits") -> "KeyLimits":
-        """These limits, and the defaults where there is none."""
+        """Return these limits, with the defaults in place of None."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return KeyLimits(
             **{name: getattr(defaults, name) if own is None else own for name, own in values.items()}
@@ -61,7 +59,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 KEY_PREFIX = "bp_"
-"""Prefix by which people, and programs that look for leaked secrets, recognise a key."""
+"""Prefix by which people and secret scanners recognise a key."""
 
 
 _INCLUDED: dict[Scope, frozenset[Scope]] = {
@@ -74,13 +72,13 @@ _INCLUDED: dict[Scope, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose request it is, by the key that came with it."""
+    """The caller of a request, identified by its key."""
 
     key_id: UUID | None  # None: the admin key of the environment
     name: str
     scopes: tuple[Scope, ...]
-    limits: KeyLimits = NO_LIMITS  # those of the settings, too
-    collection: str | None = None  # the only one that it writes to; None: it writes to all
+    limits: KeyLimits = NO_LIMITS  # including the defaults of the settings
+    collection: str | None = None  # the only collection it writes to; None: all
 
     def may(self, scope: Scope) -> bool:
         """Return whether one of the scopes is this one or includes it."""
@@ -94,8 +92,8 @@ class Key:
     id: UUID
     name: str
     scopes: tuple[Scope, ...]
-    limits: KeyLimits  # of its own; where it has none those of the settings count
-    collection: str | None  # the only one that it writes to; None: it writes to all
+    limits: KeyLimits  # its own limits; None: the default of the settings
+    collection: str | None  # the only collection it writes to; None: all
     created_at: datetime
     expires_at: datetime | None  # None: never
     revoked_at: datetime | None
@@ -104,7 +102,7 @@ class Key:
 def key_hash(key: str) -> bytes:
     """Return the 32 bytes under which a key is stored and looked up: its SHA-256.
 
-    A slow hash guards passwords, of which there are few enough to try them all. A key has 256 random bits.
+    Only passwords need a slow hash, because all of them can be tried. A key has 256 random bits.
     """
     return sha256(key.encode("utf-8", "surrogatepass")).digest()
 
@@ -176,11 +174,11 @@ class KeyStore:
         return _key(row)
 
     async def list_keys(self) -> list[Key]:
-        """Return all keys, the oldest first, revoked and expired ones too."""
+        """Return all keys, including revoked and expired keys, oldest first."""
         return [_key(row) for row in await self._database.rows(_LIST)]
 
     async def read_callers(self) -> dict[bytes, Caller]:
-        """Whose each valid key is, by the hash of the key."""
+        """Return the callers of all valid keys, by the hash of the key."""
         return {
             bytes(row["hash"]): Caller(
                 row["id"], row["name"], tuple(row["scopes"]), _limits(row), row["collection"]
@@ -189,18 +187,18 @@ class KeyStore:
         }
 
     async def read_any_valid(self) -> bool:
-        """Whether any key is neither revoked nor expired; none is before the migration that adds keys."""
+        """Return whether any key is valid; False if the table of keys does not exist yet."""
         try:
             return bool(await self._database.rows(_READ_ANY_VALID))
         except asyncpg.UndefinedTableError:
             return False
 
     async def update_revoked(self, key_id: UUID, *, actor: Actor) -> Key:
-        """Revoke a key from now on; raises `UnknownKey`."""
+        """Revoke a key; raises `UnknownKey`."""
         return _known(await self._database.rows(_UPDATE_REVOKED, id=key_id, **actor_values(actor)), key_id)
 
     async def update_hash(self, key_id: UUID, key_hash: bytes, *, actor: Actor) -> Key:
-        """Put another key in the place of this one; raises `UnknownKey`, also where it is over."""
+        """Replace the hash of a valid key; raises `UnknownKey`, also for a revoked or expired key."""
         values = {"id": key_id, "hash": key_hash} | actor_values(actor)
         return _known(await self._database.rows(_UPDATE_HASH, **values), key_id)
 
@@ -222,7 +220,7 @@ def _key(row: Row) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """Somebody who has signed in to the pages; it ends with the key."""
+    """A session of a person in the web pages; it ends with its key."""
 
     id: UUID
     key_hash: bytes  # SHA-256 of the key
@@ -233,10 +231,10 @@ class StoredSession:
 _SESSION = ", ".join(columns(sessions, without=["hash"]))
 
 MOST_OF_A_KEY = 20
-"""Sessions of a key at once; a new one ends the oldest."""
+"""Maximum number of sessions of a key at once; a new session ends the oldest."""
 
 MOST_LISTED = 1_000
-"""Sessions that are listed, the newest."""
+"""Maximum number of sessions in the list, newest first."""
 
 _INSERT_SESSION = SQL(f"""
     WITH older AS (
@@ -262,20 +260,20 @@ class SessionStore:
         self._database = database
 
     async def insert(self, session_id: UUID, token_hash: bytes, key_hash: bytes, lasting: timedelta) -> None:
-        """Store a session. Forget those that have expired, and the oldest of a key that has too many."""
+        """Store a session. Delete expired sessions, and the oldest sessions of a key that has too many."""
         await self._database.rows(
             _INSERT_SESSION, id=session_id, hash=token_hash, key_hash=key_hash, lasting=lasting
         )
 
     async def read(self, token_hash: bytes) -> StoredSession | None:
-        """Return the session of a token; None: there is none, or it has expired."""
+        """Return the session of a token; None if it does not exist or has expired."""
         found = await self._database.rows(_READ_SESSION, hash=token_hash)
         return StoredSession(**found[0]) if found else None
 
     async def list_sessions(self) -> Sequence[StoredSession]:
-        """Return the keys that have not expired, newest first, up to a bound."""
+        """Return the sessions that have not expired, newest first, at most `MOST_LISTED`."""
         return [StoredSession(**row) for row in await self._database.rows(_LIST_SESSIONS)]
 
     async def delete(self, session_id: UUID) -> bool:
-        """End a session; False: there is none of this id."""
+        """End a session; return False if no session has this id."""
         return bool(await self._database.rows(_DELETE_SESSION, id=session_id))

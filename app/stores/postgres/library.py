@@ -1,4 +1,4 @@
-"""How many books there are of each language, collection and year, counted in bounded time."""
+"""Numbers of books of each language, collection and year, counted in bounded time."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from uuid import UUID
 
 from app.stores.postgres.connections import SQL, Database
 
-# `grouping` has a bit for each column by which a row is not grouped. A sample is made of whole pages of the
-# table, and no others are read.
+# `grouping` sets a bit for each column by which a row is not grouped. A sample consists of whole pages of the
+# table, and no other pages are read.
 _COUNT = SQL("""
     WITH sample AS MATERIALIZED (
         SELECT language, collection, year FROM books TABLESAMPLE SYSTEM ($percent::real)
@@ -44,13 +44,13 @@ _LANGUAGE, _COLLECTION, _YEAR, _ALL = 0b011, 0b101, 0b110, 0b111
 class ValueCount:
     """The number of books with a value."""
 
-    value: Any  # None: it is not known of them
+    value: Any  # None: books without a known value
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Decade:
-    """The books of ten years; of those without a year `start` is None."""
+    """The number of books of ten years; `start` is None for books without a year."""
 
     start: int | None
     count: int
@@ -59,18 +59,18 @@ class Decade:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """The number of books by value; None counts the books whose value is not known."""
+    """The numbers of books in the library, by value."""
 
     books: int
     estimated: bool  # from a sample of the books
     years: Sequence[ValueCount]
     languages: Sequence[ValueCount]
     collections: Sequence[ValueCount]
-    copies: int = 0  # books of whose text there is another copy
+    copies: int = 0  # books whose text another book also has
 
     @property
     def decades(self) -> Sequence[Decade]:
-        """The years by decade, the oldest first, and at the end the books without a year."""
+        """The years by decade, oldest first; the books without a year are last."""
         known = sorted((each for each in self.years if each.value is not None), key=lambda each: each.value)
         return [
             *(
@@ -92,17 +92,17 @@ class LibraryQueries:
         self._database = database
 
     async def count_copies(self) -> int:
-        """Return the number of books of whose text there is another copy."""
+        """Return the number of books whose text another book also has."""
         [row] = await self._database.rows(_COUNT_COPIES)
         return row["books"] or 0
 
     async def read_copies(self, books: Collection[UUID]) -> dict[UUID, int]:
-        """The number of copies of the text of each of these books, with itself, where there are others."""
+        """Return the number of copies, itself included, of each of these books that has other copies."""
         found = await self._database.rows(_READ_COPIES, books=list(books))
         return {row["book_id"]: row["size"] for row in found}
 
     async def count_values(self, percent: float, limit: int) -> Holdings:
-        """Return the most frequent values of so much of all books, at most `limit` of each kind."""
+        """Return the most frequent values in `percent` of all books, at most `limit` of each kind."""
         found = await self._database.rows(_COUNT, percent=percent, limit=limit)
 
         def counts(columns: int, name: str) -> list[ValueCount]:

@@ -1,8 +1,8 @@
-"""Finding books by titles, names, years and identifiers that may be written in another way.
+"""Finding books by titles, names, years and identifiers, tolerating other spellings.
 
-An array of keys stands for how a book is named (`bookprint_core.text.names`), and one index of all keys finds
-the books that share some. The books that are read for a condition are limited, so a frequent key costs
-little more than a rare one.
+An array of keys represents the names of a book (`bookprint_core.text.names`), and one index of all keys finds
+books with common keys. The number of books read for a condition is limited, so a frequent key costs little
+more than a rare key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from bookprint_core.model import Book, Metadata
 from bookprint_core.text.names import KeyCondition
 
 _MOST_HITS = 40
-"""Books of one condition."""
+"""Maximum number of books of one condition."""
 
 _METADATA = ", ".join(f"books.{name}" for name in ("id", *METADATA_FIELDS, "page_count"))
 
-# Each condition is looked up alone: a join of all of them might read all books.
+# Each condition is looked up separately: a join of all conditions might read all books.
 _LIST_CANDIDATES = SQL(f"""
     WITH hits AS MATERIALIZED (
         SELECT DISTINCT query, id FROM (
@@ -51,7 +51,7 @@ _LIST_BY_START = SQL(f"""
     ORDER BY folded_title, id OFFSET $skip LIMIT $limit
 """)
 _READ_BOOKS = SQL(f"{SELECT_BOOKS} WHERE books.id = ANY($ids::uuid[])")
-# Postgres counts the elements of arrays itself, from a sample.
+# Postgres estimates the frequency of array elements from a sample.
 _READ_COUNTS = SQL("""
     SELECT most_common_elems::text::integer[] AS keys, most_common_elem_freqs AS shares, reltuples AS books
     FROM pg_stats JOIN pg_class ON pg_class.oid = 'books'::regclass
@@ -64,7 +64,7 @@ _LAST_CHARACTER = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True)
 class CandidateSearch:
-    """Where to look for the candidates of one query."""
+    """Conditions for the candidates of one query; one of them suffices."""
 
     conditions: Sequence[KeyCondition] = ()
     identifiers: Sequence[str] = ()  # in normal form
@@ -81,13 +81,13 @@ class DescribedBook:
 
 
 class NameQueries:
-    """Reads books by how they are named."""
+    """Reads books by their names."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list_candidates(self, searches: Sequence[CandidateSearch]) -> list[list[DescribedBook]]:
-        """Return the candidates of each search, in no order; one statement for all of them."""
+        """Return the candidates of each search, in no order; all searches share one statement."""
         conditions = [(row, each) for row, search in enumerate(searches) for each in search.conditions]
         named = [(row, text) for row, search in enumerate(searches) for text in search.identifiers]
         known = [(row, book_id) for row, search in enumerate(searches) for book_id in search.ids]
@@ -109,21 +109,21 @@ class NameQueries:
         return candidates
 
     async def list_by_start(self, start: str, skip: int, limit: int) -> list[DescribedBook]:
-        """Books whose folded titles start so, in their order, without the first `skip`."""
+        """Return books whose folded titles begin with `start`, in order of titles; skip the first `skip`."""
         found = await self._database.rows(
             _LIST_BY_START, start=start, beyond=start + _LAST_CHARACTER, skip=skip, limit=limit
         )
         return [_described(row) for row in found]
 
     async def read_books(self, ids: Sequence[UUID]) -> dict[UUID, Book]:
-        """Returns the books that exist, by id."""
+        """Return the existing books with these ids, by id."""
         return {row["id"]: to_book(row) for row in await self._database.rows(_READ_BOOKS, ids=list(ids))}
 
     async def read_counts(self) -> Mapping[int, float]:
-        """How many books have each of the most frequent keys, as of Postgres' last look at the table."""
+        """Return the number of books with each of the most frequent keys, as of the last ANALYZE."""
         async with self._database.session() as connection:
             found = await rows(connection, _READ_COUNTS)
-        # After the shares come their limits.
+        # The shares are followed by their limits.
         return {
             key: row["books"] * share
             for row in found
@@ -132,7 +132,7 @@ class NameQueries:
 
 
 def _array(keys: Sequence[int]) -> str:
-    """Return the literal of an array: parameters of Postgres have no arrays of arrays of several lengths."""
+    """Return the literal of an array: parameters cannot contain arrays of arrays of unequal length."""
     return f"{{{','.join(map(str, keys))}}}"
 
 

@@ -1,6 +1,6 @@
-"""The tables of the catalogue; those of pairs of books are in `pairs.schema`.
+"""The tables of the catalogue; the tables of pairs of books are in `pairs.schema`.
 
-Migrations build the tables; a test holds the two against each other.
+Migrations create the tables; a test compares migrations and tables.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ entry_ids = Sequence("entry_ids", metadata=metadata)
 
 
 def _of_metadata(field: MetadataField) -> Column[Any]:
-    """Return the column of a field of a book's metadata."""
+    """Return the column of a metadata field."""
     if field.kind is tuple:
         return Column(field.name, ARRAY(Text), nullable=False, server_default="{}")
     kind = Integer if field.kind is int else Text
@@ -65,15 +65,15 @@ books = Table(
     Column("version", Integer, nullable=False, server_default="1"),
     Column("content_key", LargeBinary, nullable=False),
     *(_of_metadata(each) for each in FIELDS),
-    Column("title_words", ARRAY(Text), nullable=False, server_default="{}"),  # folded, to search by
-    Column("folded_title", Text(collation="C"), nullable=False, server_default=""),  # to search by its start
+    Column("title_words", ARRAY(Text), nullable=False, server_default="{}"),  # folded, for search
+    Column("folded_title", Text(collation="C"), nullable=False, server_default=""),  # for search by prefix
     Column("name_keys", ARRAY(Integer), nullable=False, server_default="{}"),  # of title, authors and year
     Column("page_count", Integer),
-    Column("page_labels", ARRAY(Text)),  # one a page, null without one; null: none is known
+    Column("page_labels", ARRAY(Text)),  # one per page, null for a page without a label; null: unknown
     Column("word_count", Integer, nullable=False),
     Column("character_count", BigInteger, nullable=False),
     Column("single_words", Integer),  # words that occur once; null: not counted
-    Column("iscc", Text),  # of the present content; null where it was not computed
+    Column("iscc", Text),  # of the present content; null: not computed
     Column("indexed_at", TIMESTAMP(timezone=True)),
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("updated_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
@@ -89,7 +89,7 @@ Index(
     "ix_books_name_keys",
     books.c.name_keys,
     postgresql_using="gin",
-    postgresql_with={"gin_pending_list_limit": 256},  # kilobytes, which every search reads
+    postgresql_with={"gin_pending_list_limit": 256},  # kilobytes; every search reads this list
 )
 Index(
     "ix_books_collection",
@@ -108,10 +108,10 @@ signatures = Table(
     Column("data", LargeBinary, nullable=False),
     Column("shingle_count", Integer),  # of a MinHash signature
     Column("unit", Text),  # of page signatures: page or window
-    Column("places", LargeBinary),  # of a sample's hashes; null: not known
+    Column("places", LargeBinary),  # of the hashes of a sample; null: unknown
     Column(
         "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
-    ),  # the transaction, by its number
+    ),  # number of the transaction
     PrimaryKeyConstraint("entry_id", "recipe"),
 )
 
@@ -143,7 +143,7 @@ marc_records = Table(
     Column("book_id", ForeignKey(books.c.id, ondelete="CASCADE"), primary_key=True),
     Column("format", Text, nullable=False),  # marc, marcxml or marc-json
     Column("data", LargeBinary, nullable=False),  # as it was sent
-    Column("changed", ARRAY(Text), nullable=False, server_default="{}"),  # metadata said otherwise since
+    Column("changed", ARRAY(Text), nullable=False, server_default="{}"),  # fields that a client changed later
 )
 
 tombstones = Table(
@@ -154,14 +154,14 @@ tombstones = Table(
 )
 
 queued_jobs = Table("procrastinate_jobs", metadata, Column("id", BigInteger, primary_key=True))
-"""The job queue's own table, which its library defines; here only to be referred to."""
+"""The table of the job queue, which its library defines; declared here only for a foreign key."""
 
 job_failures = Table(
     "job_failures",
     metadata,
     Column("job_id", ForeignKey(queued_jobs.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("reason", Text, nullable=False),  # of the last try that failed
-    Column("deaths", Integer, nullable=False, server_default="0"),  # tries that ended with their worker
+    Column("deaths", Integer, nullable=False, server_default="0"),  # tries during which the worker died
     Column("failed_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
 )
 
@@ -169,16 +169,17 @@ failure_counts = Table(
     "failure_counts",
     metadata,
     Column("task", Text, primary_key=True),
-    Column("tries", BigInteger, nullable=False),  # that ever failed
+    Column("tries", BigInteger, nullable=False),  # number of tries that ever failed
 )
 
-# No foreign keys below: they would lock books, on which a transaction that waits for the clusters has locks.
+# No foreign keys below: they would lock rows of books, which a transaction that waits for the clusters has
+# locked.
 cluster_members = Table(
     "cluster_members",
     metadata,
     Column("by", Text, nullable=False),  # same_text or related
     Column("book_id", Uuid, nullable=False),
-    Column("founder_id", Uuid, nullable=False),  # the oldest member, after whom the cluster is named
+    Column("founder_id", Uuid, nullable=False),  # the oldest member, which names the cluster
     PrimaryKeyConstraint("by", "book_id"),
 )
 Index(
@@ -189,7 +190,7 @@ Index(
 )
 
 AGREEMENT_RANK = "CASE WHEN measured THEN coalesce(agreement, 2) ELSE 3 END"
-"""Weakest clusters come first, unmeasured ones last."""
+"""SQL that ranks the weakest clusters first and unmeasured clusters last."""
 
 clusters = Table(
     "clusters",
@@ -199,14 +200,14 @@ clusters = Table(
     Column("size", Integer, nullable=False),
     Column(
         "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
-    ),  # the transaction that changed it last, by its number
-    Column("measured", Boolean, nullable=False, server_default="false"),  # of its present links:
-    Column("agreement", Double),  # share of its weakest link; null: a person's decision, or too many books
-    Column("kinds", JSONB),  # how many links there are of each kind; null: too many books
+    ),  # number of the transaction of the last change
+    Column("measured", Boolean, nullable=False, server_default="false"),  # figures are of the present links:
+    Column("agreement", Double),  # share of the weakest link; null: decided by a person, or too many books
+    Column("kinds", JSONB),  # number of links of each kind; null: too many books
     Column("best_id", Uuid),
     Column(
         "size_rank", Double, Computed("-size", persisted=True), nullable=False
-    ),  # by these they are listed
+    ),  # the ranks order the lists
     Column("agreement_rank", Double, Computed(AGREEMENT_RANK, persisted=True), nullable=False),
     PrimaryKeyConstraint("by", "founder_id"),
 )
@@ -223,7 +224,7 @@ cluster_borders = Table(
     "cluster_borders",
     metadata,
     Column("by", Text, nullable=False),
-    Column("left_id", Uuid, nullable=False),  # founders of clusters that are kept apart
+    Column("left_id", Uuid, nullable=False),  # founders of two separated clusters
     Column("right_id", Uuid, nullable=False),
     PrimaryKeyConstraint("by", "left_id", "right_id"),
     CheckConstraint("left_id < right_id", name="ordered"),
@@ -234,8 +235,8 @@ cluster_heirs = Table(
     "cluster_heirs",
     metadata,
     Column("by", Text, nullable=False),
-    Column("book_id", Uuid, nullable=False),  # a book that was deleted
-    Column("heir_id", Uuid, nullable=False),  # the oldest book that it left behind in its cluster
+    Column("book_id", Uuid, nullable=False),  # a deleted book
+    Column("heir_id", Uuid, nullable=False),  # the oldest other book of its cluster
     PrimaryKeyConstraint("by", "book_id"),
 )
 Index("ix_cluster_heirs_by_heir_id", cluster_heirs.c.by, cluster_heirs.c.heir_id)
@@ -246,11 +247,11 @@ completeness = Table(
     Column("book_id", Uuid, primary_key=True),
     Column(
         "written_by", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")
-    ),  # the transaction that changed its copies or their pages last, by its number
-    Column("looked", Boolean, nullable=False, server_default="false"),  # since then
-    Column("compared_with", ARRAY(Uuid)),  # null: it cannot be told
+    ),  # number of the transaction that last changed its copies or their pages
+    Column("looked", Boolean, nullable=False, server_default="false"),  # compared since then
+    Column("compared_with", ARRAY(Uuid)),  # null: no comparison was possible
     Column("findings", JSONB, nullable=False, server_default="[]"),
-    Column("rank", Double),  # by which scans with findings are listed; null: there is none
+    Column("rank", Double),  # order of scans with faults; null: no faults
 )
 Index(
     "ix_completeness_stale",
@@ -265,7 +266,7 @@ Index(
     postgresql_where=completeness.c.rank.is_not(None),
 )
 
-# No foreign keys below either: a change tells of books that are gone, too.
+# No foreign keys below either: the feed also contains changes of deleted books.
 unnumbered_changes = Table(
     "unnumbered_changes",
     metadata,
@@ -280,8 +281,8 @@ unnumbered_changes = Table(
 changes = Table(
     "changes",
     metadata,
-    Column("position", BigInteger, primary_key=True, autoincrement=False),  # in order of commits, no holes
-    Column("at", TIMESTAMP(timezone=True), nullable=False),  # later than that of the position before
+    Column("position", BigInteger, primary_key=True, autoincrement=False),  # in order of commits, no gaps
+    Column("at", TIMESTAMP(timezone=True), nullable=False),  # later than at the position before
     Column("type", Text, nullable=False),
     Column("book_id", Uuid, nullable=False),
     Column("other_id", Uuid),
@@ -293,15 +294,15 @@ webhooks = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("url", Text, nullable=False),
-    Column("types", ARRAY(Text)),  # of changes to deliver; null: all
+    Column("types", ARRAY(Text)),  # of changes to deliver; null: all types
     Column("secret", Text, nullable=False),
-    Column("former_secret", Text),  # signs too, until then
+    Column("former_secret", Text),  # also signs, until `former_until`
     Column("former_until", TIMESTAMP(timezone=True)),
-    Column("position", BigInteger, nullable=False),  # up to here all is delivered
+    Column("position", BigInteger, nullable=False),  # all changes up to this position are delivered
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
-    Column("claimed_until", TIMESTAMP(timezone=True)),  # by the worker that delivers
-    Column("failures", Integer, nullable=False, server_default="0"),  # in a row, with nothing delivered
-    Column("failing_since", TIMESTAMP(timezone=True)),  # the oldest change that is not delivered
+    Column("claimed_until", TIMESTAMP(timezone=True)),  # end of the claim of a worker
+    Column("failures", Integer, nullable=False, server_default="0"),  # since the last delivery
+    Column("failing_since", TIMESTAMP(timezone=True)),  # time of the first failure of the undelivered change
     Column("next_try_at", TIMESTAMP(timezone=True)),
     Column("last_error", Text),
     Column("disabled_at", TIMESTAMP(timezone=True)),
@@ -315,27 +316,27 @@ keys = Table(
     Column("name", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
     Column("hash", LargeBinary, nullable=False, unique=True),  # SHA-256 of the key
-    Column("requests_per_minute", Integer),  # null, here and below: no limit of its own
+    Column("requests_per_minute", Integer),  # null, here and below: the default limit
     Column("lookups_per_minute", Integer),
     Column("bytes_per_minute", BigInteger),
-    Column("collection", Text),  # the only one that it writes to; null: it writes to all
+    Column("collection", Text),  # the only collection it writes to; null: all
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", TIMESTAMP(timezone=True)),  # null: never
     Column("revoked_at", TIMESTAMP(timezone=True)),
 )
 
-# Sessions of people who have signed in to the pages.
+# Sessions of people who have signed in to the web pages.
 sessions = Table(
     "sessions",
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("hash", LargeBinary, nullable=False, unique=True),  # SHA-256 of the token
-    Column("key_hash", LargeBinary, nullable=False),  # SHA-256 of the key, which the environment may have set
+    Column("key_hash", LargeBinary, nullable=False),  # SHA-256 of the key, which may be the admin key
     Column("created_at", TIMESTAMP(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", TIMESTAMP(timezone=True), nullable=False),
 )
 
-# No foreign keys: an entry tells of what is gone, too.
+# No foreign keys: the log also contains entries about deleted objects.
 audit = Table(
     "audit",
     metadata,
@@ -343,8 +344,8 @@ audit = Table(
     Column("at", TIMESTAMP(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     Column("actor", Text, nullable=False),  # key, admin_key, anyone or command
     Column("key_id", Uuid),
-    Column("name", Text, nullable=False),  # of the key at the time, or of the user of the system
-    Column("address", Text),  # of the client, or the name of the host
+    Column("name", Text, nullable=False),  # of the key at that time, or of the system user
+    Column("address", Text),  # of the client, or host name of the command
     Column("action", Text, nullable=False),
     Column("object_id", Uuid, nullable=False),
     Column("other_id", Uuid),  # of a decision
@@ -354,7 +355,7 @@ Index(
     "ix_audit_action_sequence",
     audit.c.action,
     audit.c.sequence,
-    postgresql_where=audit.c.action != "book.created",  # most entries are, so that no index finds them sooner
+    postgresql_where=audit.c.action != "book.created",  # most entries are, so an index would not help
 )
 Index("ix_audit_object_id", audit.c.object_id)
 Index("ix_audit_key_id", audit.c.key_id, postgresql_where=audit.c.key_id.is_not(None))

@@ -1,4 +1,4 @@
-"""The signatures of all entries by kind, as the band index is built from them."""
+"""The signatures of all entries by kind, from which the band index is built."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from bookprint_core.recipe import (
 )
 
 _READ_AT_ONCE = 20_000
-"""Entries."""
+"""Number of entries read at a time."""
 
 _LONGEST_SAMPLE, VALUES = 1 << 20, minhash_recipe(DEFAULT_MINHASH).permutations
-"""Bytes; values of a MinHash."""
+"""Maximum bytes of a stored sample; number of values of a MinHash."""
 
 _READ_ENTRIES = SQL("""
     SELECT string_agg(int8send(2 * entry_id + (indexed_at IS NOT NULL)::integer), '') AS entries FROM books
@@ -46,11 +46,11 @@ _READ_PARTS = SQL("""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some entries that have a signature of the kind asked for, and what there is of it."""
+    """Some entries with a signature of the requested kind, and the requested part of the signature."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
-    rows: NDArray[np.intp]  # (n,), their places among all entries
-    data: NDArray[np.uint8]  # the parts asked for, one after the other
+    rows: NDArray[np.intp]  # (n,), indexes among all entries
+    data: NDArray[np.uint8]  # the requested parts, concatenated
     lengths: NDArray[np.int64]  # (n,), bytes of each part
     shingle_counts: NDArray[np.int64]  # (n,)
 
@@ -62,14 +62,14 @@ class SignatureQueries:
         self._database = database
 
     async def read_entry_ids(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return all current entries, and which of them the band index is said to hold."""
+        """Return all current entries, and which of them are marked as indexed."""
         async with self._database.transaction() as connection:
             [row] = await rows(connection, _READ_ENTRIES)
         marked_ids = np.sort(sent_numbers(row["entries"]))
         return (marked_ids >> 1).astype(np.uint64), (marked_ids & 1).astype(np.bool_)
 
     async def read_columns(self, entry_ids: NDArray[np.uint64]) -> EntryColumns:
-        """Return the columns of these entries, which ascend; others are passed over."""
+        """Return the columns of these ascending entries; entries that do not exist have empty rows."""
         columns = EntryColumns.empty(entry_ids)
         async for part in self._read_parts(entry_ids, DEFAULT_FINGERPRINT, 1, 16):
             columns.bits[part.rows] = part.data.reshape(-1, 16)
@@ -86,7 +86,7 @@ class SignatureQueries:
     async def read_posted_hashes(
         self, entry_ids: NDArray[np.uint64], bands: MinHashBands
     ) -> AsyncIterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
-        """Yield the `posted_hashes` of the entries, by ascending entry, each with its entry."""
+        """Yield batches of entries, ascending, and their `posted_hashes`."""
         minhashes = self._read_parts(entry_ids, DEFAULT_MINHASH, 1, 4 * VALUES)
         async for sample in self._read_parts(entry_ids, DEFAULT_SAMPLE, 2, _LONGEST_SAMPLE):
             minhash = await anext(minhashes)
@@ -109,7 +109,7 @@ class SignatureQueries:
 
 
 def _known(wanted: NDArray[np.uint64], place: int, row: Row) -> _Part:
-    """Return the wanted entries of a row; the first of `wanted` is entry `place` of all."""
+    """Return the wanted entries of a row; `place` is the index of the first among all entries."""
     entries = sent_numbers(row["entries"]).astype(np.uint64)
     lengths, counts = sent_numbers(row["lengths"]), sent_numbers(row["counts"])
     data = np.frombuffer(row["data"] or b"", dtype=np.uint8)
@@ -121,5 +121,5 @@ def _known(wanted: NDArray[np.uint64], place: int, row: Row) -> _Part:
 
 
 def sent_numbers(sent: bytes | None) -> NDArray[np.int64]:
-    """Return the numbers that Postgres has sent by `int8send`, (n,)."""
+    """Return the numbers that Postgres has encoded by `int8send`, (n,)."""
     return np.frombuffer(sent or b"", dtype=">i8").astype(np.int64)

@@ -1,8 +1,8 @@
-"""Vectors in Postgres, and the books that are shown beside them.
+"""Vectors in Postgres, and their books.
 
-A reader follows what others write by the numbers of their transactions (Postgres, `pg_current_snapshot`).
-All transactions below the oldest that is under way have ended; so it reads once more what that one and later
-ones have written, and misses nothing, in whatever order they commit.
+A reader follows writers by the numbers of their transactions (Postgres, `pg_current_snapshot`). All
+transactions below the oldest running transaction have ended. The next read therefore begins with that
+transaction and misses no vector, in whatever order transactions commit.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from bookprint_core.model import BookSummary
 from bookprint_core.vectors import BYTES, EntryVectors, Vector
 
 _READ_AT_ONCE = 50_000
-"""Vectors."""
+"""Number of vectors read at a time."""
 
 _OWN_VECTOR = f"(SELECT data FROM signatures WHERE entry_id = books.entry_id AND {IS_VECTOR})"
 
-# A restored database may hold rows of transactions with higher numbers than its own. These rows are read at
-# first, and not again before its count has reached them.
+# A restored database may contain rows with transaction numbers above its own counter. The first read returns
+# these rows. Later reads skip them until the counter has reached their numbers.
 _READ_WRITTEN = SQL(f"""
     SELECT
         pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
@@ -63,39 +63,39 @@ _READ_BOOKS = SQL(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """Vectors that were written since a transaction."""
+    """Vectors written since a transaction."""
 
     vectors: EntryVectors
-    since: int  # the transaction from which to read on
-    is_all: bool  # these are all there are, and others are gone
+    since: int  # the transaction with which the next read begins
+    is_all: bool  # all current vectors; others are deleted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownBook:
-    """A book as it is shown among similar ones, with what tells copies of it."""
+    """A book in a list of similar books, with the data that identify its copies."""
 
     summary: BookSummary
     authors: tuple[str, ...]
-    founder_id: UUID  # of the cluster of the same text that it is in
+    founder_id: UUID  # of its cluster of the same text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryVector:
-    """The vector that others are compared with, and its book."""
+    """The vector of a query, and its book."""
 
     book: ShownBook
-    vector: Vector | None  # None: it has none
-    has_text: bool  # it is kept, so that a vector could be computed
+    vector: Vector | None  # None: the book has no vector
+    has_text: bool  # a vector can be computed
 
 
 class VectorQueries:
-    """The vectors of the current entries."""
+    """Reads the vectors of the current entries."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read_written(self, since: int | None) -> Written:
-        """Return the vectors that this transaction and later ones have written; None: all."""
+        """Return the vectors written by the transaction `since` and later transactions; None: all vectors."""
         parts: list[Row] = []
         place = {"since": since or 0, "entry_id": 0}
         async with self._database.connection() as connection:
@@ -114,7 +114,7 @@ class VectorQueries:
         return Written(vectors, parts[0]["oldest"], is_all=since is None)
 
     async def are_lacking(self) -> bool:
-        """Return whether there are books, and none of them has a vector."""
+        """Return whether books exist but none has a vector."""
         [row] = await self._database.rows(_ARE_LACKING)
         return bool(row["lacking"])
 
@@ -126,7 +126,7 @@ class VectorQueries:
         raise UnknownBook(book_id)
 
     async def read_books(self, entry_ids: Sequence[int]) -> dict[int, ShownBook]:
-        """Return the current books by entry."""
+        """Return the current books with these entries, by entry."""
         found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids))
         return {row["entry_id"]: _described(row) for row in found}
 

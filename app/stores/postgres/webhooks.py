@@ -1,7 +1,7 @@
-"""Webhooks in Postgres: whom to deliver changes to, and how far each has come.
+"""Webhooks in Postgres: their URLs and their positions in the feed.
 
-A worker claims a webhook for a while and delivers; a claim that is not given back runs out. Two workers with
-one webhook could only deliver something twice: a position never goes back.
+A worker claims a webhook for a limited time and delivers. A claim that is not released expires. Two workers
+with one webhook could only deliver changes twice, because a position never decreases.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from bookprint_core.errors import BookprintError
 
 
 class UnknownWebhook(BookprintError):
-    """No webhook has this id (or it was deleted)."""
+    """No webhook has this id, or the webhook was deleted."""
 
     problem = "unknown-webhook"
     status = 404
@@ -38,15 +38,15 @@ class Webhook:
 
     id: UUID
     url: str
-    types: tuple[ChangeType, ...] | None  # None: all
+    types: tuple[ChangeType, ...] | None  # None: all types
     secret: str
-    former_secret: str | None  # signs as well; None: there is none, or its day is over
-    position: int  # up to here everything is delivered
+    former_secret: str | None  # also signs; None: no former secret, or it has expired
+    position: int  # all changes up to this position are delivered
     created_at: datetime
-    failures: int  # in a row, with nothing delivered between
-    failing_since: datetime | None  # when the oldest change that is not delivered failed first
-    next_try_at: datetime | None  # while it fails
-    last_error: str | None  # while it fails
+    failures: int  # since the last delivery
+    failing_since: datetime | None  # first failure of the oldest undelivered change
+    next_try_at: datetime | None  # None: no failure
+    last_error: str | None  # None: no failure
     disabled_at: datetime | None
     disabled_because: str | None
 
@@ -93,7 +93,7 @@ _UPDATE_SECRET = SQL(f"""
     audited AS ({insert_entries("webhook.rotated", "rotated")})
     SELECT {_COLUMNS} FROM rotated
 """)
-# Chosen once: a subquery may be run anew for each row, and then find more than the limit.
+# MATERIALIZED, because a subquery may run again for each row and then return more rows than the limit.
 _UPDATE_CLAIMED = SQL(f"""
     WITH chosen (chosen_id) AS MATERIALIZED (
         SELECT id FROM webhooks
@@ -131,11 +131,11 @@ _UPDATE_DISABLED = SQL("""
 
 @dataclass(frozen=True, slots=True)
 class DeliveryProgress:
-    """The outcome of trying to deliver changes to a webhook."""
+    """The outcome of one delivery of changes to a webhook."""
 
-    position: int  # up to here everything is delivered
-    failures: int = 0  # in a row, with nothing delivered between
-    error: str | None = None  # of a change that could not be delivered
+    position: int  # all changes up to this position are delivered
+    failures: int = 0  # since the last delivery
+    error: str | None = None  # reason why a change was not delivered
     wait: timedelta = timedelta()  # before the next try
 
 
@@ -154,7 +154,7 @@ class WebhookStore:
         *,
         actor: Actor,
     ) -> Webhook:
-        """Store a webhook, to which all changes are delivered that are not numbered yet."""
+        """Store a webhook that receives all changes that are not numbered yet."""
         [row] = await self._database.rows(
             _INSERT,
             id=webhook_id,
@@ -170,35 +170,35 @@ class WebhookStore:
         return _known(await self._database.rows(_READ, id=webhook_id), webhook_id)
 
     async def list_webhooks(self, after: UUID | None, limit: int) -> list[Webhook]:
-        """Up to `limit` webhooks behind the id `after`, in order of ids."""
+        """Return at most `limit` webhooks after the id `after`, in order of ids."""
         found = await self._database.rows(_LIST, after=after or UUID(int=0), limit=limit)
         return [_webhook(row) for row in found]
 
     async def count_by_state(self) -> dict[str, int]:
-        """Return the number of webhooks that are active, failing and disabled."""
+        """Return the numbers of active, failing and disabled webhooks."""
         return {row["state"]: row["count"] for row in await self._database.rows(_COUNT_BY_STATE)}
 
     async def delete(self, webhook_id: UUID, *, actor: Actor) -> None:
-        """Deliver nothing more; raises `UnknownWebhook`."""
+        """Delete a webhook; raises `UnknownWebhook`."""
         if not await self._database.rows(_DELETE, id=webhook_id, **actor_values(actor)):
             raise UnknownWebhook(webhook_id)
 
     async def update_secret(
         self, webhook_id: UUID, secret: str, overlap: timedelta, *, actor: Actor
     ) -> Webhook:
-        """Give a webhook a new secret; the old one signs as well for that long. Raises `UnknownWebhook`."""
+        """Replace the secret of a webhook; the old one also signs for `overlap`. Raises `UnknownWebhook`."""
         values = {"id": webhook_id, "secret": secret, "overlap": overlap} | actor_values(actor)
         return _known(await self._database.rows(_UPDATE_SECRET, **values), webhook_id)
 
     async def update_claimed(self, claim: timedelta, limit: int) -> list[Webhook]:
-        """Claim webhooks that changes wait for, for that long."""
+        """Claim webhooks with undelivered changes for the duration `claim`."""
         claimed = await self._database.rows(_UPDATE_CLAIMED, claim=claim, limit=limit)
         return [_webhook(row) for row in claimed]
 
     async def update_delivered(
         self, webhook_id: UUID, progress: DeliveryProgress, claim: timedelta
     ) -> Webhook | None:
-        """Store how far a webhook has come, and claim it on; None: it was deleted or disabled meanwhile."""
+        """Store the progress of a webhook and extend its claim; None if it was deleted or disabled."""
         values = asdict(progress) | {"id": webhook_id, "claim": claim}
         return next(map(_webhook, await self._database.rows(_UPDATE_DELIVERED, **values)), None)
 

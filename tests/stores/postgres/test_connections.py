@@ -146,7 +146,7 @@ async def test_a_server_that_takes_no_connection_is_not_called_busy(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://bookprint@127.0.0.1:{silent.getsockname()[1]}/bookprint"
         async with open_database(url, 1) as database:
-            with pytest.raises(Unavailable, match="taken no connection") as told:
+            with pytest.raises(Unavailable, match="accepted no connection") as told:
                 await database.rows(DIVIDE, number=1)
     assert not isinstance(told.value, Busy)
 

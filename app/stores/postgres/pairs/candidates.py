@@ -1,4 +1,4 @@
-"""The candidates that relating compares a book with, and what of them it depends on."""
+"""The candidates that a book is compared with, and the signatures on which their relations depend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from bookprint_core.relations.relation import ComparedBook
 from bookprint_core.signatures.page_minhash import from_records, to_records
 
 _READ_AT_ONCE = 500
-"""Candidates: a statement for thousands would keep a core from lookups for 20 ms."""
+"""Number of candidates of a statement; a statement for thousands would occupy a core for 20 ms."""
 
-# Written so that a plan made while tables were empty does no harm when they have grown. Jobs and relations
-# are read once, and clusters by key, where joins might read whole tables. Waiting
-# jobs are read afterwards, so that the index of all waiting jobs is not scanned too.
+# The statement avoids joins, because a plan made for empty tables would read whole tables once they have
+# grown. Jobs and relations are read once, and clusters by key. Waiting jobs are filtered afterwards, so that
+# the index of all waiting jobs is not scanned.
 _LIST = SQL(f"""
     WITH decided AS (
         SELECT right_id AS id FROM decisions WHERE left_id = $book_id
@@ -70,7 +70,7 @@ _READ_TEXT = SQL("""
     FROM texts JOIN books ON books.entry_id = texts.entry_id
     WHERE texts.entry_id = $entry_id
 """)
-# The lock keeps the book from leaving between the look and the insert.
+# The lock prevents the deletion of the book between reading and inserting.
 _INSERT_PAGES = SQL("""
     INSERT INTO signatures (entry_id, recipe, data, unit)
     SELECT entry_id, $recipe, $data, $unit
@@ -81,7 +81,7 @@ _INSERT_PAGES = SQL("""
 
 @dataclass(frozen=True, slots=True)
 class StoredSignatures:
-    """A book with what its relations depend on, as it is stored."""
+    """A stored book with the signatures and metadata on which its relations depend."""
 
     book_id: UUID
     entry_id: int
@@ -91,11 +91,11 @@ class StoredSignatures:
     minhash: bytes | None
     shingle_count: int | None
     pages: bytes | None
-    unit: Literal["page", "window"] | None  # of the pages
-    has_text: bool  # from which page signatures can be computed
+    unit: Literal["page", "window"] | None  # of the page signatures
+    has_text: bool  # page signatures can be computed from it
 
     def candidate(self) -> ComparedBook:
-        """Return the book as the core compares it."""
+        """Return the book in the form that the core compares."""
         minhash = pages = None
         if self.minhash is not None and self.shingle_count is not None:
             minhash = MinHashSignature.from_bytes(DEFAULT_MINHASH, self.minhash, self.shingle_count)
@@ -105,7 +105,7 @@ class StoredSignatures:
 
 
 class CandidateStore:
-    """The candidates of relating, and the page signatures that relating computes for them."""
+    """Reads the candidates of relate jobs, and stores page signatures computed for them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -113,9 +113,9 @@ class CandidateStore:
     async def list_candidates(
         self, book_id: UUID, entry_id: int, candidates: Sequence[int], classifier: str
     ) -> list[CandidateBook]:
-        """The books that people have decided about together with this one, then the candidates, in order.
+        """Return the books that people have decided on together with this book, then the candidates in order.
 
-        Books that are not current are left out, as is the book itself.
+        The book itself, and entries that are not current, are left out.
         """
         known: dict[int, CandidateBook] = {}
         for start in range(0, len(candidates) or 1, _READ_AT_ONCE):
@@ -132,18 +132,18 @@ class CandidateStore:
         return [known[entry] for entry in wanted if entry in known]
 
     async def read_signatures(self, entry_ids: Sequence[int]) -> list[StoredSignatures]:
-        """Return the entries that are current, in no order."""
+        """Return the signatures of the current entries, in no order."""
         signatures = await self._database.rows(_READ_SIGNATURES, entry_ids=list(entry_ids))
         return [StoredSignatures(**row) for row in signatures]
 
     async def read_content(self, entry_id: int) -> Content | None:
-        """Return the text of an entry, if it is kept."""
+        """Return the text of an entry; None if it is not stored."""
         for row in await self._database.rows(_READ_TEXT, entry_id=entry_id):
             return Content(decompress(row["data"], row["codec"]), row["page_count"])
         return None
 
     async def insert_pages(self, entry_id: int, pages: PageSignatures) -> None:
-        """Store the page signatures of an entry; one that is no longer current is passed over."""
+        """Store the page signatures of an entry, if the entry is current."""
         await self._database.rows(
             _INSERT_PAGES,
             entry_id=entry_id,

@@ -1,4 +1,4 @@
-"""Faults of scans, kept in Postgres until a relation, a page or a copy of the scan changes."""
+"""Faults of scans, stored in Postgres until a relation, a page or a copy of the scan changes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ _COPIES = f"""
     UNION ALL SELECT right_id FROM decisions WHERE left_id = book AND {_SAME}
     UNION ALL SELECT left_id FROM decisions WHERE right_id = book AND {_SAME}
 """
-# In order, and under the lock of clusters, so that no two transactions wait for each other.
+# Rows are written in order and under the lock of clusters, so that no two transactions wait for each other.
 _MARK = SQL(f"""
     WITH copies AS (
         SELECT DISTINCT copies.id FROM unnest($changed::uuid[]) AS book, LATERAL ({_COPIES}) AS copies
@@ -33,7 +33,7 @@ _READ = SQL("SELECT * FROM completeness WHERE book_id = $book")
 _LIST_STALE = SQL(
     "SELECT book_id FROM completeness WHERE NOT looked ORDER BY written_by, book_id LIMIT $limit"
 )
-# Faults of a scan that has changed since it was read are not stored.
+# The faults are not stored if the scan has changed since it was read.
 _UPDATE = SQL("""
     UPDATE completeness
     SET looked = true, compared_with = $compared_with::uuid[], findings = $findings, rank = $rank
@@ -66,12 +66,12 @@ _LIST_NEAR = SQL("""
 
 @dataclass(frozen=True, slots=True)
 class KeptFindings:
-    """Faults of a scan when it was last examined."""
+    """The faults of a scan at its last comparison."""
 
     book_id: UUID
-    written_by: int  # the transaction that has changed it last
-    looked: bool  # since then
-    compared_with: Sequence[UUID] | None  # None: it cannot be told
+    written_by: int  # the transaction of the last change
+    looked: bool  # compared since that change
+    compared_with: Sequence[UUID] | None  # None: no comparison was possible
     findings: Sequence[Finding]
     title: str | None = None
 
@@ -79,36 +79,36 @@ class KeptFindings:
 async def mark_for_completeness(
     connection: Connection, books: Collection[UUID], changed: Collection[UUID] = ()
 ) -> None:
-    """Have scans looked at again: `books` with other relations, `changed` ones and the copies of these.
+    """Mark scans for comparison: `books` with new relations, `changed` books and the copies of these.
 
-    To be called under the lock of clusters.
+    Call it under the lock of clusters.
     """
     await rows(connection, _MARK, books=list(books), changed=list(changed))
 
 
 async def forget_completeness(connection: Connection, book_id: UUID) -> None:
-    """Forget what a book lacked that is deleted."""
+    """Delete the stored faults of a deleted book."""
     await rows(connection, _FORGET, book=book_id)
 
 
 class CompletenessStore:
-    """Keeps what scans lack."""
+    """Stores the faults of scans."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def read(self, book_id: UUID) -> KeptFindings | None:
-        """Return the stored faults of a scan, None if it has had no copy yet."""
+        """Return the stored faults of a scan; None if the scan has had no copy yet."""
         return next(map(_kept, await self._database.rows(_READ, book=book_id)), None)
 
     async def list_stale(self, limit: int) -> list[UUID]:
-        """Up to `limit` scans to look at, those that have waited longest first."""
+        """Return at most `limit` scans to compare, longest waiting first."""
         return [row["book_id"] for row in await self._database.rows(_LIST_STALE, limit=limit)]
 
     async def update(
         self, kept: KeptFindings, compared_with: Sequence[UUID] | None, findings: Sequence[Finding]
     ) -> None:
-        """Keep what was told of a scan, unless it has changed since."""
+        """Store the faults of a scan, unless the scan has changed since."""
         await self._database.rows(
             _UPDATE,
             book=kept.book_id,
@@ -119,17 +119,17 @@ class CompletenessStore:
         )
 
     async def list_faulty(self, collection: str | None, after: UUID | None, limit: int) -> list[KeptFindings]:
-        """Up to `limit` scans (of a collection) with findings behind `after`, the surest first."""
+        """Return at most `limit` scans (of a collection) with faults after `after`, surest first."""
         found = await self._database.rows(_LIST, collection=collection, after=after, limit=limit)
         return list(map(_kept, found))
 
     async def count(self, collection: str | None) -> tuple[int, int, int]:
-        """Counts of the books (of a collection) that were held against others, are still to be, or cannot."""
+        """Return the numbers of books (of a collection): compared, still to compare, without a copy."""
         [row] = await self._database.rows(_COUNT, collection=collection)
         return row["compared"], row["pending"], row["alone"]
 
     async def list_near(self, book_id: UUID, limit: int) -> list[int]:
-        """The entries that came shortly before or after a book's, at most so many of each, nearest first."""
+        """Return at most `limit` entries stored before a book and `limit` stored after it, nearest first."""
         return [row["entry_id"] for row in await self._database.rows(_LIST_NEAR, book=book_id, limit=limit)]
 
 

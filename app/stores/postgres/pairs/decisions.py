@@ -1,7 +1,7 @@
 """People's decisions on pairs of books, and their history.
 
-One transaction decides at a time, so each finds the decisions of those before it. The last one wins; the
-history contains the earlier ones.
+One transaction decides at a time, so each reads the decisions of the transactions before it. The last
+decision on a pair counts; the history contains the earlier decisions.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ from bookprint_core.relations.classification import Kind
 from bookprint_core.relations.related import DecisionVerdict
 
 Said = DecisionVerdict | Literal["withdrawn", "undone", "unsure"]
-"""A verdict; or the machine's finding holds; or the decision before the last one holds; or no verdict."""
+"""A verdict; or withdrawn (the computed relation counts), undone (the decision before counts), or unsure."""
 
 DecisionOutcome = Literal["counts", "withdrawn", "undone", "unsure"]
-"""It counts, or did; it was withdrawn, or has withdrawn one; it has undone one; or its author is unsure."""
+"""Outcome of a decision: it counts or counted, was or is a withdrawal, undid a decision, or is unsure."""
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1684366185)")
-"""Held by the one transaction that decides, before all its other locks; the number is "deci" in ASCII."""
+"""Lock of the one transaction that decides, taken before its other locks; the number is "deci" in ASCII."""
 
 _READ_ENTRIES = SQL(
     "SELECT id, entry_id, collection FROM books WHERE id = ANY($book_ids::uuid[]) ORDER BY id FOR KEY SHARE"
@@ -142,14 +142,14 @@ class NewDecision:
     book_id: UUID
     other_id: UUID
     verdict: Said
-    kind: Kind | None = None  # where a person names it
+    kind: Kind | None = None  # named by the person; None: not named
     note: str | None = None
     instead_of: datetime | Literal["nothing", "anything"] = "anything"
-    """The decision there is, by its time; of what is undone, the decision, or one's own that was unsure."""
+    """The time of the expected present decision; for `undone`: of the decision or unsure entry to undo."""
 
     @property
     def pair(self) -> tuple[UUID, UUID]:
-        """Both books, the older one first."""
+        """The ids of both books, older first."""
         return min(self.book_id, self.other_id), max(self.book_id, self.other_id)
 
 
@@ -161,17 +161,17 @@ class PastDecision:
     at: datetime
     left_id: UUID
     right_id: UUID
-    name: str | None  # of its author; None: not known
+    name: str | None  # of the author; None: unknown
     verdict: Said
-    kind: Kind | None  # that was confirmed, or named; None: rejected or withdrawn
+    kind: Kind | None  # confirmed or named; None: rejected or withdrawn
     note: str | None
     outcome: DecisionOutcome
     verdict_before: DecisionVerdict | None  # of the decision that counted until then
     kind_before: Kind | None
     name_before: str | None
-    left_title: str | None  # as it is now; None: untitled, or the book is gone
+    left_title: str | None  # present title; None: untitled, or the book is deleted
     right_title: str | None
-    own: bool  # the reader is its author
+    own: bool  # the reader is the author
 
 
 class HistoryFilter(NamedTuple):
@@ -180,7 +180,7 @@ class HistoryFilter(NamedTuple):
     name: str | None = None
     after: datetime | None = None
     pair: tuple[UUID, UUID] | None = None  # the older book first
-    book_id: UUID | None = None  # either of the two
+    book_id: UUID | None = None  # one of the two books
     author: str | None = None
 
 
@@ -191,10 +191,9 @@ class DecisionStore:
         self._database = database
 
     async def insert(self, decisions: Sequence[NewDecision], *, actor: Actor) -> list[DecisionOutcome]:
-        """Store decisions on books as they are now, all or none, and return the outcome of each.
+        """Store all decisions or none, for the present contents of the books; return the outcome of each.
 
-        A confirmed kind is the one that the machine has found. Books that were never compared are compared
-        soon. Raises
+        A confirmation stores the computed kind. For books that were never compared, a job is created. Raises
         `UnknownBook`, `NotCompared`, `NothingToConfirm`, `NoDecision`, `DecidedMeanwhile`, and
         `OtherCollection`.
         """
@@ -213,7 +212,7 @@ class DecisionStore:
     async def list_history(
         self, wanted: HistoryFilter, reader: str, before: int | None, limit: int
     ) -> list[PastDecision]:
-        """Returns `limit` decisions before a number, the newest first; `own` are those of the reader."""
+        """Return at most `limit` decisions before a number, newest first; `own`: made by the reader."""
         left_id, right_id = wanted.pair or (None, None)
         values = wanted._asdict() | {"left_id": left_id, "right_id": right_id, "reader": reader}
         del values["pair"]
@@ -222,7 +221,7 @@ class DecisionStore:
             return [PastDecision(**row) for row in await rows(connection, _LIST.given(values), **values)]
 
     async def count_by_name(self, limit: int) -> dict[str | None, int]:
-        """Counts the decisions of `limit` people, those with most first."""
+        """Return the number of decisions of the `limit` most active people, most active first."""
         return {row["name"]: row["made"] for row in await self._database.rows(_COUNT_BY_NAME, limit=limit)}
 
     async def _insert(
@@ -277,7 +276,7 @@ class DecisionStore:
 async def _undo(
     connection: Connection, decision: NewDecision, before: Row, unsure: Sequence[Row], actor: Actor
 ) -> list[int]:
-    """Take back that the actor is unsure, else the decision; restore the one before; return what ended."""
+    """Undo the actor's unsure entry, else the decision; restore the decision before; return ended numbers."""
     values = dict(zip(("left_id", "right_id"), decision.pair, strict=True)) | actor_values(actor)
     if unsure and decision.instead_of in ("anything", "nothing", unsure[0]["at"]):
         await rows(connection, _AUDIT["withdrawn"], **values)
@@ -292,7 +291,7 @@ async def _undo(
 
 
 def _require(decision: NewDecision, known: dict[UUID, Row], actor: Actor) -> None:
-    """Raise unless both books are there, are two, and are the actor's to decide on."""
+    """Raise unless both books exist, differ, and are books on which the actor may decide."""
     both = decision.book_id, decision.other_id
     for book_id in both:
         if book_id not in known:

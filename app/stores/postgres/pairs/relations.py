@@ -1,8 +1,7 @@
-"""Relations in Postgres: the outcomes of comparing two books.
+"""Relations in Postgres: the results of comparing two books.
 
-A pair is stored once, with the smaller book id left. A relation is one of two contents: it goes when either
-book gets another content, in the same transaction. Jobs write their pairs in ascending order, so no two of
-them wait for each other.
+A pair is stored once, with the smaller book id left. A relation belongs to two contents: the transaction that
+replaces a content deletes it. Jobs write their pairs in ascending order, so no two jobs wait for each other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +81,7 @@ _DELETE = SQL(f"""
 
 @dataclass(frozen=True, slots=True)
 class BookVersion:
-    """A book with one of its contents."""
+    """A book and the entry of one of its contents."""
 
     book_id: UUID
     entry_id: int
@@ -90,7 +89,7 @@ class BookVersion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedPair:
-    """Two books that were compared, and the outcome, seen from the left one."""
+    """Two compared books and their relation, seen from the left book."""
 
     left: BookVersion  # with the smaller book id
     right: BookVersion
@@ -104,9 +103,9 @@ class RelationStore:
         self._database = database
 
     async def insert(self, compared: Sequence[ComparedPair]) -> None:
-        """Store relations; those of a content that is no longer current are passed over.
+        """Store the relations whose contents are current.
 
-        The same relations again change nothing.
+        Relations that are stored already change nothing.
         """
         if compared:
             async with self._database.transaction() as connection:
@@ -119,17 +118,17 @@ class RelationStore:
         passed_over: int,
         seconds: Mapping[str, Sequence[float]],
     ) -> None:
-        """Store the last relations of an entry as `insert` does, and that they have been searched for.
+        """Store the last relations of an entry as `insert` does, and mark its search as done.
 
-        `passed_over` is how many candidates were too many to compare, `seconds` how long each pair took, by
-        the kind of relation.
+        `passed_over` is the number of candidates that were not compared. `seconds` are the durations of the
+        comparisons, by kind of relation.
         """
         async with self._database.transaction() as connection:
             written = await _insert(connection, compared) if compared else []
             await rows(connection, _INSERT_SEARCH, entry_id=entry_id, passed_over=passed_over)
             if seconds:
                 kinds = sorted(seconds)
-                # Late, because every job changes these few rows.
+                # Near the end, because every job changes these few rows.
                 await rows(
                     connection,
                     _UPDATE_COUNTS,
@@ -141,15 +140,15 @@ class RelationStore:
 
 
 async def _insert(connection: Connection, compared: Sequence[ComparedPair]) -> list[Pair]:
-    """Store relations; those of the pairs that are edges now or may have been before."""
+    """Store relations; return the pairs that are edges now or may have been edges before."""
     ordered = sorted(compared, key=lambda pair: (pair.left.book_id, pair.right.book_id))
     return joining(await insert_relations(connection, [_row(pair) for pair in ordered]))
 
 
 async def insert_relations(connection: Connection, compared: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Store relations from their columns, JSON as text; those of contents that are not current are left out.
+    """Store the relations whose contents are current from their columns, JSON as text.
 
-    Answers the pairs that it wrote, in ascending order as they came, their kinds, and whether each is new.
+    Pass the pairs in ascending order. Returns the written pairs, their kinds, and whether each is new.
     """
     values = {name: [row[name] for row in compared] for name in _COLUMNS}
     written = await rows(connection, _INSERT, **values)
@@ -158,9 +157,9 @@ async def insert_relations(connection: Connection, compared: Sequence[Mapping[st
 
 
 def joining(written: Iterable[Row]) -> list[Pair]:
-    """Return the written pairs that are edges now or may have been before.
+    """Return the written pairs that are edges now or may have been edges before.
 
-    A new relation of another kind makes no edge and takes none away: people's decisions are as they were.
+    A new relation of another kind adds and removes no edge, because people's decisions do not change.
     """
     return [
         (row["left_id"], row["right_id"]) for row in written if not row["is_new"] or row["kind"] in _JOINING
@@ -168,16 +167,16 @@ def joining(written: Iterable[Row]) -> list[Pair]:
 
 
 async def delete_relations(connection: Connection, book_id: UUID) -> None:
-    """Delete the relations of a book whose content changes, and repeat searches that were cut short."""
+    """Delete the relations of a book whose content changes, and repeat limited searches of its relatives."""
     await repeat_cut_searches(connection, book_id)
     deleted = await rows(connection, _DELETE, book_id=book_id)
     await update_clusters(connection, [(row["left_id"], row["right_id"]) for row in deleted], [book_id])
 
 
 async def repeat_cut_searches(connection: Connection, book_id: UUID) -> None:
-    """Have those relatives of a book that had too many candidates search for relations once more.
+    """Repeat the searches of a book's relatives that had too many candidates.
 
-    The book may have stood for the candidates that they passed over.
+    The relatives may have passed over candidates in favour of this book.
     """
     searches = await rows(connection, _READ_CUT_SEARCHES, book_id=book_id)
     await insert_relate_jobs(connection, [row["entry_id"] for row in searches])

@@ -1,8 +1,8 @@
-"""The queue of doubtful relations without a decision: doubt about a relation times the books that hang on it.
+"""The queue of doubtful relations without a decision, ranked by doubt and by the number of affected books.
 
-The doubt is stored with the relation; a corpus brings only what the confidence leaves. The books are those of
-the smaller of the two clusters. The rank is stored in the same transaction as the relation, so that an index
-has the order of the queue.
+The doubt is stored with the relation; for relations of a corpus it is 1 - confidence. The affected books are
+those of the smaller cluster. The rank is stored in the same transaction as the relation, so that an index
+orders the queue.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,13 +17,13 @@ from bookprint_core.model import Metadata
 from bookprint_core.relations.classification import Direction, Kind
 
 LEAST_REVIEWED = 0.05
-"""Least doubt, 0 to 1, with which a relation is in the queue."""
+"""Minimum doubt of a relation in the queue, 0 to 1."""
 
 _WINDOW = 5_000
-"""Places of the queue that one request searches."""
+"""Number of relations of the queue that one request searches."""
 
 _MOST_MEMBERS = 1_000
-"""Books of a cluster from which on more of them change nothing; they double the doubt."""
+"""Number of books of a cluster that doubles the rank; more books do not raise it."""
 
 _METADATA = ", ".join(
     f"{book}.{name} AS {side}_{name}"
@@ -33,7 +33,7 @@ _METADATA = ", ".join(
 
 
 def _size(book: str) -> str:
-    """Return the size of the cluster of related books that a book is in, at most `_MOST_MEMBERS`."""
+    """Return SQL for the size of a book's cluster of related books, at most `_MOST_MEMBERS`."""
     return f"""greatest(1, (
         SELECT count(*) FROM (
             SELECT FROM cluster_members m JOIN cluster_members own USING (by, founder_id)
@@ -94,7 +94,7 @@ _READ_END = SQL(f"{_BEHIND} OFFSET {_WINDOW - 1} LIMIT 1")
 
 
 class ReviewPlace(NamedTuple):
-    """A place in the queue, to go on from."""
+    """A place in the queue, after which a page begins."""
 
     rank: float
     left: UUID
@@ -106,7 +106,7 @@ _BEGINNING = ReviewPlace(float("inf"), UUID(int=0), UUID(int=0))
 
 @dataclass(frozen=True, slots=True)
 class ReviewFilter:
-    """The relations to list; None of a field means any. One of the two books has to fit."""
+    """The relations to list; None means any value. At least one of the two books has the values."""
 
     kind: Kind | None = None
     collection: str | None = None
@@ -129,10 +129,10 @@ class QueuedRelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReviewPage:
-    """One page of the queue, which may have fewer than were asked for though there are more."""
+    """One page of the queue; it may have fewer relations than requested although more follow."""
 
     items: Sequence[QueuedRelation]
-    next: ReviewPlace | None  # None: there are no more
+    next: ReviewPlace | None  # None: no more follow
 
 
 class ReviewQueries:
@@ -144,9 +144,9 @@ class ReviewQueries:
     async def list_reviews(
         self, wanted: ReviewFilter, author: str, after: ReviewPlace | None, limit: int
     ) -> ReviewPage:
-        """Returns `limit` relations behind a place, without those of which the author is unsure.
+        """Return at most `limit` relations after a place, without relations on which `author` is unsure.
 
-        A decision takes its relation out, and moves no other one.
+        A decision removes its relation from the queue and does not move other relations.
         """
         place = (after or _BEGINNING)._asdict()
         values = asdict(wanted) | {"author": author, "limit": limit + 1} | place
@@ -158,22 +158,22 @@ class ReviewQueries:
         return ReviewPage(found, None)
 
     async def read_place(self, left_id: UUID, right_id: UUID) -> ReviewPlace | None:
-        """Returns the place of a pair, the older book first; None: it is not in the queue."""
+        """Return the place of a pair, the older book first; None if the pair is not in the queue."""
         for row in await self._database.rows(_READ_RANK, left_id=left_id, right_id=right_id):
             return ReviewPlace(row["rank"], left_id, right_id)
         return None
 
     async def count(self, most: int) -> int:
-        """Counts the relations in the queue, up to `most`."""
+        """Count the relations in the queue, up to `most`."""
         [row] = await self._database.rows(_COUNT, most=most)
         return int(row["count"])
 
 
 async def update_reviews(connection: Connection, pairs: Collection[Pair]) -> None:
-    """Put these pairs into the queue at their rank, and take out those that are decided or not in doubt.
+    """Add these pairs to the queue with their rank, and remove pairs that are decided or not in doubt.
 
-    To be called in the transaction that changes them, before the clusters are brought up to date: afterwards
-    nobody could know the sizes of the clusters that a pair joins.
+    Call it in the transaction that changes the pairs, before it updates the clusters. Afterwards the sizes of
+    the clusters that a pair joins are not known.
     """
     if pairs:
         lefts, rights = zip(*pairs, strict=True)
