@@ -1,11 +1,10 @@
 """Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
 
-Fingerprints within 15 bits are those of copies. Farther out the two must share text, as their samples show:
-the more bits lie between them, the larger the share of the smaller book has to be. Among 42 million pairs of
-different books of one language none lay within 15 bits, eight within 23; volumes of one journal come within
-16 bits of each other and share set phrases, 2 % of what is sampled. For a part of a larger work, whose
-fingerprint may lie anywhere, the share alone decides. The rule is ours, measured in
-docs/why/decisions/0038-letter-samples.md.
+Books with fingerprints within 15 bits are copies. Books farther apart must share text, as their samples show;
+the share of the smaller book must increase with the distance. Among 42 million pairs of different books of
+one language no pair was within 15 bits, and eight were within 23. Volumes of one journal may differ in 16
+bits, and share set phrases, 2 % of the samples. For a part of a larger work, at any distance, the share alone
+decides. The rule is ours; measurements: docs/why/decisions/0038-letter-samples.md.
 """
 
 from collections.abc import Sequence

@@ -47,7 +47,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextComparison:
-    """What the signatures of two books show; books with equal signatures share it."""
+    """The comparison of two books by their signatures; books with equal signatures share it."""
 
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
