@@ -1,4 +1,4 @@
-"""Limits on the number of JSON values in a text, checked before it is parsed.
+"""Limits on the number of JSON values in a text, checked before the text is parsed.
 
 A parsed JSON value may need 100 times its bytes in the text, so empty lists within the byte limit could need
 gigabytes. No honest body has nearly so many values.
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 MAX_CONTAINERS = 200_000
-"""Most lists and objects of one body, and most names in its objects."""
+"""Maximum number of lists and objects of one body, and of names in its objects."""
 
 MAX_VALUES = 1_200_000
-"""Most values of one body."""
+"""Maximum number of values of one body."""
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 

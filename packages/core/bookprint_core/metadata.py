@@ -168,8 +168,8 @@ class MetadataField:
     name: str
     kind: type  # str, int, or tuple for a list of texts
     description: str
-    longest: int = 1_000  # most characters of a text; in a list, of each text
-    most: int = 1_000  # most texts of a list
+    longest: int = 1_000  # maximum number of characters of a text; in a list, of each text
+    most: int = 1_000  # maximum number of texts of a list
     rule: Callable[[str, int, str], str] = _plain  # makes a text plain; arguments: text, longest, place
     headings: tuple[str, ...] = ()  # of its column in a table, the best first; empty: no column
 

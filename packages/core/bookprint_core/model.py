@@ -167,7 +167,7 @@ class CatalogRecord:
 
     format: RecordFormat
     data: bytes
-    changed: tuple[str, ...] = ()  # metadata fields that a client has changed since
+    changed: tuple[str, ...] = ()  # metadata fields that a client has changed afterwards
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class FingerprintRecipe:
     bits: int  # 64 to 256, a multiple of 32
     weighting: Literal["gap", "tf"]
     lengths: GramLengths
-    window: int  # Δ, code points; an occurrence at most so far after the previous one is a near repeat
+    window: int  # Δ: largest distance of a near repeat from the previous occurrence, in code points
     min_count: int  # rarer n-grams have no weight
     min_features: int  # a text with fewer non-zero weights has no fingerprint
     identifier_code: int  # 0 to 255; names the recipe in a `bp1:` identifier

@@ -15,7 +15,7 @@ from bookprint_core.errors import InvalidInput
 from bookprint_core.text.normal_form import NormalText
 
 WINDOW = 800
-"""Largest distance in words at which a second occurrence is a near repeat."""
+"""Maximum distance of a near repeat from the previous occurrence, in words."""
 
 _FIRST_SLOTS = 1 << 16
 
@@ -93,7 +93,7 @@ SIGNS = 1024
 BYTES = SIGNS // 8
 
 LEAST_WORDS = 50
-"""Least words of a text with a vector."""
+"""Minimum number of words of a text with a vector."""
 
 _SCALE = 64  # roots are multiples of 1/64, so that every machine computes equal signs
 

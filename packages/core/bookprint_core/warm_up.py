@@ -64,4 +64,4 @@ def _words() -> None:
 
 
 PARTS = (_characters, _words)
-"""Functions that together call every kernel; each part takes equally long to compile in parallel."""
+"""Functions that together call every kernel; they compile in equal time, one process each."""

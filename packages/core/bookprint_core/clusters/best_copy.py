@@ -16,15 +16,15 @@ from math import sqrt
 from uuid import UUID
 
 NEARLY = 0.95
-"""Least length of a complete copy, as a share of the characters of the longest confirmed copy."""
+"""Minimum length of a complete copy, as a share of the characters of the longest confirmed copy."""
 
 MOST_COMPARED = 50
-"""Most complete copies whose agreement is compared, the longest first."""
+"""Maximum number of complete copies whose agreement is compared, the longest first."""
 
 _STEP = 0.01  # agreements closer than about this are equal
 
 _LEAST_DIFFERENCE = 0.002
-"""Least difference of shares of single words; smaller ones are equal. 1 % more errors add at least .003."""
+"""Minimum difference of shares of single words; smaller ones are equal. 1 % more errors add .003 or more."""
 
 KNOWN = ("word_count", "character_count", "single_words", "external_id", "content_key")
 """Names of the columns that describe a copy, besides its id."""

@@ -2,8 +2,8 @@
 
 An edge joins two books whose relation counts. A never-match pair is a pair that a person rejected (a
 cannot-link constraint: Wagstaff et al. 2001). Without never-match pairs the clusters are the connected
-components of the edges. With them, edges are added strongest first (Kruskal 1956). An edge that would join
-the books of a never-match pair is refused. The outcome depends only on edges and pairs.
+components of the edges. With such pairs, edges are added strongest first (Kruskal 1956). An edge that would
+join the books of a never-match pair is refused. The outcome depends only on edges and pairs.
 
 Two clusters with a refused edge between them share a border. Clusters are updated without a new computation,
 by three rules:

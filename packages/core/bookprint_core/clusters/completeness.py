@@ -25,9 +25,9 @@ from bookprint_core.relations.background import estimate_background
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
 
-_LEAST_CONFIDENCE = 0.8  # least confidence of a finding
+_LEAST_CONFIDENCE = 0.8  # minimum confidence of a finding
 _LEAST_TEXT = 200  # code points; shorter pages are plates, captions or blank, and not faults
-_FROM = 0.2  # least similarity of a page to its source in another book; unrelated pages have at most .1
+_FROM = 0.2  # minimum similarity of a page to its source in another book; unrelated pages have at most .1
 _EQUAL, _PART = 0.5, 0.2  # thresholds of equal pages and of common text, as shares of a typical similarity
 
 # Log odds of a fault.
@@ -39,11 +39,11 @@ _ANOTHER_COPY = 3.0  # for another copy with this fault; subtracted for a copy t
 _BY_NUMBERS = 4.0  # for page numbers; subtracted if they contradict the fault
 _RUNS_ON = 1.5  # for a sentence that continues from one page to the next
 _DEVIATION = 1.4  # for each standard deviation of the words
-_MOST_DEVIATION = 2.5  # most standard deviations for foreign pages, so that two copies outweigh them
+_MOST_DEVIATION = 2.5  # maximum standard deviations for foreign pages; two copies outweigh them
 
 _NEAR = 10  # pages around a gap
 _RUN = 5  # letters of a run
-_MOST_ELSEWHERE = 20  # most pages of the copy in the estimate of runs common to any two pages
+_MOST_ELSEWHERE = 20  # maximum number of pages in the estimate of runs common to any two pages
 _IN_COMMON = 1.5  # ratio to this estimate up to which common runs are chance
 _LEAST_IN_COMMON = 0.05  # share of the shorter page's runs up to which common runs are chance
 _TOLD: dict[Order, str] = {
@@ -51,7 +51,7 @@ _TOLD: dict[Order, str] = {
     "halves of spreads swapped": "with the halves of its spreads swapped",
 }
 _MUCH_OF_BOOK = 0.25  # share of the common pages
-_SENTENCES = 0.4  # log odds of an order for each standard deviation by which sentences continue better in it
+_SENTENCES = 0.4  # log odds of an order per standard deviation by which sentences continue better
 _MOST_BY_SENTENCES = 4.0
 
 
@@ -167,7 +167,7 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
             inside = here.max(axis=1) >= equal
             partner[before + 1 : after][inside] = copy_before + 1 + here.argmax(axis=1)[inside]
     chain = chain_of(partner)
-    # Two pages with one partner may be parts of it; only pages that equal each other are doubled.
+    # Two pages with one partner may be parts of the partner; only pages equal to each other are doubled.
     twins = {copied: page for page, copied in chain.items()}
     for page in set(np.flatnonzero(partner >= 0).tolist()).difference(chain):
         twin = twins.get(int(partner[page]))

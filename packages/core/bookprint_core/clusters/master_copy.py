@@ -24,19 +24,19 @@ ABSENT, SILENT = -1, -2
 """Values in place of a code point: the copy has no character there, or its reading is not known."""
 
 MOST_MISREAD = 200
-"""Most consecutive characters that misreading loses or adds; more are matter of one copy alone."""
+"""Maximum number of consecutive characters lost or added by misreading; more are matter of one copy alone."""
 
 _CONTEXT = 200
-"""Number of characters around a page that are aligned with it, and that find its place in a copy."""
+"""Number of characters around a page that are aligned with the page and find its place in a copy."""
 
-_MARGIN = 20  # characters aligned on either side of the place found, which may be wrong by so many
+_MARGIN = 20  # characters aligned on either side of the place found, the maximum error of the place
 
 _LEAST_ALIKE = 65
-"""Least similarity of two readings, 0 to 100 (rapidfuzz's ratio). Other passages of a book reach 51; two
+"""Minimum similarity of two readings, 0 to 100 (rapidfuzz's ratio). Other passages of a book reach 51; two
 readings at 20 % CER reach at least 67."""
 
 _FURNITURE = 100  # characters beside a page break that may be running heads, page numbers and catchwords
-_LEAST_AGREEMENT = 0.5  # least share of a page's characters in their places, unless the copy has another text
+_LEAST_AGREEMENT = 0.5  # minimum share of a page's characters in place, unless the copy has another text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def codes_of(text: str) -> NDArray[np.int32]:
 def page_reading(page: FramedPage, others: str) -> PageReading | None:
     """Read a page in a copy; `others` are the copy's pages with its text, each between page breaks.
 
-    Returns None if the copy has another text there. Text beside a page break that only one book has does not
-    count as a reading: it is a running head or a page number.
+    Returns None if the copy has another text there. Text of one book alone beside a page break does not count
+    as a reading: it is a running head or a page number.
     """
     page, others = _stretch(page, others)
     start, size = len(page.before), len(page.text)
@@ -204,7 +204,7 @@ def _shared(added: Sequence[str], voters: int) -> str:
 
 
 MOST_CHARACTERS = 20_000
-"""Most characters of a page for a vote, and of a copy's pages that are aligned with it."""
+"""Maximum number of characters of a page for a vote, and of a copy's pages aligned with the page."""
 
 WINDOW = re.compile(r"(?s).{1,2000}(?!\S)|.{1,2000}")
 _BLANKS = re.compile(r"\s+")

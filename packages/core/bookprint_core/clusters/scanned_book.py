@@ -1,7 +1,7 @@
 """The pages of a scanned book, with evidence from their texts about their order and about foreign pages.
 
 A book was scanned in printed order, from the back, or with the halves of spreads swapped. Its page numbers
-show the order. Without page numbers, the order of other copies and sentences across pages show it.
+show the order. Without page numbers, the order of other copies and sentences across pages show the order.
 """
 
 import re
@@ -22,10 +22,10 @@ from bookprint_core.text.page_furniture import number_of, printed_numbers, witho
 
 Order = Literal["as printed", "from the back", "halves of spreads swapped"]
 
-_LEAST_COUNTED = 0.9  # least share of neighbouring numbers that differ as their places do
+_LEAST_COUNTED = 0.9  # minimum share of neighbouring numbers that differ as their places do
 
-_LONGER = 1.3  # least ratio of pages in sequence by another order to pages in sequence as printed
-_LEAST_CHAIN = 6  # least pages in sequence that show an order
+_LONGER = 1.3  # minimum ratio of pages in sequence by another order to pages in sequence as printed
+_LEAST_CHAIN = 6  # minimum number of pages in sequence that show an order
 
 
 def orders(pages: int) -> Iterator[tuple[Order, NDArray[np.int64]]]:
@@ -83,7 +83,7 @@ def order_between(
 ) -> tuple[Order, NDArray[np.int64], NDArray[np.int64]]:
     """Find the order in which most pages of the scan follow the pages of the copy.
 
-    Returns it with the reordered pages of the copy, and those of the scan.
+    Returns the order, the reordered pages of the copy, and the reordered pages of the scan.
     """
 
     def length(partners: NDArray[np.int64]) -> int:
@@ -100,11 +100,11 @@ def order_between(
     return order, pages, max(by_scan, key=lambda each: each[0])[1]
 
 
-_LEAST_LETTERS = 4  # least letters of a word that is typical of a book
-_COMMON = 0.3  # most pages with a word that is typical of a book, as a share of its pages
+_LEAST_LETTERS = 4  # minimum number of letters of a typical word
+_COMMON = 0.3  # maximum share of a book's pages that contain a typical word
 _MOST_SAMPLES = 60  # approximately most stretches of the book with which a stretch is compared
 _LEAST_SAMPLES = 5
-_LEAST_SPREAD = 0.02  # least median deviation of the shares
+_LEAST_SPREAD = 0.02  # minimum median deviation of the shares
 _NEAR = 4  # pages on either side that are searched for a printed number
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -114,7 +114,7 @@ _FIRST = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScannedBook:
-    """The pages of a book in printed order, if their numbers show it."""
+    """The pages of a book in printed order, if page numbers show the order."""
 
     book_id: UUID
     pages: PageSignatures
@@ -169,7 +169,7 @@ class ScannedBook:
         return int(places.min()), int(places.max()) + 1
 
     def between_in_scan(self, before: int, after: int) -> tuple[int, int]:
-        """Return the scan pages around the text between two pages; -1 or the page count if there is none."""
+        """Return the places of two pages in the scan; -1 or the page count beyond its ends."""
         count = len(self.places)
         ends = (count, -1) if self.order == "from the back" else (-1, count)
         first = int(self.places[before]) if before >= 0 else ends[0]

@@ -114,7 +114,7 @@ ROW_NANOSECONDS = 1.3
 """Time to compare one row of the flat index."""
 
 MOST_FLIPS = 3
-"""Most flips of a band; with more, a probe reads 20,000 of at most 524,288 buckets."""
+"""Maximum number of flips of a band; with more, a probe reads 20,000 of at most 524,288 buckets."""
 
 
 def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:

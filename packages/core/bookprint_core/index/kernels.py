@@ -79,7 +79,7 @@ def count_sharing(
     into `entry_ids` in order of occurrence, and their numbers of such buckets into `counts`. The size of both
     arrays is a power of two.
     """
-    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table: one more than an entry's place
+    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table of places in `entry_ids`, each plus 1
     seen = np.empty(entry_ids.size, dtype=np.int64)  # last bucket of each entry
     count = 0
     row = Index(0)

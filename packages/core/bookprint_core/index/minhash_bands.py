@@ -2,7 +2,8 @@
 
 The values are cut into b bands of r rows. Two books of similarity s agree in all rows of a band with
 probability s^r, and in at least one band with probability 1 - (1 - s^r)^b. A book has a posting for the hash
-of each band, so a band in common proposes it. `datasketch.MinHashLSH` with equal b and r proposes the same.
+of each band, so a common band proposes the book. `datasketch.MinHashLSH` with equal b and r proposes the same
+books.
 """
 
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ NO_SAMPLE = 255
 """Level in the flat index of an entry without a sample."""
 
 POSTING_CAP = 8192
-"""Most postings of a hash. A hash that more books share distinguishes none, and is marked as full."""
+"""Maximum number of postings of a hash. A hash of more books distinguishes none, and is marked as full."""
 
 FULL = 0
 """Entry id in the mark of a full hash; no book has it."""

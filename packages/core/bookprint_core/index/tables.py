@@ -6,7 +6,7 @@ the keys. With 2^level buckets each number has `level` bits. During a division o
 divided buckets have one bit more.
 
 A record ends with a word of 32 bits: the entry id, and above it the bits of the key that the bucket's number
-does not fix. When a bucket is divided, the key loses one of these bits and the entry id gains it. A record
+does not fix. When a bucket is divided, one of these bits moves from the key to the entry id. A record
 with 0 in that bit stays unchanged. Any other record moves to the new bucket with the bit cleared. There is
 room for new entry ids, because the number of buckets grows with the number of entries.
 """
@@ -30,8 +30,8 @@ class BucketTable:
     name: str  # one letter
     partitions: int
     key_bits: int  # bits of a key within its partition
-    least: int  # least buckets of a partition
-    most: int  # most buckets of a partition
+    least: int  # minimum number of buckets of a partition
+    most: int  # maximum number of buckets of a partition
     per_entry: float  # buckets of a partition per entry
     record: "np.dtype[Any]"
 

@@ -1,4 +1,4 @@
-"""The comparison of two books by their identifiers: their distance, and how rare it is among strangers.
+"""The comparison of two books by their identifiers: the distance, and its rarity among strangers.
 
 Unlike books differ in fewer bits the longer they are; the outlook of Vladimir et al. (2015) asks for the
 length. The verdict therefore depends on the probability that a stranger is as near. A stranger is another
@@ -29,7 +29,7 @@ UNSURE = -3.0902
 """Largest z-score not called different; one stranger in a thousand reaches it."""
 
 LEAST_CHANCE = 1e-6
-"""Least probability returned; smaller ones cannot be measured on some tens of millions of pairs."""
+"""Minimum probability returned; smaller ones cannot be measured on some tens of millions of pairs."""
 
 Verdict = Literal["same", "different", "unsure"]
 Bits = TypeVar("Bits", float, NDArray[np.float64])
@@ -129,11 +129,12 @@ def stranger_chance(distance: int, unequal: int | None, words: int) -> float:
     """Compute the probability that a stranger is at most this far, in fingerprint and known MinHash bits.
 
     `words` is the word count of the shorter book. The result is at least `LEAST_CHANCE`. It was measured on
-    42.28 million pairs of unlike books of one language. A result of 1e-6 was in fact 1.02e-6 by fingerprints
-    and 1.09e-6 with MinHash bits. It was 7.8e-6 and 6.5e-6 in Latin, 4.7e-6 by fingerprints in Spanish, and 0
-    to 6e-8 in Japanese and Chinese. A result of 1e-3 was 2.2e-3 in English, 4.6e-3 in Spanish and 6e-5 in
-    Japanese. Strangers in Han and Kana are 2 to 8 bits farther apart than by the formula, and an identifier
-    does not contain its script, so their result is too high. Books that quote each other are not strangers.
+    42.28 million pairs of unlike books of one language. For the result 1e-6 the measured frequency was
+    1.02e-6 by fingerprints and 1.09e-6 with MinHash bits: in Latin 7.8e-6 and 6.5e-6, in Spanish 4.7e-6 by
+    fingerprints, in Japanese and Chinese 0 to 6e-8. For the result 1e-3 it was 2.2e-3 in English, 4.6e-3 in
+    Spanish and 6e-5 in Japanese. Strangers in Han and Kana are 2 to 8 bits farther apart than by the formula.
+    An identifier does not contain its script, so their result is too high. Books that quote each other are
+    not strangers.
 
     >>> round(stranger_chance(44, None, 1_000), 5), stranger_chance(0, None, 1_000)
     (0.00077, 1e-06)

@@ -14,7 +14,7 @@ from bookprint_core.model import FracMinHash, require_same_recipe
 from bookprint_core.signatures.fracminhash import PLACES
 
 EDGE_WORDS = 2_000
-"""Most words at the beginning or the end of a book that may be common matter: about five pages."""
+"""Maximum number of words of common matter at the beginning or the end of a book: about five pages."""
 
 _EDGE = 0.75
 """Largest share of a book that may be common matter; the rest is the work."""
@@ -23,7 +23,7 @@ _STARTS = 0.125
 """Largest share of a book before the start of common matter, or after its end at the end of the book."""
 
 _NEARLY_ALL = 0.95
-"""Least share of the shared hashes at an edge of books with common matter; a few may be stock phrases."""
+"""Minimum share of the shared hashes at an edge, for common matter; a few others may be stock phrases."""
 
 _REACH = 3
 """Longest stretch of a whole over which its part may be spread, in lengths of the part."""
@@ -79,7 +79,7 @@ def _span(places: SharesByPlace) -> tuple[float, float]:
 
 
 def _evenness(text: SharesByPlace) -> float:
-    """Return 1 minus the largest difference between the shares of hashes and of the book before any place."""
+    """Return 1 minus the largest difference, at any place, between the shares of hashes and book before."""
     ordered = np.sort(text)
     steps = np.arange(ordered.size + 1) / ordered.size
     return float(1 - max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))

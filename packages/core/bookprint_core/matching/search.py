@@ -38,14 +38,14 @@ from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_
 from bookprint_core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
-"""Distance of an entry without a known distance, which sorts it after all others."""
+"""Value for an unknown distance, which sorts an entry after all others."""
 
 _LAST_RANK = 1 << 30
 
 _FEW_UNSAMPLED = 1 / 32
 """Largest share of entries without a sample at which these are compared one by one."""
 
-_FEWEST = 0.95  # least ratio of a book's words, by its length code, to its shingles
+_FEWEST = 0.95  # minimum ratio of a book's words, by its length code, to its shingles
 
 
 NO_KEYS = hash_keys(np.zeros(0, dtype=np.uint64))
@@ -56,7 +56,7 @@ class Plan:
     """The part of the index to read for a query."""
 
     bits: bytes | None = None  # of the query; None: no fingerprint is compared
-    distance: int = 0  # most bits in which near entries differ
+    distance: int = 0  # maximum distance of near entries, bits
     bands: BucketKeys | None = None  # None: the flat index is scanned
     sample: BucketKeys = NO_KEYS
 

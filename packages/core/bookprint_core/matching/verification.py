@@ -1,4 +1,4 @@
-"""Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
+"""Verification: the evidence of two books' signatures, and the rule for near-duplicates.
 
 Books with fingerprints within 15 bits are copies. Books farther apart must share text, as their samples show;
 the share of the smaller book must increase with the distance. Among 42 million pairs of different books of
@@ -55,9 +55,9 @@ class ShareStep:
 class Verification:
     """The rule by which evidence makes two books near-duplicates, or worth comparing page by page."""
 
-    distance_alone: int  # most bits that suffice alone
-    distance_unsampled: int  # most bits that suffice if either book has no sample
-    min_shared: int  # least hashes in both samples, over all steps
+    distance_alone: int  # maximum distance that suffices alone, bits
+    distance_unsampled: int  # maximum distance that suffices if either book has no sample, bits
+    min_shared: int  # minimum number of hashes in both samples, over all steps
     steps: tuple[ShareStep, ...]  # of near-duplicates
     compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
 
@@ -151,17 +151,17 @@ def is_compared(evidence: Evidence) -> bool:
 
 
 MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
-"""Verdict on two books by their signatures: copies or a part and its whole, a work or a chapter in common, a
-preface or the like in common, or none of these."""
+"""Verdict on two books by their signatures. Near-duplicates are copies, or a part and its whole. An overlap
+is a common work or chapter. Common matter is a preface or similar text."""
 
 _WHOLE = 0.75
-"""Least share of the smaller book in the other book of near-duplicates."""
+"""Minimum share of the smaller book in the other book of near-duplicates."""
 
 _FEW = 8
-"""Least shared hashes for a reliable share; with fewer it may be wrong by a third."""
+"""Minimum number of shared hashes for a reliable share; a share from fewer hashes may be wrong by a third."""
 
 _EVEN, _HALF = 0.7, 0.5
-"""Least evenness of hashes spread over a whole book, and the least share of it that they represent."""
+"""Minimum evenness of hashes spread over a whole book, and minimum share of the book that they represent."""
 
 
 def verdict(evidence: Evidence) -> MatchVerdict:

@@ -20,17 +20,17 @@ from bookprint_core.relations.runs import blocks_of, find_runs, group_size, grou
 Unit = Literal["page", "window"]
 
 MOST_CELLS = 25_000_000
-"""Most pairs of pages compared at once; each takes two bytes, for the similarity and a step."""
+"""Maximum number of pairs of pages compared at once; a pair needs two bytes, for similarity and step."""
 
 LEAST_BINS = 24
-"""Least filled bins in common of two comparable pages."""
+"""Minimum number of filled bins in common of two comparable pages."""
 
 _LEAST_TEXT = 75
-"""Least code points of a page that is not blank; fewer are a running head and half a line, or a caption."""
+"""Minimum number of code points of a page that is not blank; fewer are a running head or a caption."""
 
-_FARTHEST_AGAIN = 4  # most text pages between a page and its repeated scan
-_AGAIN = 0.75  # least similarity of a repeated scan, as a share of the similarity of typical equal pages
-_BEYOND_FORMULAS = 1.5  # least ratio of this similarity to that of most neighbouring pages
+_FARTHEST_AGAIN = 4  # maximum distance of a page and its repeated scan, in text pages
+_AGAIN = 0.75  # minimum similarity of a repeated scan, as a share of the similarity of typical equal pages
+_BEYOND_FORMULAS = 1.5  # minimum ratio of this similarity to that of most neighbouring pages
 
 
 @dataclass(frozen=True, slots=True, eq=False)

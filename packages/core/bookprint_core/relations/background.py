@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 8
-"""Least pages of either book for an estimate of the similarity of unrelated pages."""
+"""Minimum number of pages of either book for an estimate of the similarity of unrelated pages."""
 
 _MEDIAN = 0.04  # similarity of unrelated pages, for books too short for an estimate
 _SPREAD = 0.011  # median deviation from `_MEDIAN`
-_LEAST_ALIKE = 0.07  # least threshold of similar pages, unless equal pages are faint
+_LEAST_ALIKE = 0.07  # minimum threshold of similar pages, unless equal pages are faint
 
 FAINT = 0.3
 """Similarity of equal pages below which they are faint: so badly read that chance may hide one."""
@@ -24,7 +24,7 @@ FAINT = 0.3
 _SAMPLE = 16_000  # approximate number of page pairs in the estimate
 
 _CERTAIN = 7.0
-"""Least excess of a whole run over the best unrelated pages, in standard deviations."""
+"""Minimum excess of a whole run over the best unrelated pages, in standard deviations."""
 
 _SIGMA = 1.4826  # ratio of the standard deviation to the median deviation
 

@@ -33,10 +33,10 @@ RELATED: frozenset[Kind] = SAME_TEXT | {"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}
 """Kinds of books with some text in common."""
 
 MOST = 0.8
-"""Least share of both books for SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT."""
+"""Minimum share of both books for SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT."""
 
 PART = 0.9
-"""Least share of a book in the other book of which it is a part."""
+"""Minimum share of a book in the other book of which it is a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,19 @@ def opposite(direction: Direction | None) -> Direction | None:
 
 
 LEAST_SHARED = 0.04
-"""Least share of either book in the other of related books."""
+"""Minimum share of either book in the other of related books."""
 
 OTHER_BREAKS = 0.08
-"""Least share of found pages that cross page breaks, for a different pagination."""
+"""Minimum share of found pages that cross page breaks, for a different pagination."""
 
 MOST_IF_REVISED = 0.9
 """Replacement of `MOST` for books that are different volumes or issues by their metadata."""
 
 REVISED = 0.1
-"""Least share of revised pages at which books of different years count as issues."""
+"""Minimum share of revised pages at which books of different years count as issues."""
 
 REVISED_LINES = 0.015
-"""Least share of lines with other words or numbers at which books with the same pages are not copies."""
+"""Minimum share of lines with other words or numbers at which books with the same pages are not copies."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -129,7 +129,7 @@ def _from(figure: float, line: float) -> float:
 
 
 def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) -> float:
-    """Return the least share of pages for SAME_PAGINATION: more for volumes and issues of one layout."""
+    """Return the minimum share of pages for SAME_PAGINATION: more for volumes and issues of one layout."""
     years = left.year is not None and right.year is not None and left.year != right.year
     issues = _serial(left, right) or (years and signals.revised >= REVISED)
     return MOST_IF_REVISED if issues else MOST

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from bookprint_core.relations.background import ENOUGH, Background
 
 SAME_BREAKS = 0.75
-"""Least share of two pages' found text that is found on the pair, if their breaks are the same."""
+"""Minimum share of two pages' found text that is found on the pair, if their breaks are the same."""
 
-_MOSTLY = 0.7  # least share of pairs with the same breaks, if these are to represent equal pages
-_AS_ALIKE = 0.85  # least similarity of a recognised pair, as a share of the similarity of such pairs
+_MOSTLY = 0.7  # minimum share of pairs with the same breaks, if these are to represent equal pages
+_AS_ALIKE = 0.85  # minimum similarity of a recognised pair, as a share of the similarity of such pairs
 
 _LEAST_TYPICAL = 0.3
-"""Least coverage of equal pages, however badly read; less similar pages share only formulas."""
+"""Minimum coverage of equal pages, however badly read; less similar pages share only formulas."""
 
-_LEAST_FAINT = 0.1  # least coverage of equal pages if they are faint
+_LEAST_FAINT = 0.1  # minimum coverage of equal pages if they are faint
 _ERROR = 1 / 3  # largest standard error allowed for the found share of a page, in pages
 _NOTABLE = 0.06  # excess over the usual similarity from which neighbouring pages of a book count as alike
-_WHOLE = 0.75  # least share at which a page counts as wholly found; the rest is noise
+_WHOLE = 0.75  # minimum share at which a page counts as wholly found; the rest is noise
 
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A share for each page of the left book and for each page of the right book; (pages,) each."""
@@ -85,7 +85,7 @@ def page_coverage(
 
 
 def _cells(pairs: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs and the cells beside them, each once (n, 2), and the rows of the pairs in them."""
+    """Return the cells of the pairs and their neighbours, each once (n, 2), and the row of each pair."""
     width = shape[1] + 2
     codes = (pairs[:, 0] + 1) * width + pairs[:, 1] + 1
     around = np.unique(np.concatenate([codes + step for step in (0, 1, -1, width, -width)]))

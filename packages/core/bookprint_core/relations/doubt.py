@@ -46,7 +46,7 @@ def doubt(
 
 
 def _near_part(shared: Sides) -> float:
-    """Compute the doubt whether a book is a part of the other book, which depends on `PART`."""
+    """Compute the doubt whether a book is a part of the other book, from the distance to `PART`."""
     if shared.least >= MOST:
         return 0.0
     distance = shared.most - PART

@@ -40,8 +40,8 @@ class RelationSummary:
 def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
     """Return the relation by the decision if there is one, stale or not, else the classifier's result.
 
-    A decision has the confidence 1. Rejected books count as unrelated. If the kind of a decision may have a
-    direction, it gets the direction of the result.
+    A decision has the confidence 1. Rejected books count as unrelated. A decision for a kind with a
+    direction gets the direction of the result.
     """
     if decision is None:
         return machine

@@ -13,13 +13,13 @@ CLASSIFIER = "shares-v1"
 """Name of the classifier in use, which is stored with each relation."""
 
 LEAST_TEXT = 300
-"""Least code points of a book with enough text for a comparison."""
+"""Minimum number of code points of a book with enough text for a comparison."""
 
 LEAST_LINK = 0.2
-"""Least share of either book with which overlapping text joins two books in a cluster."""
+"""Minimum share of either book with which overlapping text joins two books in a cluster."""
 
 LEAST_WORDS = 2_000
-"""Least words of each book that the other book has too: more than a privilege, a preface or a quotation."""
+"""Minimum number of common words: more than a privilege, a preface or a quotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

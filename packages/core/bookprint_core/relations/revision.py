@@ -3,8 +3,8 @@
 Spasojević and Poncin (2011, section V-B) describe the confusion: yearly books, manuals, official documents
 with a different state name. Page signatures cannot distinguish them from badly read copies, but texts can. A
 misread word resembles the printed word, or occurs nowhere else in its book. In a revised line the word of
-each book occurs elsewhere in that book, too. A word in another place of the other page was read in another
-order. Numbers count if they are well read. Measurements: docs/why/decisions/0039-revised.md.
+each book occurs elsewhere in that book, too. Words that both pages contain in different places were read in
+another order. Numbers count if they are well read. Measurements: docs/why/decisions/0039-revised.md.
 """
 
 import re
@@ -21,18 +21,18 @@ from bookprint_core.model import PAGE_BREAK, Content, Metadata
 from bookprint_core.relations.alignment import Alignment, concatenated
 from bookprint_core.text.names import folded
 
-_PAGES = 40  # most pairs of pages compared, spread evenly over both books; 1 ms each
-_LONGEST_LINE = 12  # most words of a line; further words count as another line
+_PAGES = 40  # maximum number of pairs of pages compared, spread evenly over both books; 1 ms per pair
+_LONGEST_LINE = 12  # maximum number of words of a line; further words count as another line
 _LEAST_LETTERS = 5  # OCR may turn shorter words into other words
-_LIKE = 60  # least similarity of a misreading to a word, 0 to 100 (rapidfuzz's partial ratio)
+_LIKE = 60  # minimum similarity of a misreading to a word, 0 to 100 (rapidfuzz's partial ratio)
 
 _MOVED = 75
-"""Least similarity, 0 to 100 (rapidfuzz's ratio), of a word and its reading elsewhere on the other page."""
+"""Minimum similarity, 0 to 100 (rapidfuzz's ratio), of a word and its reading elsewhere on the other page."""
 
-_SAME_PAGE = 0.5  # least agreement of two readings of a page, as a share of the median agreement
+_SAME_PAGE = 0.5  # minimum agreement of two readings of a page, as a share of the median agreement
 
 _AS_OFTEN = 0.5
-"""Least rate of differing numbers at which numbers count, as a share of the rate of misread words."""
+"""Minimum rate of differing numbers at which numbers count, as a share of the rate of misread words."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -182,7 +182,7 @@ def _has_other(
 ) -> bool:
     """Return whether `this` contains a word in `known` that resembles nothing in `other`.
 
-    The word must occur more often on the first of the two `pages`; else it was only read in another place.
+    The word must occur more often on the first of the two `pages`; else only the reading order differs.
     """
     text = "".join(other)
     return any(

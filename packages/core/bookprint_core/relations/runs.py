@@ -70,9 +70,9 @@ _STEP_COST = 0.15  # cost of a step in one book alone; a typical pair of equal p
 _DROP = 3.0  # loss of weight that ends a path, in this unit
 
 LONGEST_GAP = 8
-"""Most pages in a row without a match within a run."""
+"""Maximum number of consecutive pages without a match within a run."""
 
-_LEAST = 0.5  # least weight of a path, in this unit
+_LEAST = 0.5  # minimum weight of a path, in this unit
 
 
 def find_runs(similarities: NDArray[np.uint8], background: Background) -> list[NDArray[np.int64]]:
@@ -141,7 +141,7 @@ def _paths(similarities: NDArray[np.uint8], background: Background) -> list[NDAr
 
 
 def _untangled(paths: list[NDArray[np.int64]], shape: tuple[int, ...]) -> list[NDArray[np.int64]]:
-    """Remove pages of heavier paths from each path, and paths that lose half of their pairs by it."""
+    """Remove pages of heavier paths from each path; drop paths that lose half of their pairs."""
     used = np.zeros(shape[0], dtype=np.bool_), np.zeros(shape[1], dtype=np.bool_)
     kept = []
     for pairs in paths:

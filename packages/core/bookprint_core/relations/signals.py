@@ -14,10 +14,10 @@ from bookprint_core.relations.alignment import Alignment, Run, Unit, concatenate
 from bookprint_core.relations.coverage import SAME_BREAKS, Lengths, Shares
 
 FOUND = 0.6
-"""Least share of a page's text in the other book at which the page counts as found."""
+"""Minimum share of a page's text in the other book at which the page counts as found."""
 
 SPAN_GAP = 4
-"""Most text pages, two leaves, that may be missing within one span."""
+"""Maximum number of text pages missing in a row within a span: two leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _mutual(matched: Run) -> NDArray[np.bool_]:
 
 
 def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which pairs lie directly between two agreeing pairs; noise hides that their breaks agree."""
+    """Return which pairs are directly between two agreeing pairs; their breaks agree too, hidden by noise."""
     agreeing = {(i, j) for i, j in pairs[agree].tolist()}
     return np.array(
         [(i - 1, j - 1) in agreeing and (i + 1, j + 1) in agreeing for i, j in pairs.tolist()], dtype=np.bool_

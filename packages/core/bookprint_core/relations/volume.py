@@ -23,14 +23,14 @@ Span = tuple[int, int]
 """Pages, by the first and the one after the last."""
 
 LEAST_PAGES = 3
-"""Least consecutive pages of a passage or a gap; fewer may be a leaf with a title."""
+"""Minimum number of consecutive pages of a passage or a gap; fewer may be a leaf with a title."""
 
 _SAME = 0.8
-"""Least common pages of two parts that count as one part, as a share of all their pages."""
+"""Minimum common pages of two parts that count as one part, as a share of all their pages."""
 
-_WITHIN = 0.9  # least share of a work's pages in another work that contains it
-_WHOLE = 0.8  # least share of a contained book's pages in one stretch, if the stretch is a work
-_NEAR = 2  # pages; ends of passages at most so far apart are one end
+_WITHIN = 0.9  # minimum share of a work's pages in another work that contains it
+_WHOLE = 0.8  # minimum share of a contained book's pages in one stretch, if the stretch is a work
+_NEAR = 2  # maximum distance, in pages, of ends of passages that count as one end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class VolumePart:
     kind: PartKind
     pages: Span
     sources: Sequence[PartSource]  # one per cluster, the best first; empty: a gap
-    level: int = 0  # number of works that contain it
+    level: int = 0  # number of works that contain the part
 
 
 def spans_of(sharing: SharingBook) -> list[tuple[Span, Span]]:

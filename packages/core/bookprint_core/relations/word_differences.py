@@ -1,9 +1,9 @@
 """Word differences between two pages, classified for people.
 
-Words are aligned by edits (Levenshtein over words). A difference gets the most harmless class that explains
-it. The letters are equal but hyphens and blanks, marks or spelling differ; or a misreading may explain the
-letters; or the words are different. Two words that both books contain elsewhere never count as a misreading
-(as in `revision`).
+Words are aligned by edits (Levenshtein over words). A difference gets the most harmless class that fits. The
+letters are equal but hyphens and blanks, marks or spelling differ; or a misreading may explain the letters;
+or the words are different. Two words that both books contain elsewhere never count as a misreading (as in
+`revision`).
 """
 
 import re
@@ -22,9 +22,9 @@ Difference = Literal["spelling", "hyphen", "ocr", "punctuation", "other"]
 
 DIFFERENCES: tuple[Difference, ...] = ("spelling", "hyphen", "ocr", "punctuation", "other")
 
-_MISREAD = 60.0  # least similarity of a misreading, 0 to 100 (rapidfuzz's ratio)
+_MISREAD = 60.0  # minimum similarity of a misreading, 0 to 100 (rapidfuzz's ratio)
 _LEAST_LETTERS = 3  # in shorter words one letter may be misread
-_MOST_WORDS = 5_000  # most words of a page that are aligned; time grows with the square
+_MOST_WORDS = 5_000  # maximum number of words of a page that are aligned; time grows with the square
 
 _WORD = re.compile(
     r"\s*([{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")

@@ -22,7 +22,7 @@ from bookprint_core.recipe import MD5_TEXT, TEXTPROFILE_MD5
 from bookprint_core.text.unicode_table import ALNUM, unicode_table
 
 LEAST_UNITS = 3
-"""Least UTF-16 units of a token that counts."""
+"""Minimum number of UTF-16 units of a token that counts."""
 
 QUANT_RATE = np.float32(0.01)
 """Step of the counts, as a share of the highest count."""

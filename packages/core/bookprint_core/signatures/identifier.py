@@ -14,8 +14,8 @@ MinHash values (128), length code (8), shingle code (12), check (16). The shingl
 count of distinct shingles, rounded. The check is the CRC-16/XMODEM of the first 284 bits with four zero bits
 before them. The MinHash bits distinguish parts and noisy copies from strangers if the fingerprint cannot.
 
-A composite identifier is either of them, a full stop and the 13 printed digits of the ISBN, whose last digit
-is a check (ISO 2108). The ISBN names the edition, and the content corrects wrong or missing ISBNs.
+A composite identifier is a short or long one, a full stop and the 13 printed digits of the ISBN, whose last
+digit is a check (ISO 2108). The ISBN names the edition, and the content corrects wrong or missing ISBNs.
 """
 
 import re
@@ -192,7 +192,7 @@ def identified(text: str) -> Identified:
 
 
 def known_by(identifier: Identifier, metadata: Metadata) -> Submission:
-    """Make a book that is known only by its identifier; the ISBN in it is added to the metadata."""
+    """Make a book that is known only by its identifier; its ISBN is added to the metadata."""
     words = identifier.word_count
     sketch = Sketch(
         fingerprint=identifier.fingerprint,

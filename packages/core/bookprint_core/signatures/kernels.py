@@ -157,8 +157,8 @@ def count_ngrams(
 ) -> None:
     """Tally the n-grams of `text[:size]` in one pass.
 
-    A cell contains its last position plus `window` (24 bits), its count (20) and its near repeats (20). It is
-    zero at first, which stands for a last position of −`window` − 1. Tallies have one bit to spare, so they
+    A cell contains its last position plus `window` (24 bits), its count (20) and its near repeats (20). Zero
+    at first represents a last position of −`window` − 1. Tallies have one bit to spare, so they
     are rarely clamped.
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
@@ -180,8 +180,8 @@ def count_ngrams(
 def excess(count: float, near: float, reach: float) -> float:
     """Compute the excess of near repeats over evenly spread occurrences, in standard deviations.
 
-    `reach` is the number of occurrences expected within the window. The exponential is computed so that every
-    IEEE machine rounds it alike.
+    `reach` is the number of occurrences expected within the window. The exponential is computed so that all
+    IEEE machines round equally.
     """
     x = min(reach, 64.0) / 256.0
     series = 1.0

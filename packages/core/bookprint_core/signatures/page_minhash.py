@@ -17,7 +17,7 @@ from bookprint_core.signatures.shingles import Shingles
 from bookprint_core.text.normal_form import NormalText, slice_ends
 
 MAX_LENGTH = 65_535
-"""Greatest length stored, in code points; longer pages count as so long."""
+"""Maximum length stored, in code points; longer pages get this length."""
 
 _LENGTH_BYTES = 2
 

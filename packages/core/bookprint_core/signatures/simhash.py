@@ -1,9 +1,8 @@
 """Simhash fingerprints (Charikar 2002; Manku, Jain and Das Sarma 2007) of a book's character n-grams.
 
 Bit j is 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1. `tf` weighs an n-gram by its
-count, as Vladimir et al. (2015, section 4.1) do for books. `gap` is ours and weighs it by its tendency to
-occur in bursts. With count t, near repeats o (at most Δ code points after the previous one) and N code
-points,
+count, as Vladimir et al. (2015, section 4.1) do for books. `gap` is ours and weighs an n-gram by its
+near repeats. With count t, near repeats o (at most Δ code points after the previous one) and N code points,
 
     q = 1 − exp(−t·Δ/N),   e = (t − 1)·q,   w = (o − e) / sqrt(e·(1 − q) + 1)
 

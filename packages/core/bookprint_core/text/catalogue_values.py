@@ -115,7 +115,7 @@ def as_written(scheme: str, text: str) -> str | None:
 
 
 def fault_in(scheme: str, text: str) -> str:
-    """Return the reason why a text is not a valid number, as the end of a sentence that begins with it."""
+    """Return the reason why a text is not a valid number, to end a sentence that begins with the number."""
     name, ready = scheme.upper(), folded(text)
     if _EXPONENT.fullmatch(ready) or (ready.endswith(_CUT) and ready.strip(" 0")):
         return "a spreadsheet has cut its digits"
@@ -139,7 +139,7 @@ def year_in(text: str, coded: int | None = None) -> int | None:
     years = [int(match[1]) for match in _YEAR.finditer(folded(text))]
     if not years or coded in years:
         return coded if years else None
-    first = years[0]  # another year replaces it if both are equal by the Persian or the Islamic calendar
+    first = years[0]  # a later year replaces it if both are equal by the Persian or the Islamic calendar
     common = [*years, *([] if coded is None else [coded])]
     islamic = first * 0.970224 + 621.57
     return next((year for year in common if year - first in (621, 622) or abs(islamic - year) < 1.5), first)

@@ -16,7 +16,7 @@ from bookprint_core.text.unicode_table import CODE, FIRST_FOLDED, KIND, folding_
 
 SPACE = 0x20
 PADDING = 8
-"""Number of zeros after the normal form, where a kernel may read an n-gram past its end."""
+"""Number of zeros after the normal form, because kernels may read n-grams past the end."""
 
 
 _SPACING_MARKS = re.compile(
@@ -66,7 +66,7 @@ def normalise(content: Content) -> NormalText:
 
 
 def _normalise(text: str, page_count: int | None, folded: bool = False) -> NormalText | None:
-    """Compute the normal form; None if characters may combine under NFKC: the whole text needs it first."""
+    """Compute the normal form; None if the whole text must be put into NFKC first."""
     from bookprint_core.text import kernels
 
     table, codes = unicode_table(), kernels.codes_of(text)

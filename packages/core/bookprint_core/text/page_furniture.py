@@ -16,11 +16,11 @@ _NEIGHBOURS = 8  # pages before and after a page that are searched for its runni
 _REPETITIONS = 2  # pages among these neighbours that must repeat a running head
 
 _NEXT = 2
-"""Greatest distance in pages of the nearest repetition: left and right pages may differ, but chapter heads
+"""Maximum distance of the nearest repetition, in pages: left and right pages may differ, but chapter heads
 are farther apart."""
 
 _ALIKE = 0.6
-"""Least Dice similarity of the letter pairs of two running heads, which OCR may read differently."""
+"""Minimum Dice similarity of the letter pairs of two running heads, which OCR may read differently."""
 
 _LONGEST_HEAD = 70  # characters; a head is at most as long as a line of text
 

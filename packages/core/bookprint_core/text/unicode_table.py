@@ -1,6 +1,6 @@
 """The character table of the normaliser: the mapping of each code point, frozen at Unicode 14.
 
-Each code point has an entry of 32 bits. The low 21 bits contain the code point it becomes; for EXPAND they
+Each code point has an entry of 32 bits. The low 21 bits contain the resulting code point; for EXPAND they
 contain an index into `expansions`, which stores a count and so many entries. The bits above contain flags,
 the kind of script, and the action for a code point that needs more than a plain copy.
 """
@@ -43,7 +43,7 @@ FIRST_FOLDED = 0x590
 """First code point that `folding_tables` may change."""
 
 MAX_COMBINING = 64
-"""Most combining characters in a row: ordering n takes n² steps. UAX 15 knows no text with more than 30."""
+"""Maximum number of combining characters in a row; ordering n takes n² steps. Texts need 30 (UAX 15)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
