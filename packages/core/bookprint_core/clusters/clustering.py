@@ -143,7 +143,7 @@ class Joining:
 
 
 class Pieces:
-    """The pieces that remain of a connected cluster after edges are removed, found from few edges.
+    """The pieces that remain of a cluster after edges are removed, found with few edges read.
 
     Each piece contains an end of a removed edge. The search starts from all these ends, smallest piece first,
     until all pieces have joined or all but one are complete. The remaining books then form one piece.

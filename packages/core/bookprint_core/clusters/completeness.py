@@ -1,10 +1,10 @@
 """Completeness: missing, doubled, misplaced and foreign pages of a scan.
 
 The scan is compared with copies of its printing, page by page. A page of a copy that the scan lacks may be
-missing, or belong to the copy alone: a plate, an advertisement, a leaf of another issue. Page numbers, other
-copies, sentences across pages and words common in the book decide; each finding gives its reasons. Books are
-compared in the order of their page numbers, so a copy scanned from the back makes no page misplaced.
-Measurements: docs/why/decisions/0041-completeness.md.
+missing. It may also belong to the copy alone: a plate, an advertisement, a leaf of another issue. Page
+numbers, other copies, sentences across pages and words common in the book decide; each finding gives its
+reasons. Books are compared in the order of their page numbers, so a copy scanned from the back makes no page
+misplaced. Measurements: docs/why/decisions/0041-completeness.md.
 """
 
 from collections import Counter
@@ -212,7 +212,7 @@ def _share(log_odds: float) -> float:
 
 
 def _gaps(chain: Mapping[int, int], pages: int, copy_pages: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield neighbours in the chain with pages between them: a pair of scan and copy, and the next pair."""
+    """Yield the gaps of the chain: the pages of scan and copy before a gap, and their pages after the gap."""
     for here, after in pairwise([(-1, -1), *chain.items(), (pages, copy_pages)]):
         if max(after[0] - here[0], after[1] - here[1]) > 1:
             yield *here, *after
@@ -300,7 +300,7 @@ def _missing(
     at_an_end = before < 0 or after == len(match.partner)
     deviation = copy.deviation(lacked, list(match.chain.values()))
     runs_on = copy.runs_on(copy_before, lacked[0]) or copy.runs_on(lacked[-1], copy_after)
-    # At either end of the copy the missing pages are compared with each other, for want of a neighbour.
+    # At an end of the copy there is no neighbour, so the missing pages are compared with each other.
     uncounted = copy.skipped(
         copy_before if copy_before >= 0 else lacked[-1],
         copy_after if copy_after < len(copy.texts) else lacked[0],
@@ -345,7 +345,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
 
 
 def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
-    """Group the suspicions of all copies that have one kind and overlap in the scan."""
+    """Group suspicions of one kind that overlap in the scan, from all copies."""
     groups: list[list[_Suspicion]] = []
     end = 0
     for suspicion in sorted(suspicions, key=lambda each: (each.kind, each.pages)):

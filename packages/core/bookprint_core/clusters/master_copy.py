@@ -100,7 +100,7 @@ def page_reading(page: FramedPage, others: str) -> PageReading | None:
 
 
 def _stretch(page: FramedPage, others: str) -> tuple[FramedPage, str]:
-    """Return the page and the stretch of a copy with equal beginning and end, with context if it matches.
+    """Cut a copy to the stretch of a page; remove the page's context if the copy lacks the context.
 
     Without this cut, letters of other text in the copy could stand for letters that it lacks.
     """

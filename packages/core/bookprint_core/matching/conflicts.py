@@ -1,7 +1,7 @@
 """Metadata conflicts: pairs of books whose metadata and texts contradict each other.
 
-A conflict needs evidence. Books with too little text, books without signatures and books whose search for
-relations has not ended give no evidence and are never in a conflict. Spasojević and Poncin (2011, section I)
+A conflict needs evidence. Books with too little text, without signatures, or with an unfinished search
+for relations give no evidence. They are never in a conflict. Spasojević and Poncin (2011, section I)
 name the search for anomalous books as a use.
 """
 

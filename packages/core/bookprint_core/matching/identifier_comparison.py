@@ -33,7 +33,7 @@ LEAST_CHANCE = 1e-6
 
 Verdict = Literal["same", "different", "unsure"]
 Bits = TypeVar("Bits", float, NDArray[np.float64])
-"""Counts of bits: of one pair of books, or of many."""
+"""Number of bits for one pair of books, or numbers for many pairs."""
 
 IsbnComparison = Literal["same", "different", "absent"]
 

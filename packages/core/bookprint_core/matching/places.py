@@ -1,7 +1,7 @@
 """The places of the text that two books share, by the hashes in both samples.
 
 Copies share text throughout; a part shares one long stretch. A preface, a privilege, a licence or an
-advertisement is short and at the same edge of both books, and the remaining texts have nothing in common. The
+advertisement is short and at the same edge of both books. The remaining texts have nothing in common. The
 rule is ours; measurements: docs/why/decisions/0049-places.md.
 """
 
@@ -111,7 +111,7 @@ class _Side:
         return _Side(1 - self.places, 1 - self.text, self.words)
 
     def begins(self, most: float) -> NDArray[np.bool_]:
-        """Return which hashes are in common matter at the beginning, at most the share `most` of the text."""
+        """Return which hashes are in the first `EDGE_WORDS` words and the first share `most` of the text."""
         return (self.places * self.words <= EDGE_WORDS) & (self.text <= most)
 
 

@@ -2,7 +2,7 @@
 
 Unrelated pages of one language share .03 to .05 of their bins. Two readings of a page share .82, .41 and .21
 at 1, 5 and 10 % CER on both sides; half a page shares half as much. The two books themselves therefore set
-the threshold. It is at least the similarity of the best unrelated pages, which is higher with many formulas.
+the threshold. It is at least the similarity of the best unrelated pages, which formulas raise.
 """
 
 from dataclasses import dataclass

@@ -169,7 +169,7 @@ def _replaced_numbers(this: Sequence[str], other: Sequence[str]) -> list[_Pair]:
 
 
 def _is_changed(this: str, other: str) -> bool:
-    """Return whether both words are numbers and neither is the other with digits left out."""
+    """Return whether both words are numbers, and their difference is more than omitted digits."""
     if not (this.isdigit() and other.isdigit()):
         return False
     shorter, longer = sorted((this, other), key=len)
