@@ -5,8 +5,7 @@ flips bits of the query to find all fingerprints at larger distances (Norouzi, P
 
 128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band
 (pigeonhole). All fingerprints within d therefore have a band key within d // 8 flips of the query's key. The
-query has 8 such keys for d ≤ 7, 136 for d ≤ 15 and 1,096 for d ≤ 23. In a small table several keys share a
-bucket.
+query has 8 such keys for d ≤ 7, 136 for d ≤ 15 and 1,096 for d ≤ 23. In small tables keys share buckets.
 
 The buckets of these keys contain all entries within d, as does the flat index. Probing the buckets (Lv et al.
 2007) and scanning the flat index give the same answer. The cost of probing depends on the distribution of

@@ -8,8 +8,7 @@ near repeats. With count t, near repeats o (at most Δ code points after the pre
 
 Ordinary n-grams of a language are spread evenly and have weights near 0; names and topics occur in bursts.
 n-grams are counted by cell, the top 18 bits of their hash. The signs s_j are computed from a hash of the
-cell, and weights are multiples of 1/1024. Votes are therefore whole numbers, and every machine computes equal
-bits.
+cell, and weights are multiples of 1/1024. Votes are whole numbers, so every machine computes equal bits.
 """
 
 import numpy as np
