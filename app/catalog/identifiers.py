@@ -56,7 +56,7 @@ def fault_of(identifier: str) -> str:
     """Return the fault of an identifier that is not valid, with its value.
 
     >>> fault_of("isbn:0378-5955"), fault_of("isbn:9.78014E+12")
-    ('isbn:0378-5955: it is an ISSN and no ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
+    ('isbn:0378-5955: it is an ISSN, not an ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
     """
     return f"{identifier}: {fault_in(*_parts(identifier))}."
 
