@@ -107,9 +107,7 @@ def _read_key(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as exc:
-        raise ValueError(
-            f"The key in {path} cannot be read. Name a file that contains only the key."
-        ) from exc
+        raise ValueError(f"The key in {path} cannot be read. Name a file with the key alone.") from exc
 
 
 def _check_key(key: str) -> None:
@@ -117,8 +115,8 @@ def _check_key(key: str) -> None:
     is_long = len(key) >= _SHORTEST_KEY and len(set(key)) >= _LEAST_VARIETY
     if not is_long or not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError(
-            f"An admin key has {_SHORTEST_KEY} or more ASCII characters, {_LEAST_VARIETY} of them different, and "
-            "no blanks. Make one with: openssl rand -hex 32"
+            f"An admin key has {_SHORTEST_KEY} or more ASCII characters, {_LEAST_VARIETY} of them different, "
+            "and no blanks. Make one with: openssl rand -hex 32"
         )
 
 
@@ -178,8 +176,7 @@ class Settings(BaseSettings):
     admin_key: SecretStr | None = Field(
         default=None,
         alias="BOOKPRINT_ADMIN_KEY",
-        description="An API key with the scope `admin`, at least 32 characters long, valid beside the stored "
-        "keys.",
+        description="An API key with the scope `admin`, 32 characters or more, valid beside stored keys.",
     )
     admin_key_file: Path | None = Field(
         default=None,

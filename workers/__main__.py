@@ -26,7 +26,7 @@ def main() -> None:
     """Read the command line and run the worker."""
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
     parser.add_argument(
-        "-c", "--concurrency", type=int, default=1, help="number of books related at the same time [1]"
+        "-c", "--concurrency", type=int, default=1, help="books to relate at the same time [1]"
     )
     parser.add_argument(
         "--only",

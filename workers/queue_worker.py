@@ -102,9 +102,7 @@ async def _note_failure(jobs: Jobs, context: JobContext, error: Exception) -> No
     try:
         await jobs.note_failure(job.id, job.task_name, error)
     except Unavailable as exc:
-        log.warning(
-            "the reason of a failure cannot be stored", job=job.id, error=repr(error), reason=str(exc)
-        )
+        log.warning("the reason of a failure is lost", job=job.id, error=repr(error), reason=str(exc))
 
 
 class _PersistentConnector(PsycopgConnector):

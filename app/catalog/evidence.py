@@ -3,8 +3,7 @@
 A page is named by its IIIF canvas if an identifier of its book is a template of canvas addresses. The
 template has the scheme `canvas:` and contains {page}, the number of the page from 1, or {page:4} with leading
 zeros. Otherwise a page is a fragment such as page=13 of the IIIF manifest in the identifier `iiif:`, or of
-the book's URN. A manifest alone does not contain the names of its canvases (IIIF Presentation 3.0, section
-3.2).
+the book's URN. A manifest alone does not name its canvases (IIIF Presentation 3.0, section 3.2).
 """
 
 import json

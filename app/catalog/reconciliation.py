@@ -95,9 +95,8 @@ def years_of(text: str) -> tuple[int, ...]:
 def key_conditions(description: BookDescription, counts: Mapping[int, float]) -> list[KeyCondition]:
     """Return the conditions that find candidates by name; empty if neither title nor author is known.
 
-    A condition reads a limited number of books. For frequent titles, one condition combines the title with
-    author or year, and one combines the two rarest words of the title. `counts` maps the most frequent keys
-    to their numbers of books.
+    A condition reads a limited number of books. For frequent titles, one condition combines title with author
+    or year, and one the two rarest words of the title. `counts` maps frequent keys to their numbers of books.
     """
     surnames = [names.surname_key(author) for author in description.authors if names.surname(author)]
     years = [names.year_key(year) for year in description.years]
@@ -175,9 +174,7 @@ PROPERTIES: Mapping[str, Property] = {
     "isbn": Property("ISBN", "An ISBN of 10 or 13 digits, with or without hyphens.", _isbns),
     "identifier": Property("Identifier", "bp1:…; queries may also use the id of a book.", _identifier),
     "identifiers": Property(
-        "Catalogue identifiers",
-        "Written scheme:value, such as oclc:1234.",
-        attrgetter("metadata.identifiers"),
+        "Catalogue identifiers", "scheme:value, such as oclc:1234.", attrgetter("metadata.identifiers")
     ),
     "text": Property("Text", "The text of the book, or a part of it.", extends=False),
     "page_count": Property("Pages", "Number of pages, including blank pages.", attrgetter("page_count")),

@@ -59,7 +59,7 @@ def create(
     ] = None,
     bytes_per_minute: Annotated[
         int | None,
-        typer.Option(min=LEAST_BYTES_PER_MINUTE, help="Most bytes of bodies per minute [as the service]."),
+        typer.Option(min=LEAST_BYTES_PER_MINUTE, help="Most body bytes per minute [as the service]."),
     ] = None,
     collection: Annotated[
         str | None,

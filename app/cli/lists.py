@@ -156,9 +156,7 @@ TableOption = Annotated[
     Path | None,
     typer.Option("--csv", metavar="FILE", help="Write the items to a CSV file instead.", dir_okay=False),
 ]
-_Time = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Such as 2027-01-31 or 2027-01-31T18:00+01:00.")
-]
+_Time = Annotated[str | None, typer.Option(metavar="TIME", help="2027-01-31 or 2027-01-31T18:00+01:00.")]
 
 
 def _lists(
@@ -185,7 +183,7 @@ def _lists(
                     count = print_list(
                         listing, islice(items, limit), json=json, table=table, reporter=reporter
                     )
-                more = "; more exist" if next(items, None) is not None else ""
+                more = "; there are more" if next(items, None) is not None else ""
             notices().print(f"{listing.noun.capitalize()}: {count:,}{more}.")
             for note in said.values():
                 notices().print(note)
@@ -356,10 +354,7 @@ def contents(
     json: AsJson = False,
     table: TableOption = None,
 ) -> None:
-    """List the works and passages in a volume that the library also has elsewhere, and missing volumes.
-
-    Pages are counted from 0.
-    """
+    """List the works and passages of volumes that the library has elsewhere, and gaps; pages count from 0."""
     require_one_form(json, table)
     found: list[dict[str, Any]] = []
     with service_at(url, key) as service:

@@ -190,9 +190,7 @@ def _remedy(report: "IndexReport") -> str:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
     if report.missing or report.superfluous or report.broken:
         return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
-    return (
-        "Books still wait until a worker (bookprint serve or worker) indexes them. Verify again in a moment."
-    )
+    return "Books still wait for a worker (bookprint serve or worker). Verify again in a moment."
 
 
 def jobs(

@@ -44,15 +44,13 @@ def shared_memory(size: int) -> IO[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """A module whose `main` runs in a fork.
-
-    It reads a JSON object with DATABASE_URL and REDIS_URL from standard input."""
+    """A module whose `main` runs in a fork, with the two URLs as JSON on standard input."""
 
     name: str
     module: str
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)  # added to the inherited environment
-    secrets: Mapping[str, str] = field(default_factory=dict)  # added to the two URLs
+    secrets: Mapping[str, str] = field(default_factory=dict)  # added to DATABASE_URL and REDIS_URL
     # Sockets at which it listens, and files, inherited by number. Closed when everything stops.
     listeners: Sequence[socket.socket | IO[bytes]] = ()
     grace: float = 8.0  # seconds from SIGTERM to SIGKILL

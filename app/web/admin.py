@@ -27,16 +27,10 @@ MOST_LISTED = 200
 _AT_ONCE = 50
 
 ASKED = {
-    (
-        "keys",
-        "revoke",
-    ): "Revoke this key for ever? It stops working at once, and everyone who uses it is signed out.",
+    ("keys", "revoke"): "Revoke this key for ever? It stops working at once, and its users are signed out.",
     ("keys", "rotate"): "Make a new text for this key? The present text stops working at once.",
     ("webhooks", "delete"): "Delete this webhook? It will receive no more deliveries.",
-    (
-        "webhooks",
-        "rotate",
-    ): "Make a new secret for this webhook? The present secret also signs for one more day.",
+    ("webhooks", "rotate"): "Make a new secret for this webhook? The present one also signs for one day.",
 }
 """Questions that confirm a change."""
 

@@ -269,10 +269,7 @@ def _figures(pair: ShownPair) -> Iterator[_Figure]:
         name = "Pages in the longest run of matches"
         line = "at least %(share)s of either book: part of the other"
         yield _Figure(name, [span.left, span.right], line, PART, span.most >= PART)
-        name, line = (
-            "Pages that cross page breaks of the other book",
-            "at least %(share)s: different page breaks",
-        )
+        name, line = "Pages across page breaks of the other book", "at least %(share)s: other page breaks"
         yield _Figure(name, [signals.other_breaks], line, OTHER_BREAKS, signals.other_breaks >= OTHER_BREAKS)
     if (revised := pair.finding.revised) is not None:
         name, line = "Lines with different words or numbers", "at least %(share)s: another issue, not a copy"

@@ -138,8 +138,7 @@ class _Rationed:
 def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
     """Yield each element `record` of a document as a document, read by lxml without entities or network.
 
-    Raises InvalidRecord for a record of more than `longest` bytes, and if the document is not well-formed,
-    because the rest cannot be read.
+    Raises InvalidRecord for a record of more than `longest` bytes, and if the document is not well-formed.
     """
     rationed = _Rationed(stream, longest)
     events = etree.iterparse(
@@ -154,9 +153,7 @@ def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
         for _, element in events:
             rationed.begin()
             if element.getroottree().docinfo.doctype:
-                raise InvalidRecord(
-                    "its document has a document type, which MARCXML does not allow; remove it"
-                )
+                raise InvalidRecord("its document has a document type, which MARCXML forbids; remove it")
             yield etree.tostring(element, encoding="utf-8", with_tail=False)
             element.clear(keep_tail=False)
             # Otherwise parsed elements would fill the memory.
@@ -258,8 +255,8 @@ def _json_field(number: int, document: object) -> Field:
         pass
     tag = f" ({next(iter(document))[:20]})" if document and isinstance(document, dict) else ""
     raise InvalidRecord(
-        f"its field {number}{tag} is not an object whose only name is the tag and whose value is a text, or an "
-        "object of ind1, ind2 and subfields, each subfield an object with one code"
+        f"its field {number}{tag} is not an object whose only name is the tag and whose value is a text, or "
+        "an object of ind1, ind2 and subfields, each subfield an object with one code"
     )
 
 
