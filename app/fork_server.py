@@ -109,7 +109,7 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
             name = ctypes.create_string_buffer(request["name"].encode())
             prctl(_PR_SET_NAME, ctypes.addressof(name))
         else:
-            _execute(request)  # other systems forbid their libraries in forks
+            _execute(request)  # other systems' libraries do not work in a fork
         sys.argv = [request["module"], *request["arguments"]]
         sys.stdin = io.StringIO(request["input"])
         import_module(request["module"]).main()

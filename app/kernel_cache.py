@@ -46,7 +46,7 @@ def keep_kernels(data_dir: Path | None = None) -> None:
             caches.append(data_dir.absolute())
         folder = next((cache / "kernels" for cache in caches if _usable(cache)), None)
     if folder is None:
-        # No folder is writable: a folder for this process alone, where no other user can write code.
+        # No folder is writable. Make one for this process, where no other user can write code.
         folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if given and Path(given, _stamp(), _READY).exists() and not (folder / _stamp()).exists():

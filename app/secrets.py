@@ -35,9 +35,9 @@ def take_secrets() -> None:
 def forget_secrets() -> dict[str, str]:
     """Remove passwords and keys from the environment, and return them by name.
 
-    Settings read before still contain them. Processes started afterwards do not inherit them. On Linux, other
-    processes of this user can no longer read them in /proc or in the memory of this process, and it writes no
-    core dump.
+    Settings that were read before still contain them. Later child processes do not inherit them. On Linux,
+    other processes of this user can no longer read them in /proc or in the memory of this process, and it
+    writes no core dump.
     """
     libc = ctypes.CDLL(None)
     libc.getenv.restype = ctypes.c_void_p

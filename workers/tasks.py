@@ -38,7 +38,7 @@ class JobRetry(BaseRetryStrategy):
         if job.attempts + 1 >= self.most:
             return None
         wait = min(self.first_wait * _FACTOR**job.attempts, self.longest_wait)
-        # Without its own lock, jobs with the same lock would wait for this one.
+        # Without its own lock, jobs with the same lock would wait for this job.
         own_lock = None if job.lock is None else f"job:{job.id}"
         return RetryDecision(retry_at=datetime.now(UTC) + timedelta(seconds=wait), lock=own_lock)
 

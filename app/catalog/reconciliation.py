@@ -40,7 +40,7 @@ class BookDescription:
     """Description of the book to find. Several values of a field are alternatives."""
 
     titles: tuple[str, ...] = ()
-    authors: tuple[str, ...] = ()  # all are compared, not alternatives
+    authors: tuple[str, ...] = ()  # each author counts
     years: tuple[int, ...] = ()
     languages: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()

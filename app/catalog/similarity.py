@@ -144,7 +144,7 @@ _SAME_PERSON = 0.87
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Aspects in which two descriptions agree or contradict; aspects that either lacks are in no list."""
+    """Aspects in which two descriptions agree or contradict; aspects that either lacks are in neither."""
 
     agrees: Sequence[Aspect]
     contradicts: Sequence[Aspect]

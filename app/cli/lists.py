@@ -1,4 +1,4 @@
-"""Commands that print lists. Each command names its call; one function prints the answers of all."""
+"""Commands that print lists. Each command names its call; one function prints all answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace

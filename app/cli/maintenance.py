@@ -189,7 +189,7 @@ def _remedy(report: "IndexReport") -> str:
     if not report.whole:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
     if report.missing or report.superfluous or report.broken:
-        return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
+        return "Run bookprint reindex, unless books were posted, changed or deleted during the check."
     return "Books still wait for a worker (bookprint serve or worker). Verify again in a moment."
 
 

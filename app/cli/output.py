@@ -62,7 +62,7 @@ def printable(text: str) -> str:
 
 
 class _Console(Console):
-    """A console that escapes control characters in untrusted texts, such as titles and file names."""
+    """A console that replaces control characters in untrusted texts, such as titles and file names."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments to print; only rich's own control codes remain."""
@@ -81,7 +81,7 @@ _console_type: type[Console] = _Console
 
 
 def _log() -> Any:
-    import structlog  # late: most commands do not need it
+    import structlog  # late: most commands do not log
 
     return structlog.get_logger()
 

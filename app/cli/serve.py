@@ -47,7 +47,7 @@ _MOST_PROCESSES = 8  # most API processes by default
 
 _OF_A_QUEUE, _QUEUES = 4, 2  # connections of a worker's queue to Postgres, and queues per worker
 _FOR_COMMANDS = 5  # connections reserved for commands
-_LEAST_CONNECTIONS = 3  # of a process for statements; a reconciliation needs as many for transactions
+_LEAST_CONNECTIONS = 3  # per process for statements; a reconciliation needs as many for transactions
 
 _BYTES_OF_COUNTS = 72 << 22  # 4 MiB for each of at most 72 processes
 

@@ -51,10 +51,10 @@ class ChildSpec:
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)  # added to the inherited environment
     secrets: Mapping[str, str] = field(default_factory=dict)  # added to DATABASE_URL and REDIS_URL
-    # Sockets at which it listens, and files, inherited by number. Closed when everything stops.
+    # Sockets and files that the fork inherits by number. They are closed when everything stops.
     listeners: Sequence[socket.socket | IO[bytes]] = ()
     grace: float = 8.0  # seconds from SIGTERM to SIGKILL
-    replaceable: bool = False  # it reports its state, and ends after LEAVE
+    replaceable: bool = False  # reports its state, and ends after LEAVE
 
 
 class Fork:

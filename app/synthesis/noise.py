@@ -58,13 +58,13 @@ LONGEST_SENTENCE = 400
 def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
     """Return the text with OCR errors of rate `rate` (edit distance divided by length, 0 to 1).
 
-    A character without look-alikes becomes a random one of the text. 80,000 characters take about 3 ms.
+    A character without look-alikes becomes a random character of the text. 80,000 characters take about 3 ms.
     """
     return corrupt_pages([text], rate, rng)[0]
 
 
 def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
-    """Return the pages with the errors that `corrupt` makes in their joined text, but faster."""
+    """Apply `corrupt` to the joined pages; much faster than to each page."""
     codes = np.frombuffer("".join(pages).encode("utf-32-le"), dtype=np.uint32)
     mean_cost = float(np.dot(SHARES, COSTS))
     struck = np.flatnonzero(rng.random(codes.size, dtype=np.float32) < rate / mean_cost)

@@ -55,7 +55,7 @@ PARAGRAPH_SENTENCES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """Words in order of rank, and the probability of each in each mode."""
+    """Words in order of rank, and the probability of every word in every mode."""
 
     words: tuple[str, ...]
     likelihoods: NDArray[np.float64]  # (modes, words), each row sums to 1

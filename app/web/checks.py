@@ -1,6 +1,6 @@
 """The page that checks whether the library has the books of a list, a text or a file.
 
-Rows are answered while the list is read. The memory contains the list, at most 16 MiB, and four rows.
+Rows are answered while the list is read. Only the list (at most 16 MiB) and four rows are in memory.
 """
 
 import asyncio

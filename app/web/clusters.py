@@ -46,7 +46,7 @@ class ClusterSearch(Filters):
     min_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = 2
     max_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = MOST_SIZE
     order: ClusterOrder = "size"
-    rank: float | None = None  # with `after`: the last cluster of the page before
+    rank: float | None = None  # with `after`: last cluster of the previous page
     after: UUID | None = None
 
     def to_filter(self) -> ClusterFilter:

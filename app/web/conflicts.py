@@ -32,7 +32,9 @@ class ConflictSearch(Filters):
     """Filters of the list of conflicts."""
 
     by: ConflictBy = "isbn"
-    key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None  # with `left` and `right`: the next page
+    key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = (
+        None  # with `left` and `right`: place of the next page
+    )
     left: UUID | None = None
     right: UUID | None = None
 

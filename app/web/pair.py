@@ -120,7 +120,7 @@ class ShownRun:
     """A run of matching pages, as drawn and listed."""
 
     run: MatchedRun
-    moved: bool  # it is not in the longest chain of ordered runs
+    moved: bool  # not in the longest chain of ordered runs
     points: str  # corners of its line, as SVG points
 
 

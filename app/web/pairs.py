@@ -50,7 +50,7 @@ class _Place:
     """The shown page of this book, its matches, and the pages before and after it."""
 
     page: MatchedPage
-    run: int | None  # number of its run, from 1
+    run: int | None  # number of the page's run, from 1
     before: int | None  # number of the previous page with a match, from 1
     after: int | None
     asked: int | None  # the requested page, if it has no match

@@ -67,7 +67,7 @@ class Filters(BaseModel):
 
 
 def cookie_name(scope: Scope) -> str:
-    """Return the name of the session cookie. Over TLS it is bound to this host and to all its paths."""
+    """Return the name of the session cookie. Over TLS it is bound to this host and valid for all paths."""
     return "__Host-bookprint" if scope["scheme"] == "https" else "bookprint"
 
 
@@ -124,7 +124,7 @@ class PageRoute(ScopedRoute):
                 if size is None or size > SMALL_BODY:
                     raise BodyTooLarge(SMALL_BODY)
                 open_form = PacedRequest(request.scope, request.receive)
-                await open_form.form()  # first, for the reason below
+                await open_form.form()  # before FastAPI reads it, as below
                 return await handler(open_form)
             sent = BodyRequest(request, is_file=media_type(request.headers) == FORM)
             try:

@@ -45,7 +45,7 @@ def title_of(record: MarcRecord) -> str | None:
 
 
 def authors_of(record: MarcRecord) -> tuple[str, ...]:
-    """Return the names of the main entry (100, 110, 111), and the names of authors of the whole in 700."""
+    """Return the names of the main entry (100, 110, 111), and of authors of the whole work in 700."""
     names = [name_of(field) for field in record.data("100", "110", "111")]
     names += [name_of(field) for field in record.data("700") if is_author(field)]
     return tuple(dict.fromkeys(filter(None, names)))

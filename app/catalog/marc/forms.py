@@ -174,7 +174,7 @@ def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
         *whole, rest = (rest + part).split(_RECORD_END)
         for record in whole:
             yield record.lstrip(_BETWEEN) + _RECORD_END
-        if len(rest) > 2 * _PART + LONGEST:  # too long, and its end is not read yet
+        if len(rest) > 2 * _PART + LONGEST:  # the record is too long, and its end is not read yet
             rest = rest[: LONGEST + _PART]
     if rest := rest.strip(_BETWEEN):
         yield rest

@@ -41,7 +41,7 @@ class LinkedBook:
     """A book that is related to the book of a record."""
 
     book_id: UUID
-    identifier: str | None  # bp1:…, of its text
+    identifier: str | None  # bp1:… identifier of the text
     metadata: Metadata
     relation: RelationSummary  # seen from the book of the record
     form: PhysicalForm | None = None
@@ -53,8 +53,8 @@ class Standing:
     """Identifiers and relations of a book in the catalogue, for its record."""
 
     book_id: UUID
-    identifier: str | None  # bp1:…, of its text
-    cluster: str  # the key of its cluster of the same text
+    identifier: str | None  # bp1:… identifier of the text
+    cluster: str  # key of the book's cluster of the same text
     linked: Sequence[LinkedBook]
 
 

@@ -70,7 +70,9 @@ def _switched(data: bytes, place: int) -> tuple[int, int, int]:
     if match and short:
         return 0, _ASCII if short == b"s" else short[0], match.end()
     if not match or not (wide or side) or final[0] not in _sets():
-        raise UnknownCharacter(f"an escape sequence names no character set: {data[place + 1 : place + 4]!r}")
+        raise UnknownCharacter(
+            f"an escape sequence does not name a character set: {data[place + 1 : place + 4]!r}"
+        )
     return int(side in (b")", b"-")), final[0], match.end()
 
 

@@ -321,7 +321,7 @@ def _decoder(data: bytes) -> Callable[[bytes], str]:
     if coding == b"a":
         return bytes.decode
     if coding != b" ":
-        raise InvalidRecord(f"its leader names no character coding in position 9: {coding!r}")
+        raise InvalidRecord(f"position 9 of its leader is not a character coding: {coding!r}")
     if not data.isascii() and _is_utf8(data):
         raise InvalidRecord("its leader says MARC-8 (position 9 is blank), but it is written in UTF-8")
     return marc8.decoded
