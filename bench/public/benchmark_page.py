@@ -1,4 +1,4 @@
-"""The page docs/why/benchmark.md: which books and labels, and what each method found."""
+"""The page docs/why/benchmark.md: books, labels, and the results of each method."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ FOUND = (
 FALSE = (STRANGERS, "paratext", "serial")
 _WHO_SAYS = {"provenance": ", by collectors", "source": ", by source notes", "shingles": ""}
 MOST_SHOWN = 30
-"""Pairs of strangers that the page names."""
+"""Most pairs of strangers that the page lists."""
 
 _NOTES = """\
 - **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book
@@ -57,15 +57,15 @@ strangers."""
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a method called copies."""
+    """The pairs that a method called copies."""
 
     name: str
-    bytes_kept: int | None  # of a book, the mean
-    columns: NDArray[np.str_]  # of each pair that it called copies
-    rule: str  # in words; empty where all pairs are counted
+    bytes_kept: int | None  # mean per book
+    columns: NDArray[np.str_]  # column of each of these pairs
+    rule: str  # in words; empty in the row of all pairs
 
     def cells(self, wanted: int) -> list[Cell]:
-        """The row of the table; `wanted` is how many pairs are to be found."""
+        """Return the row of the table; `wanted` is the number of related pairs."""
         counts = Counter(self.columns.tolist())
         found, false = (sum(counts[name] for name in names) for names in (FOUND, FALSE))
         shares = [f"{found / max(1, of):.1%}" if self.rule else None for of in (found + false, wanted)]
@@ -74,7 +74,7 @@ class Row:
 
 
 def column(label: Label | None) -> str:
-    """The column that counts a pair; "unclear" is none."""
+    """Return the column that counts a pair; the page has no column "unclear"."""
     if label is None:
         return STRANGERS
     kind = label.kind.replace("_", " ")
@@ -83,7 +83,7 @@ def column(label: Label | None) -> str:
 
 
 def results(rows: Sequence[Row]) -> str:
-    """The table in Markdown; the first row holds all pairs."""
+    """Return the table in Markdown; the first row counts all pairs."""
     wanted = int(np.isin(rows[0].columns, FOUND).sum())
     headers = ["method", "bytes a book", "found", "false", "precision", "recall", *FOUND, *FALSE]
     return Table([*headers, "called copies where"], [row.cells(wanted) for row in rows]).to_markdown()
@@ -96,7 +96,7 @@ def page(
     rows: Sequence[Row],
     false: Sequence[tuple[PublicBook, PublicBook]],
 ) -> str:
-    """The page; `texts` is the digest of all texts, `false` the strangers that the lookup called copies."""
+    """Return the page; `texts` is a digest of all texts, `false` the strangers that the lookup calls copies."""
     languages = Counter(book.language for book in books).most_common()
     repositories = Counter(
         "standardebooks, one for each book" if book.set == "standard-ebooks" else book.repository
