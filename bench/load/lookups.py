@@ -53,7 +53,7 @@ def server_processes() -> list[psutil.Process]:
 
 
 def lookups(library: Library, query: str, *, rate: float | None = RATE, connections: int = 32) -> Stream:
-    """Return a stream of lookups of random books; `query` is the part of the path from the question mark on."""
+    """Return a stream of lookups of random books; `query` is the query string with its question mark."""
     entries = random.Random(_SEED).sample(range(1, library.books + 1), min(_PATHS, library.books))
     paths = [f"/v1/books/{book_id(entry)}/near-duplicates{query}" for entry in entries]
     return Stream("lookups", [get(path) for path in paths], connections=connections, rate=rate)

@@ -96,7 +96,7 @@ def page(
     rows: Sequence[Row],
     false: Sequence[tuple[PublicBook, PublicBook]],
 ) -> str:
-    """Return the page; `texts` is a digest of all texts, `false` the strangers that the lookup calls copies."""
+    """Return the page; `texts` is a digest of all texts, `false` the strangers found by the lookup."""
     languages = Counter(book.language for book in books).most_common()
     repositories = Counter(
         "standardebooks, one for each book" if book.set == "standard-ebooks" else book.repository

@@ -35,7 +35,7 @@ RATE, COPIES = 0.10, 5
 """Error rate of the parts and short texts; copies of a short text."""
 _PAGE = 1_800
 _LONGEST_WORK = 450_000
-"""Most characters of a work, and characters of a page."""
+"""Characters of a page, and most characters of a work."""
 _SHORTEST, _COLLECTION = 118_800, 3_000_000
 """Least characters of a file, and of a collection of works."""
 _LETTERS = 0.6
