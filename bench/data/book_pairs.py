@@ -218,9 +218,7 @@ def _bound(book: Pages, rng: np.random.Generator) -> Pages:
 
 
 def _read(pages: Pages, book: CorpusBook, rate: float, rng: np.random.Generator) -> Pages:
-    """Return the pages with errors and with running heads for even and odd pages, or none in a third of
-    books.
-    """
+    """Return the pages with errors and, in two thirds of the books, running heads for even and odd pages."""
     read = corrupt_pages(pages, rate, rng)
     if rng.random() < 1 / 3:
         return read

@@ -51,10 +51,8 @@ def curve(words: Words, books: Numbers) -> Curve:
 def curve_of(
     pairs: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
 ) -> Curve:
-    """Return the curve of answers.
-
-    `pairs` and `right` count found texts and found versions by query and d, (queries, bits + 1). `wanted`
-    counts the versions of each query, (queries,).
+    """Return the curve of counts of found texts and found versions by query and d, (queries, bits + 1) each,
+    and of the wanted versions of each query, (queries,).
     """
     asked = wanted > 0
     pairs, right, wanted = pairs[asked], right[asked], wanted[asked, None]

@@ -22,23 +22,22 @@ MOST_SHOWN = 30
 
 _NOTES = """\
 - **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book
-  without regard to the texts. Some are other volumes or recensions, which no method finds by the text.
-- **by source notes**: the editors of Standard Ebooks, or of ELTeC, name the number or title of their
-  source text of Project Gutenberg. "Contains" is a collection, or a book taken from one; some collections
-  have only a few stories of a text. Standard Ebooks corrects spelling and typography, and adds no text.
-  These pairs were labelled after Bookprint's rule was chosen, but two of these Standard Ebooks, and other
-  copies of some works, were among the books of that choice.
-- **same work, contains, overlaps**: by equal shingles of five words, in Japanese of eight characters (.3
-  of the smaller book or a Jaccard similarity of .15), by lengths and titles. These labels were not
-  proofread. They favour methods that compare shingles: Bookprint's and datasketch's.
+  without regard to the texts. Some are other volumes or recensions, so no method by text can find all pairs.
+- **by source notes**: the editors of Standard Ebooks, or of ELTeC, name the number or title of their source
+  text of Project Gutenberg. "Contains" is a collection, or a book taken from one; some collections have only
+  a few stories of a text. Standard Ebooks corrects spelling and typography, and adds no text. These pairs
+  were labelled after Bookprint's rule was chosen. Two of these Standard Ebooks, and other copies of some
+  works, were used in that choice.
+- **same work, contains, overlaps**: by equal shingles of five words, in Japanese of eight characters (.3 of
+  the smaller book or a Jaccard similarity of .15), by lengths and titles. These labels were not proofread.
+  They favour methods that compare shingles: Bookprint's and datasketch's.
 - **strangers**: pairs of one language that share less than .03 of the smaller book. **paratext**: short
   plays and conversations with one royal privilege or preface. These are all pairs of a few dozen texts, so
   they weigh more in the precision than in a library. **serial**: volumes of one journal.
 - Pairs that share .03 to .3 of the smaller book, or a title and no text, are not counted.
 
 Precision is the share of related pairs among the pairs that a method calls copies. Recall is the share of
-all related pairs that it calls copies. Both depend on this set of pairs, which is not a sample of a
-library.
+all related pairs that it calls copies. Both depend on this set of pairs. It is not a sample of a library.
 
 Bookprint's rule was chosen on other real books, some of them of the same works, and with regard to these
 pairs. Its rows therefore look better than they would elsewhere. The other rules are those of their authors
@@ -47,12 +46,11 @@ errors to all copies; that rule is our implementation. ISCC codes are those of `
 distance of its search server. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
 permutations; copies share a band.
 
-RETSim (`unisim` 1.0.1, at first try) was measured on a part, because all these books would take hours and
-its floating point can differ between processors. The part has 247 books: 100 Standard Ebooks (seed
-20261125) and their source texts. The vectors of the first eight chunks of 512 characters were averaged,
-1,024 bytes a book. Pairs with a cosine of at least .9, the library's default, were called copies. By
-source notes these were 48 of 85 pairs of the same work, 7 of 63 of contained works, and none of 30,097
-strangers."""
+RETSim (`unisim` 1.0.1, at first try) was measured on 100 Standard Ebooks (seed 20261125) and their source
+texts, 247 books. All books would take hours, and its floating point can differ between processors. The
+vectors of the first eight chunks of 512 characters were averaged, 1,024 bytes a book. Pairs with a cosine of
+at least .9, the library's default, were called copies. By source notes these were 48 of 85 pairs of the same
+work and 7 of 63 of contained works, but none of 30,097 strangers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,9 @@ BOOKS = Path(__file__).with_name("books.csv.gz")
 PAIRS = Path(__file__).with_name("pairs.csv.gz")
 
 Kind = Literal["same_work", "contains", "overlaps", "paratext", "serial", "unclear"]
-"""Shared matter of two books: a work, the whole smaller book, parts, a preface or similar, a journal. Unclear
-pairs are not counted.
-"""
+"""Shared matter of two books: a work, the whole smaller book, parts, a preface, a journal, or unclear."""
 Basis = Literal["provenance", "source", "shingles"]
-"""Source of a label: the collectors of the books, the note of an edition on its source, or the share of equal
-five-word shingles.
-"""
+"""Source of a label: the collectors, an edition's note on its source, or the share of equal shingles."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Counts of letter n-grams and their cosine, the true similarity of Mohammadi and Nikoukaran (2018, eq. 1).
 
-A text is a string over the 27 symbols a to z and space: lower case, with one space for every run of other
-characters. The publication does not name its alphabet; this one reproduces the simhash of its Table I within
-5 %.
+A text is a string over the 27 symbols a to z and space, in lower case, with one space per run of other
+characters. The publication names no alphabet; this one reproduces its simhash in Table I within 5 %.
 """
 
 import re

@@ -56,7 +56,7 @@ def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
 
 
 def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.bool_]) -> list[Cell]:
-    """Return recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs in, across works."""
+    """Return recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs."""
     right = texts.books[proposed.query] == texts.books[proposed.other]
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
     wanted, asked = texts.wanted, texts.wanted > 0

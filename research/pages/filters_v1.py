@@ -21,9 +21,7 @@ _TELLING = 0.05
 
 
 def high_pass(signal: float, none: float, full: float) -> float:
-    """Return 1 from `full` on, 0 up to `none`, between them 1 - ((full - signal) / (full - none))² as
-    published.
-    """
+    """Return 1 from `full` on, 0 up to `none`, else 1 - ((full - signal) / (full - none))² as published."""
     return max(0.0, 1 - (max(full - signal, 0.0) / (full - none)) ** 2)
 
 
