@@ -56,11 +56,11 @@ PER_KIND = 360
 HARD = 0.05
 """Highest CER at which the figures of Table I must be exceeded; noisier pairs are counted separately."""
 TEXT_PAGE, TEXT_PAGES = 50, 60
-"""Least letters and digits of a text page, and least text pages of a book."""
+"""Minimum letters and digits of a text page, and minimum text pages of a book."""
 LONGEST = 400
-"""Most pages of a book; the rest of a longer book is not used."""
+"""Maximum pages of a book; the rest of a longer book is not used."""
 _BODY = (80, 300)
-"""Least and most pages of a book's main text, if its source is long enough."""
+"""Minimum and maximum pages of a book's main text, if its source is long enough."""
 
 
 @dataclass(frozen=True, slots=True)

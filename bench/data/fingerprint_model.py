@@ -27,7 +27,7 @@ _AUTHOR_WORKS, _AUTHOR_KIN = 4, 0.1  # number of works of one author; their k
 _JOURNAL_SHARE, _JOURNAL_KIN = 0.016, 0.6  # share of a journal's volumes among all works; their k
 _JOURNAL_DRIFT = 200.0  # volumes after which g correlates by 1/e
 _JOURNAL_LANGUAGE = "de"
-_JOURNAL_WORDS = 166_000, 264_000  # least and most words of a volume
+_JOURNAL_WORDS = 166_000, 264_000  # minimum and maximum words of a volume
 
 KEPT_AS = Path(__file__).with_name("fingerprint_model.json")
 

@@ -1,8 +1,8 @@
 """Real pairs of books of the corpus with a reader's label of their relation, from real_relations.csv.
 
-A side may be a part of a book, cut where the part begins and ends in print, because no two files of the
-corpus are a volume and the whole work. Before any classification the reader compared pages of both sides and
-searched for their phrases in the other book.
+A side may be a part of a book, cut where the part begins and ends in print: no two files of the corpus are a
+volume and the whole work. Before any classification the reader compared pages of both sides and searched for
+their phrases in the other book.
 """
 
 import csv

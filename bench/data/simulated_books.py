@@ -26,7 +26,7 @@ _SEED = 20261121
 
 _TAIL = 3.0  # Zipf's exponent of the number of a work's books: 83 % have one
 _NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # share of books with the notice; its shingles
-_MOST_BOOKS = 60  # most books of one work
+_MOST_BOOKS = 60  # maximum books of one work
 _WORDS = np.array([1_000, 3_000, 10_000, 30_000, 100_000, 200_000])
 _BITS_LOST = np.array([25, 24, 20, 16, 14, 9])
 """Median bits by which 5 % errors change a fingerprint of this many words (decision 2)."""

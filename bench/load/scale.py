@@ -27,7 +27,7 @@ _FIRST, _USUAL = 10_000, 1_000_000
 _ROOM = 5 * 2**30
 """Bytes of memory in addition to the index: signatures of a rebuild, buffers of Postgres, processes."""
 _LEAST = 2**28
-"""Least bytes of memory for Valkey."""
+"""Minimum memory of Valkey in bytes."""
 _QUERIES = {"d = 7": "?d=7", "d = 15": "?d=15", "d = 23": "?d=23", "k = 10": "?k=10", "verified": ""}
 _CLIENTS = 8
 

@@ -18,7 +18,7 @@ FOUND = (
 FALSE = (STRANGERS, "paratext", "serial")
 _WHO_SAYS = {"provenance": ", by collectors", "source": ", by source notes", "shingles": ""}
 MOST_SHOWN = 30
-"""Most pairs of strangers that the page lists."""
+"""Maximum number of pairs of strangers on the page."""
 
 _NOTES = """\
 - **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book

@@ -33,7 +33,7 @@ RATES = (0.0, 0.02, 0.05, 0.1)
 _FILLED, _PAGE = 70, 50
 """Columns of a line and lines of a page, for a file without pages."""
 _LEAST_PAGE = 1_800
-"""Least characters of a page that ends with an article or section."""
+"""Minimum characters of a page that ends with an article or section."""
 
 Books = tuple[list[str], list[str]]
 

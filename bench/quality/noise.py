@@ -35,11 +35,11 @@ RATE, COPIES = 0.10, 5
 """Error rate of the parts and short texts; copies of a short text."""
 _PAGE = 1_800
 _LONGEST_WORK = 450_000
-"""Characters of a page, and most characters of a work."""
+"""Characters of a page, and maximum characters of a work."""
 _SHORTEST, _COLLECTION = 118_800, 3_000_000
-"""Least characters of a file, and of a collection of works."""
+"""Minimum characters of a file, and of a collection of works."""
 _LETTERS = 0.6
-"""Least share of letters in a text; a file with fewer is a table."""
+"""Minimum share of letters in a text; a file with fewer is a table."""
 _PER_LANGUAGE = 10
 """Works in each language except English, one per author."""
 

@@ -33,7 +33,7 @@ class Point:
 
 
 Curves = Mapping[str, Sequence[Point]]
-"""Points of each reference by name."""
+"""Reference names and their points."""
 
 
 def run(out_dir: Path) -> Section:
@@ -60,7 +60,7 @@ def measure(out_dir: Path, kind: Sample, parts: Sequence[int]) -> Section:
 
 
 def curves_of(kind: Sample, parts: Sequence[int]) -> Curves:
-    """Measure each reference in all its possible numbers of parts, by name."""
+    """Measure each reference in all its possible numbers of parts; the keys are the names."""
     return {
         reference.name: [point(kind, reference, count) for count in parts if count <= reference.most_parts]
         for reference in references(kind.learning)

@@ -26,7 +26,7 @@ _AT_ONCE = 1024
 _ROWS = 2048
 _FLIPS = 3
 MASKED_BITS = 16
-"""Most bits of a band that can be probed with flips."""
+"""Maximum bits of a band that can be probed with flips."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ WEIGHTINGS = ("tf", "gap")
 SHOWN = 49
 ASKED = 10_000
 AS_MANY = 70_000
-"""Least number of texts of a set that is comparable with the published times."""
+"""Minimum number of texts of a set that is comparable with the published times."""
 BANDINGS = (PAPER_24, PAPER_32, *OURS)
 
 

@@ -1,9 +1,9 @@
 """The rule of Institutional Books 1.0 (2025) for duplicates among a million scanned volumes.
 
-Two volumes are duplicates if their 64-bit simhashes and languages are equal, and neither is 15 % longer or
-shorter than the median of all volumes with that simhash. Sources are `get_simhash_shingles` and
-`get_filtered_duplicates` of institutional/institutional-books-1-pipeline, and the package `simhash` 2.1.2.
-Here the median of a pair is its mean, and the language comes from the corpus.
+Two volumes are duplicates if their 64-bit simhashes and languages are equal, and their lengths are within 15
+% of the median length for that simhash. Sources are `get_simhash_shingles` and `get_filtered_duplicates` of
+institutional/institutional-books-1-pipeline, and the package `simhash` 2.1.2. Here the median of a pair is
+its mean, and the language comes from the corpus.
 """
 
 import re

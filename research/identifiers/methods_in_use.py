@@ -13,7 +13,7 @@ from bench.harness.corpus import CorpusBook
 from research.identifiers.method import BitDistance, Scores
 
 ISCC_SIMILARITY = 0.75
-"""Least share of equal bits at which iscc-search 0.3.3 calls codes similar."""
+"""Minimum share of equal bits at which iscc-search 0.3.3 calls codes similar."""
 LSH_THRESHOLD = 0.5
 """Threshold of the first example in datasketch's documentation, with 128 permutations."""
 SHINGLE_WORDS = 5

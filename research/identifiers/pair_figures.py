@@ -34,7 +34,7 @@ Labels = NDArray[np.str_]
 Halves = NDArray[np.intp]
 """Half of the works, 0 or 1, of each book."""
 Least = tuple[float, float]
-"""Least scores of copies whose first book is in the first and in the second half of the works."""
+"""Minimum scores of copies whose first book is in the first and in the second half of the works."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

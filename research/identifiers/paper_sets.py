@@ -33,7 +33,7 @@ SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
 """Seed, and chunks per work, of the benchmark `fingerprints`."""
 DONOR = 40_001
-"""Least characters of a book that provides sentences."""
+"""Minimum characters of a book that provides sentences."""
 
 Words = NDArray[np.uint64]
 
@@ -43,10 +43,10 @@ class SetPlan:
     """The canonical texts of a set."""
 
     name: str
-    texts: int  # most canonical texts; in the hard set, per work
+    texts: int  # maximum canonical texts; in the hard set, per work
     cut: Literal["chunks", "whole books", "hard set"] = "chunks"
     characters: int | None = None  # of a chunk; None: chosen to give `texts` chunks
-    works: int | None = None  # most books to cut; None: one book of every work
+    works: int | None = None  # maximum books to cut; None: one book of every work
 
 
 SHORT = SetPlan("short texts", 9_000)

@@ -17,7 +17,7 @@ _SHINGLE_OVER_NGRAM = 5.0
 """Ratio of the rates at which noise destroys shingles of five words and n-grams of six characters."""
 
 _TELLING = 0.05
-"""Least book similarity of equal books at which a comparison is possible despite noise."""
+"""Minimum book similarity of equal books at which a comparison is possible despite noise."""
 
 
 def high_pass(signal: float, none: float, full: float) -> float:

@@ -86,7 +86,7 @@ READINGS: Mapping[str, Reading] = {
     "signals of Spasojević and Poncin (2011)": published_signals,
     "all": all_signals,
 }
-"""Sets of signals, by name."""
+"""Names and sets of signals."""
 
 
 def read(reading: Reading, pairs: Sequence[MeasuredPair]) -> Table:

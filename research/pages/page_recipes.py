@@ -79,7 +79,7 @@ def minhash_of(feature: Feature, count: int, value_bytes: int = VALUE_BYTES) -> 
 
 
 def one_permutation_of(feature: Feature, bins: int) -> SignatureRecipe:
-    """Return the recipe of one permutation of a page's features in `bins` bins of 8 bits, a power of two."""
+    """Return the recipe of one permutation of a page's features in `bins` (a power of two) bins of 8 bits."""
 
     def sign(text: NormalText) -> Signatures:
         return np.array([one_permutation(page, bins) for page in occurrences(text, feature)])

@@ -20,7 +20,7 @@ WORDS = 330
 CHARACTERS = 528
 """Number of characters of a page of Chinese or Japanese, equivalent to 330 words in shingles."""
 FEWEST = 24
-"""Least number of pages of a book."""
+"""Minimum number of pages of a book."""
 
 
 @dataclass(frozen=True, slots=True)

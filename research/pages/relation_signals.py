@@ -19,7 +19,7 @@ PLOTTED = 150
 """Number of pairs of each kind in the plot of two similarities, and of points of a curve."""
 
 Sweeps = Mapping[str, Sweep]
-"""Sweep of each signal by name."""
+"""Signal names and their sweeps."""
 
 
 def run(out_dir: Path) -> Section:

@@ -17,7 +17,7 @@ from bench.harness.confusion import Share, wilson
 from bookprint_core.relations.signals import Signals
 
 STEEPEST = 2.0
-"""Most doublings or halvings of the slope; steeper lines count as equally steep."""
+"""Maximum doublings or halvings of the slope; steeper lines count as equally steep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Carpenter (2011, step 4) doubts formulas for recall and precision, because natural language is correlated. For
 a pair of known similarity the formula is valid for any texts. But correlation gives strangers common
-shingles. Therefore books of different works are compared in their word order and in random order.
+shingles. Therefore books of different works are compared with their words in order and in random order.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Recall and cost of finders of candidates.
 
-The finders are posting lists of single MinHash values, LSH bands of several values, and posting lists of
-samples (FracMinHash) of five-word shingles or of folded letters, as in the product. Recall is measured on the
-corpus's labelled pairs and on made overlaps, with a passage of one corpus book in another. Cost is the number
-of records read per query in a simulated library.
+The finders are posting lists of single MinHash values, LSH bands, and posting lists of samples (FracMinHash).
+Samples are of five-word shingles, or of folded letters as in the product. Recall is measured on the corpus's
+labelled pairs and on made overlaps, with a passage of one corpus book in another. Cost is the number of
+records read per query in a simulated library.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ RATES = (0.0, 0.02, 0.05)
 """Character error rates of both texts."""
 
 PLACES = 40
-LONG_ENOUGH = 150_000  # least characters of a book that provides or receives a passage
+LONG_ENOUGH = 150_000  # minimum characters of a book that provides or receives a passage
 SIMULATED, QUERIES = 20_000, 200
 _LETTERS = sample_recipe(DEFAULT_SAMPLE)
 _WORDS = FracMinHashRecipe("words128", 128, per_octave=1, lowest=0, top_level=64)

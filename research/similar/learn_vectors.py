@@ -18,7 +18,7 @@ from bookprint_core.vectors import RAREST, VectorWeights, pack_weights
 from research.similar.works import Book, corpus_works
 
 FEWEST_BOOKS = 2
-"""Least number of books with a known word."""
+"""Minimum number of books with a known word."""
 RARE = 1 / 60
 """Share of a language's books with a word at or below which the word has the highest rarity."""
 
