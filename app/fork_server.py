@@ -1,10 +1,10 @@
-"""`python -m app.fork_server CONTROL SOCKETS NAME...`: a process that forks the others of a service.
+"""`python -m app.fork_server CONTROL SOCKETS NAME...`: the process that forks the others of a service.
 
-All forks share the memory of what it has loaded before. NAME is a module, or MODULE:FUNCTION,
-which is called. CONTROL is the number of a socket with a JSON object a line; SOCKETS are those of sockets
-that forks may have. A request has a `name`, the `module` whose `main` the fork runs, its `arguments`,
-`environment`, `input` (to read from standard input) and `sockets`. Answers are `{"loaded": true}` once,
-`{"started": pid}` to each request in turn, and `{"ended": pid, "status": as of a subprocess}`.
+All forks share the memory of everything loaded before. NAME is a module to load, or MODULE:FUNCTION to call.
+CONTROL is the number of a socket for JSON objects, one per line. SOCKETS are numbers of sockets that forks
+may inherit. A request contains `name`, the `module` whose `main` the fork runs, `arguments`, `environment`,
+`input` (its standard input) and `sockets`. The answers are `{"loaded": true}` once, `{"started": pid}` for
+each request in order, and `{"ended": pid, "status": status as of subprocess}`.
 """
 
 import ctypes
@@ -32,8 +32,8 @@ _PR_SET_NAME = 15
 
 
 def main() -> None:
-    """Load, and fork as asked, until the other end of the socket is closed."""
-    forget_secrets()  # it has none, and others cannot look into those that it hands on
+    """Load the modules, then fork on request until the other end of the socket is closed."""
+    forget_secrets()  # protects the secrets of requests from other processes
     number, inherited, *names = sys.argv[1:]
     control = socket.socket(fileno=int(number))
     for name in names:
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _unmap_libraries() -> None:
-    """Give back what is mapped of libraries as it is in their files, most of it the compiler's."""
+    """Release the unchanged pages of mapped libraries; most belong to the compiler."""
     for each in psutil.Process().memory_maps(grouped=False):
         if ".so" in each.path and each.perms.startswith("r-") and not each.anonymous + each.swap:
             start, end = (int(bound, 16) for bound in each.addr.split("-"))
@@ -83,7 +83,7 @@ def _answer(control: socket.socket, **answer: Any) -> None:
 
 
 def _reaped() -> Iterator[tuple[int, int]]:
-    """The forks that have ended."""
+    """Yield the pid and exit status of each fork that has ended."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -95,7 +95,7 @@ def _reaped() -> Iterator[tuple[int, int]]:
 
 
 def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
-    """Run what is asked for in this fork, which leads a session of its own and ends with its parent."""
+    """Run the requested module in this fork, which leads a new session and ends with its parent."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -109,7 +109,7 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
             name = ctypes.create_string_buffer(request["name"].encode())
             prctl(_PR_SET_NAME, ctypes.addressof(name))
         else:
-            _execute(request)  # elsewhere libraries of the system may not be used in a fork
+            _execute(request)  # other systems' libraries do not work in a fork
         sys.argv = [request["module"], *request["arguments"]]
         sys.stdin = io.StringIO(request["input"])
         import_module(request["module"]).main()
@@ -125,7 +125,7 @@ def _become(request: Any, inherited: set[int], parent: int) -> NoReturn:
 
 
 def end_with_parent(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and on Linux have the kernel kill this process where that ends."""
+    """Ignore Ctrl-C, which the parent handles. On Linux, also end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

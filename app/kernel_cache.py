@@ -1,6 +1,6 @@
-"""The compiled kernels: the folder in which numba keeps them, so that only a first start is slow.
+"""The compiled kernels, and the folder in which numba stores them, so that only the first start is slow.
 
-Must come before numba is imported.
+Call `keep_kernels` before numba is imported.
 """
 
 import atexit
@@ -20,21 +20,20 @@ from pathlib import Path
 import bookprint_core
 
 _READY = "ready"
-"""The file that says that all kernels are kept."""
+"""Name of the file that marks all kernels as stored."""
 
 _compiling: list[int] = []
 
 
 def keep_kernels(data_dir: Path | None = None) -> None:
-    """Have numba keep kernels in NUMBA_CACHE_DIR, the user's cache folder or the data folder.
+    """Make numba store kernels in NUMBA_CACHE_DIR, the user's cache folder or the data folder.
 
-    The kernels are in a folder of their own for the sources and versions that they are compiled from. The
-    folders hold code, so no other user can write to them. Numba needs to write:
-    kernels in a NUMBA_CACHE_DIR that cannot be written to, as in an image, are copied.
+    Each version of the sources and compilers has its own folder. The folders contain code, so only this user
+    may write to them. Numba needs a writable folder: kernels from a read-only NUMBA_CACHE_DIR are copied.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given and Path(given).name == _stamp():
-        return  # by the process that started this one
+        return  # set by the parent process
     folder = None
     if given:
         with suppress(OSError):
@@ -47,7 +46,7 @@ def keep_kernels(data_dir: Path | None = None) -> None:
             caches.append(data_dir.absolute())
         folder = next((cache / "kernels" for cache in caches if _usable(cache)), None)
     if folder is None:
-        # No folder of ours can be written: one for this process alone, where no other user can put code.
+        # No folder is writable. Make one for this process, where no other user can write code.
         folder = Path(tempfile.mkdtemp(prefix="bookprint-kernels-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if given and Path(given, _stamp(), _READY).exists() and not (folder / _stamp()).exists():
@@ -59,23 +58,23 @@ def keep_kernels(data_dir: Path | None = None) -> None:
 
 
 def has_kernels() -> bool:
-    """Whether all kernels are kept already."""
+    """Return whether all kernels are stored."""
     return Path(os.environ["NUMBA_CACHE_DIR"], _READY).exists()
 
 
 def compile_kernels() -> None:
-    """Begin to compile the kernels where they are missing, side by side in forks.
+    """Start to compile missing kernels, in parallel forks.
 
-    The compiler needs ten times the memory of the kernels.
+    Forks, because the compiler needs ten times the memory of the kernels.
     """
-    from bookprint_core.warm_up import PARTS  # late, as it imports numba
+    from bookprint_core.warm_up import PARTS  # late, because it imports numba
 
     if not has_kernels():
         _compiling.extend(_compile_apart(part) for part in PARTS)
 
 
 def load_kernels() -> None:
-    """Load the kernels into this process; raises SystemExit where they cannot be compiled."""
+    """Load the kernels into this process; raises SystemExit if they cannot be compiled."""
     from bookprint_core.warm_up import warm_up
 
     statuses = [os.waitpid(fork, 0)[1] for fork in _compiling]
@@ -87,14 +86,14 @@ def load_kernels() -> None:
 
 
 def main() -> None:
-    """Compile the kernels and keep them: a step in the making of an image."""
+    """Compile and store the kernels, as a step in building an image."""
     keep_kernels()
     compile_kernels()
     load_kernels()
 
 
 def _compile_apart(part: Callable[[], None]) -> int:
-    """Call a function in a fork; returns its pid."""
+    """Call a function in a fork, and return the pid."""
     pid = os.fork()
     if not pid:
         try:
@@ -108,10 +107,9 @@ def _compile_apart(part: Callable[[], None]) -> int:
 
 @cache
 def _stamp() -> str:
-    """The name of the folder for these sources, versions and processor.
+    """Return the name of the folder for these sources, versions and processor.
 
-    The constants and functions that a kernel takes from other files are compiled into it as well, and numba
-    compares its own file alone.
+    Kernels contain constants and functions of other files too, but numba checks only the kernel's own file.
     """
     versions = (sys.version_info[:2], version("numba"), version("llvmlite"), os.environ.get("NUMBA_CPU_NAME"))
     digest = sha256(repr(versions).encode())
@@ -121,8 +119,9 @@ def _stamp() -> str:
 
 
 def _usable(folder: Path) -> bool:
-    """Whether this user, and no other, can write to the kernels in a cache folder and to that; they are made
-    where they are missing."""
+    """Return whether only this user can write to a cache folder and its folder of kernels.
+
+    Missing folders are created."""
     folders = (folder, folder / "kernels")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

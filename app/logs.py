@@ -1,4 +1,4 @@
-"""Logs of the processes of Bookprint: plain lines for people, JSON for collectors."""
+"""Logs of all processes: plain lines for people, JSON for collectors."""
 
 import logging
 import sys
@@ -13,20 +13,20 @@ import structlog
 from structlog.stdlib import ProcessorFormatter
 
 _SECONDS_UNTOLD = 20.0
-"""Seconds of an outage before each line of the log: servers that have just started answer within them."""
+"""Seconds of an outage before each log line. Servers that have just started answer sooner."""
 
 _SECONDS_OF_PEACE = 120.0
-"""Seconds without an outage after which the next one is another."""
+"""Seconds without errors after which the next error counts as a new outage."""
 
 _MOST_FRAMES = 40
 _SECONDS_BETWEEN_TRACEBACKS = 1.0
-_LONGEST = 200  # characters of an error that is written without its frames
+_LONGEST = 200  # characters of an error without its traceback
 
 
 def configure_logs(log_format: Literal["console", "json"]) -> None:
-    """Send structured events, and the warnings of libraries, to standard error.
+    """Write structured events, and the warnings of libraries, to standard error.
 
-    As JSON each is one object in one line, and so is an error that nothing catches, with its traceback.
+    In JSON, each event and each uncaught error with its traceback is one object per line.
     """
     seldom = Seldom()
     logging.getLogger("psycopg.pool").addFilter(lambda record: seldom.is_due(str(record.msg)))
@@ -56,7 +56,7 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
         sys.excepthook = _log_uncaught
         threading.excepthook = sys.unraisablehook = _log_left
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # Started by its own command, uvicorn has a handler by now.
+    # If uvicorn's own command started this process, uvicorn already has a handler.
     logging.getLogger("uvicorn").handlers.clear()
     logging.getLogger("uvicorn").propagate = True
     structlog.configure(
@@ -67,11 +67,11 @@ def configure_logs(log_format: Literal["console", "json"]) -> None:
 
 
 class Seldom:
-    """Passes an event with `outage` on every 20 seconds: who waits for a server tries again and again."""
+    """A filter that passes an event with `outage` once every 20 seconds, because clients retry often."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: dict[str, tuple[float, float]] = {}  # when an outage began or was told, and came last
+        self._told: dict[str, tuple[float, float]] = {}  # start or last line of an outage, and last event
 
     def is_due(self, event: str) -> bool:
         now = self._clock()
@@ -89,7 +89,7 @@ class Seldom:
 
 
 class Tracebacks:
-    """Writes errors with their last frames, and the same one once a second: no client fills the log."""
+    """A formatter of errors with their last frames; a repeated error gets them once per second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -113,4 +113,4 @@ def _log_left(error: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> Non
 def _log_uncaught(
     kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    structlog.get_logger().critical("an error that nothing catches", exc_info=(kind, error, trace))
+    structlog.get_logger().critical("uncaught error", exc_info=(kind, error, trace))

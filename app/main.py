@@ -66,7 +66,7 @@ ROUTERS = [
         *(completeness, volumes, conflicts, reconciliation, library, changes, webhooks, audit, jobs, health),
     )
 ]
-"""The routers of all subjects, in the order in which they are described."""
+"""Routers of all subjects, in the order of the documentation."""
 
 PAGES = [
     module.router
@@ -75,20 +75,20 @@ PAGES = [
         *(cluster_pages, completeness_pages, conflict_pages, admin, sign_in),
     )
 ]
-"""The routers of the pages for people."""
+"""Routers of the pages for people."""
 
 _DESCRIPTION = """
-Post a book and get an identifier that survives OCR noise, reprints and missing metadata; ask for the books
-near it and get every one within a distance, provably. Errors are problem documents (RFC 9457) that say what
-to do.
+Post a book and get an identifier that survives OCR noise, reprints and missing metadata. Ask for the books
+near it and get every book within a distance, provably. Errors are problem documents (RFC 9457) that say how
+to fix them.
 """
 
 
 def create_app(settings: Settings | None = None, capacity: Capacity | None = None) -> FastAPI:
-    """The application with its routes; it connects to Postgres and Redis when it is started.
+    """Create the application with its routes; it connects to Postgres and Redis when it starts.
 
-    Without settings they come from the environment, which then forgets the secrets: the processes that read
-    files of strangers inherit it.
+    Without `settings`, they are read from the environment, and the secrets are removed from it, because the
+    processes that read untrusted files inherit it.
     """
     if settings is None:
         settings = Settings()
@@ -101,8 +101,8 @@ def create_app(settings: Settings | None = None, capacity: Capacity | None = Non
         app.router.routes += router.routes
     add_docs(app)
     app.mount("/static", StaticFiles(packages=[("app.web", "static")]))
-    require_scopes(app.routes)  # of every route there is, so after all of them
-    # In place of the layers of Starlette and FastAPI, one of which is for each thing that this one does.
+    require_scopes(app.routes)  # checks every route, so after all are added
+    # Replaces the middleware of Starlette and FastAPI by one layer.
     app.middleware_stack = Exchange(app, settings, page_of_problem)
     return app
 
@@ -115,9 +115,9 @@ def _without_routes(settings: Settings) -> FastAPI:
         openapi_tags=[router.subject for router in ROUTERS if router.subject],
         docs_url=None,
         redoc_url=None,
-        # A redirect would name a host, and hide a misspelt path.
+        # A redirect would contain a host, and hide a misspelt path.
         redirect_slashes=False,
-        # Numbers are at /metrics; whether OpenTelemetry is set up would be looked for with each request.
+        # Metrics are at /metrics. Otherwise every request would check whether OpenTelemetry is configured.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         lifespan=_lifespan(settings),
     )
@@ -144,7 +144,7 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
 
 
 def _set_state(state: State, settings: Settings, metrics: Metrics, capacity: Capacity) -> None:
-    """Set the values in `app.state` for requests, besides the services that the lifespan adds."""
+    """Set the values in `app.state` that requests need. The lifespan adds the services."""
     state.metrics, state.kernels = metrics, KernelState()
     # Only `serve` resolves `auto`, because it knows the address. Otherwise keys are required.
     state.asks_for_keys = settings.auth != "off"
@@ -160,6 +160,6 @@ async def _is_ready(services: Services, kernels: KernelState) -> bool:
 
 async def _warm(kernels: KernelState) -> None:
     await kernels.warm_up()
-    # Objects loaded by now stay: a collection that went through them all would hold up lookups.
+    # Objects loaded so far are permanent; garbage collections of them all would delay lookups.
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""State of a process that can be replaced, and the signal that another has taken its place."""
+"""State of a replaceable process, and the signal that its replacement is ready."""
 
 import asyncio
 import os
@@ -8,22 +8,22 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 REPORT_TO = "BOOKPRINT_REPORT_TO"
-"""The variable with the number of the socket to report to. A report is a datagram: the pid, a blank, and
-READY or STARTING."""
+"""Variable with the number of the socket for reports. A report is a datagram: the pid, a blank, and READY or
+STARTING."""
 
 READY, STARTING = "ready", "starting"
 
 LEAVE = signal.SIGUSR1
-"""Another has taken the place of this process: take no new work, finish what is under way, and end."""
+"""Signal to a replaced process: accept no new work, finish current work, and end."""
 
 LEAVING = "leaving"
-"""Name under which the lifespan's state says that each connection is to be closed after its next answer."""
+"""Name in the lifespan's state. It is set when each connection must be closed after its next answer."""
 
 _SECONDS = 1.0
 
 
 async def report(is_ready: Callable[[], Awaitable[bool]]) -> None:
-    """Report every second, where somebody listens, until cancelled. Once ready, it is not asked again."""
+    """Report every second until cancelled, if there is a receiver. Once ready, `is_ready` is not called."""
     number = os.environ.pop(REPORT_TO, None)
     if number is None:
         return
@@ -32,20 +32,20 @@ async def report(is_ready: Callable[[], Awaitable[bool]]) -> None:
         listener.setblocking(False)
         while True:
             ready = ready or await is_ready()
-            with suppress(OSError):  # nobody has listened for a while
+            with suppress(OSError):  # the receiver is gone or its queue is full
                 listener.send(f"{os.getpid()} {READY if ready else STARTING}".encode())
             await asyncio.sleep(_SECONDS)
 
 
 class Reports:
-    """The two ends of what is reported."""
+    """Sender and receiver of reports."""
 
     def __init__(self) -> None:
         self._receiver, self.sender = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._receiver.setblocking(False)
 
     def listen(self, note: Callable[[int, bool], None]) -> None:
-        """Call `note` with the pid that a report is from, and whether it is ready."""
+        """Call `note` with the pid of each report and whether the process is ready."""
 
         def receive() -> None:
             pid, _, state = self._receiver.recv(64).decode().partition(" ")

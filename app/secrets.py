@@ -1,4 +1,4 @@
-"""Passwords and keys of a process: how it gets them from its starter, and how it keeps them to itself.
+"""Passwords and keys of a process: how it receives them, and how it hides them.
 
 Every program of the same user can read the environment with which a process was started.
 """
@@ -21,29 +21,29 @@ SECRETS = (
     TLS_PASSWORD_VARIABLE,
     "UVICORN_SSL_KEYFILE_PASSWORD",
 )
-"""Environment variables that hold a password or a key, or lead to one."""
+"""Environment variables that contain a password or key, or the path of one."""
 
 _PR_SET_DUMPABLE = 4
 
 
 def take_secrets() -> None:
-    """Put the variables into the environment that the starter of this process has written to its standard
-    input, as a JSON object."""
+    """Add the variables in a JSON object on standard input, which the starter of this process writes, to the
+    environment."""
     os.environ.update(json.load(sys.stdin))
 
 
 def forget_secrets() -> dict[str, str]:
-    """Take passwords and keys out of the environment, and return them by name. Settings that have been read
-    keep them.
+    """Remove passwords and keys from the environment, and return them by name.
 
-    Processes that are started afterwards do not inherit them. On Linux no other process of this user can read
-    them in /proc any more, nor look into the memory of this one, which leaves no core dump either.
+    Settings that were read before still contain them. Later child processes do not inherit them. On Linux,
+    other processes of this user can no longer read them in /proc or in the memory of this process, and it
+    writes no core dump.
     """
     libc = ctypes.CDLL(None)
     libc.getenv.restype = ctypes.c_void_p
     secrets = {name: os.environ[name] for name in SECRETS if name in os.environ}
     for name, secret in secrets.items():
-        # To unset a variable leaves its value in the memory that /proc shows.
+        # Unsetting a variable would leave its value in the memory that /proc shows.
         ctypes.memset(libc.getenv(name.encode()), 0, len(os.fsencode(secret)))
         del os.environ[name]
     if sys.platform == "linux":

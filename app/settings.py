@@ -1,4 +1,4 @@
-"""Settings, read from the environment; `.env` files are not read."""
+"""Settings from environment variables; `.env` files are not read."""
 
 import os
 import re
@@ -27,32 +27,32 @@ _URL = re.compile(
     rf"(?:\?{_VALUE}(?:&{_VALUE})*)?",
     re.ASCII,
 )
-"""Pattern of a server's URL after its scheme, so strict that every driver reads it in the same way."""
+"""Pattern of a server's URL after its scheme, strict enough that all drivers parse it equally."""
 
 _HAS_PASSWORD = re.compile(r"^[^/?@]*:[^/?]*@|[?&]password=")
 
 _MOST_WORKERS = 8
-"""Worker processes that `serve` starts by default; each holds all fingerprints in memory."""
+"""Maximum number of worker processes by default; each has all fingerprints in memory."""
 
 SHARE = "BOOKPRINT_SHARE"
-"""The variable by which `serve` tells its processes what `ProcessShare` says."""
+"""Variable with the values of `ProcessShare`, from `serve` to its processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessShare:
-    """The part that one process has of what the service may use."""
+    """Share of one process in the resources of the service."""
 
-    processes: int = 1  # of the API, which share its bounds
-    connections: int = 6  # to PostgreSQL for single statements, and as many for transactions
+    processes: int = 1  # number of API processes, which share limits
+    connections: int = 6  # to PostgreSQL for statements; as many again for transactions
 
     @classmethod
     def given(cls) -> "ProcessShare":
-        """The share that `serve` gives this process."""
+        """Return the share that `serve` has given to this process."""
         return cls(*map(int, os.environ.get(SHARE, "").split()))
 
 
 BANDS = "BOOKPRINT_BANDS"
-"""The variable by which `serve` tells its processes a threshold and the MinHash bands for it."""
+"""Variable with a threshold and its MinHash bands, from `serve` to its processes."""
 
 _OPTIMAL_BANDS = """
 import sys
@@ -64,9 +64,9 @@ print(lsh.b, lsh.r)
 
 @cache
 def optimal_bands(threshold: float) -> tuple[int, int]:
-    """The number of MinHash bands and of rows in each that datasketch holds best for a similarity.
+    """Return the numbers of MinHash bands and rows per band that datasketch finds optimal for a similarity.
 
-    It is asked in a process of its own, because it loads SciPy: a second of processor time, and 50 MB.
+    datasketch runs in another process, because it loads SciPy: a second of processor time and 50 MB.
     """
     given, *known = os.environ.get(BANDS, "").split() or [""]
     if given != str(threshold):
@@ -77,13 +77,13 @@ def optimal_bands(threshold: float) -> tuple[int, int]:
 
 
 _SHORTEST_KEY, _LEAST_VARIETY = 32, 8
-"""Characters of an admin key, and different ones among them."""
+"""Minimum length of an admin key, and minimum number of different characters in it."""
 
 MOST_PER_MINUTE = 1_000_000
-"""Largest limit of requests and lookups; Redis keeps up to a dozen bytes for each that counts."""
+"""Highest limit of requests or lookups. Redis stores up to a dozen bytes for each of them."""
 
 LEAST_BYTES_PER_MINUTE = 1 << 20
-"""Smallest limit of bytes; many books are larger."""
+"""Lowest limit of bytes; many books are larger."""
 
 
 def _one_per_core() -> int:
@@ -91,7 +91,7 @@ def _one_per_core() -> int:
 
 
 def _listed(values: object) -> object:
-    """Accept a list as one string."""
+    """Split a string at commas into a list; other values are unchanged."""
     if isinstance(values, str):
         return [value.strip() for value in values.split(",") if value.strip()]
     return values
@@ -107,23 +107,23 @@ def _read_key(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as exc:
-        raise ValueError(f"The key in {path} cannot be read. Name a file that holds it and no more.") from exc
+        raise ValueError(f"The key in {path} cannot be read. Name a file with the key alone.") from exc
 
 
 def _check_key(key: str) -> None:
-    """Raise ValueError for a key that could be guessed, or that no header can carry."""
+    """Raise ValueError for a key that could be guessed or that cannot be sent in a header."""
     is_long = len(key) >= _SHORTEST_KEY and len(set(key)) >= _LEAST_VARIETY
     if not is_long or not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError(
-            f"An admin key has {_SHORTEST_KEY} ASCII characters or more, {_LEAST_VARIETY} different ones "
-            "among them, without blanks. Make one with: openssl rand -hex 32"
+            f"An admin key has {_SHORTEST_KEY} or more ASCII characters, {_LEAST_VARIETY} of them different, "
+            "and no blanks. Make one with: openssl rand -hex 32"
         )
 
 
 def _parts_of(url: str, schemes: Sequence[str]) -> tuple[str, str]:
-    """The scheme of a server's URL and the rest; raises ValueError where drivers could read it in two ways.
+    """Split a server's URL into scheme and rest; raises ValueError if drivers could parse it differently.
 
-    The message shows nothing of the URL, where a password may be anywhere.
+    The message contains no part of the URL, because a password may be anywhere in it.
     """
     scheme, _, rest = url.partition("://")
     if "://" not in url or scheme not in schemes:
@@ -131,7 +131,7 @@ def _parts_of(url: str, schemes: Sequence[str]) -> tuple[str, str]:
     if not _URL.fullmatch(rest):
         raise ValueError(
             f"The URL cannot be read. Write it as {scheme}://user:password@host/name, and percent-encode "
-            "every character of user and password but letters and digits: / as %2F, % as %25, @ as %40."
+            "every character of user and password except letters and digits: / as %2F, % as %25, @ as %40."
         )
     return scheme, rest
 
@@ -143,18 +143,18 @@ class Settings(BaseSettings):
         frozen=True,
         populate_by_name=True,
         extra="ignore",
-        hide_input_in_errors=True,  # a traceback is no place for a password or a key
+        hide_input_in_errors=True,  # tracebacks must not contain passwords or keys
     )
 
     database_url: str | None = Field(
         default=None,
         alias="DATABASE_URL",
-        description="PostgreSQL; unset: `serve` starts its own. The password may be in `PGPASSWORD` instead.",
+        description="PostgreSQL; unset: `serve` starts one. The password may be in `PGPASSWORD` instead.",
     )
     redis_url: str | None = Field(
         default=None,
         alias="REDIS_URL",
-        description="Redis or Valkey, `redis+cluster://` for a cluster; unset: `serve` starts its own.",
+        description="Redis or Valkey, `redis+cluster://` for a cluster; unset: `serve` starts one.",
     )
     data_dir: Path = Field(
         default=Path("data"),
@@ -165,123 +165,122 @@ class Settings(BaseSettings):
         default=None,
         alias="BOOKPRINT_PUBLIC_URL",
         pattern="^https?://",
-        description="Address under which clients reach the service, where answers name it; unset: as they "
-        "wrote it in their request. Without keys the service answers under this host and localhost alone.",
+        description="Address of the service for clients, used in answers; unset: the address in the client's "
+        "request. Without keys the service answers only requests to this host or localhost.",
     )
     auth: Literal["auto", "keys", "off"] = Field(
         default="auto",
         alias="BOOKPRINT_AUTH",
-        description="Whether requests need an API key; auto: only where `serve` listens beyond loopback.",
+        description="Whether requests need an API key; auto: only if `serve` listens beyond loopback.",
     )
     admin_key: SecretStr | None = Field(
         default=None,
         alias="BOOKPRINT_ADMIN_KEY",
-        description="An API key with the scope `admin`, of 32 characters or more, valid beside those that "
-        "are stored.",
+        description="An API key with the scope `admin`, 32 characters or more, valid beside stored keys.",
     )
     admin_key_file: Path | None = Field(
         default=None,
         alias="BOOKPRINT_ADMIN_KEY_FILE",
-        description="A file that holds the admin key, in place of the variable.",
+        description="File with the admin key, instead of the variable.",
     )
     requests_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_REQUESTS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Requests of a key in any minute, where it has no limit of its own; unset: no limit.",
+        description="Requests per minute of a key without a limit of its own; unset: no limit.",
     )
     lookups_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_LOOKUPS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Lookups of a key in any minute, where it has no limit of its own; unset: no limit.",
+        description="Lookups per minute of a key without a limit of its own; unset: no limit.",
     )
     bytes_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_BYTES_PER_MINUTE",
         ge=LEAST_BYTES_PER_MINUTE,
-        description="Bytes of the bodies of a key in any minute, and the most of one body; unset: no limit.",
+        description="Bytes of bodies per minute of a key, and at most for one body; unset: no limit.",
     )
     attempts_per_minute: int | None = Field(
         default=None,
         alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Requests without a valid key from one address in any minute, else 429; unset: no limit.",
+        description="Requests per minute without a valid key from one address, then 429; unset: no limit.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres",
         alias="BOOKPRINT_TEXTS",
-        description="Whether texts are kept, compressed, for later recipes and master copies.",
+        description="Whether texts are stored, compressed, for later recipes and master copies.",
     )
     compute: Annotated[frozenset[Computed], NoDecode, BeforeValidator(_listed)] = Field(
         default=frozenset(),
         alias="BOOKPRINT_COMPUTE",
         description="Further values computed from each text, separated by commas: `digests` (23 ms "
-        "a book), `iscc` (40 ms; needs the extra `iscc`), `vectors` to find similar books (5 ms).",
+        "per book), `iscc` (40 ms; needs the extra `iscc`), `vectors` to find similar books (5 ms).",
     )
     jaccard_threshold: float = Field(
         default=0.5,
         alias="BOOKPRINT_JACCARD_THRESHOLD",
         ge=0.3,
         le=0.9,
-        description="Similarity for which `?jaccard=` is tuned by datasketch's optimal bands; one for every "
-        "process of a service. The index is built anew where it changes.",
+        description="Similarity for which datasketch's optimal bands tune `?jaccard=`; the same for every "
+        "process of a service. A change rebuilds the index.",
     )
     max_body_bytes: int = Field(
         default=64 * 1024 * 1024,
         alias="BOOKPRINT_MAX_BODY_BYTES",
         gt=0,
-        description="Largest JSON body, and most characters of a text in a file; a file may have eight times "
-        "as many bytes. More is refused with 413.",
+        description="Maximum size of a JSON body in bytes, and of the text of a file in characters. A file "
+        "may have eight times as many bytes. Larger requests are refused with 413.",
     )
     workers: int = Field(
         default_factory=_one_per_core,
         alias="BOOKPRINT_WORKERS",
         ge=0,
         le=64,
-        description="Worker processes that `serve` starts; unset: one per core, 8 at most.",
+        description="Number of worker processes of `serve`; unset: one per core, at most 8.",
     )
     audit_days: int | None = Field(
         default=None,
         alias="BOOKPRINT_AUDIT_DAYS",
         ge=1,
         le=36_500,
-        description="Days for which the audit log is kept; unset: for ever.",
+        description="Days after which entries of the audit log are deleted; unset: never.",
     )
     webhook_allow_hosts: Annotated[frozenset[_LowerCase], NoDecode, BeforeValidator(_listed)] = Field(
         default=frozenset(),
         alias="BOOKPRINT_WEBHOOK_ALLOW_HOSTS",
-        description="Hosts, with commas between, that webhooks may lead to though they are private.",
+        description="Private hosts to which webhooks may deliver, separated by commas.",
     )
     trusted_proxies: _Listed = Field(
         default=(),
         alias="BOOKPRINT_TRUSTED_PROXIES",
-        description="Addresses or networks of proxies, with commas between, whose X-Forwarded headers are "
-        "believed; unset: no proxy is.",
+        description="Addresses or networks of proxies whose X-Forwarded headers are trusted, separated by "
+        "commas; unset: none.",
     )
     cors_origins: _Listed = Field(
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
-        description="Origins, with commas between, whose pages may ask in a browser; unset: none but for "
-        "reconciliation, which any may with a key, and without keys those of this machine.",
+        description="Origins whose pages may call the API from a browser, separated by commas. Unset: only "
+        "for reconciliation, from any origin with a key, and without keys from this machine.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console",
         alias="BOOKPRINT_LOG_FORMAT",
-        description="Plain lines, or one JSON object a line, of every process.",
+        description="Plain lines, or one JSON object per line, for every process.",
     )
 
     @property
     def max_file_bytes(self) -> int:
-        """Largest multipart body with a file: a format may take eight bytes for one of its text."""
+        """Maximum size of a multipart body with a file; some formats need eight bytes per character."""
         return 8 * self.max_body_bytes
 
     @property
     def bootstrap_key(self) -> str | None:
-        """The admin key of the environment, from the variable or from the file."""
+        """The admin key from the environment variable or the file."""
         if self.admin_key_file is not None:
             return _read_key(self.admin_key_file)
         return None if self.admin_key is None else self.admin_key.get_secret_value()
@@ -289,7 +288,7 @@ class Settings(BaseSettings):
     @field_validator("admin_key")
     @classmethod
     def _strong(cls, key: SecretStr | None) -> SecretStr | None:
-        """An empty variable is one that is not set."""
+        """Check the key; an empty variable counts as unset."""
         if key is None or not key.get_secret_value():
             return None
         _check_key(key.get_secret_value())
@@ -298,7 +297,7 @@ class Settings(BaseSettings):
     @field_validator("admin_key_file")
     @classmethod
     def _readable(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        """A wrong file is told at once, not with the first request."""
+        """Check the file at the start, not at the first request."""
         if path is not None:
             if info.data.get("admin_key") is not None:
                 raise ValueError("Set BOOKPRINT_ADMIN_KEY or BOOKPRINT_ADMIN_KEY_FILE, not both.")
@@ -308,7 +307,7 @@ class Settings(BaseSettings):
     @field_validator("compute")
     @classmethod
     def _installed(cls, compute: frozenset[Computed]) -> frozenset[Computed]:
-        """Text-Codes are not left out silently where the library is missing."""
+        """Raise ValueError if `iscc` is requested but its library is missing."""
         if "iscc" in compute and find_spec("iscc_lib") is None:
             raise ValueError(
                 "iscc-lib is not installed. Install it in the folder of Bookprint's sources with: "
@@ -319,7 +318,7 @@ class Settings(BaseSettings):
     @field_validator("trusted_proxies")
     @classmethod
     def _networks(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        """Whoever is trusted is named by address, so `*` is refused."""
+        """Check that each proxy is an address or network; `*` is refused."""
         for proxy in proxies:
             try:
                 ip_network(proxy)
@@ -330,18 +329,18 @@ class Settings(BaseSettings):
     @field_validator("cors_origins")
     @classmethod
     def _origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
-        """An origin has a scheme and a host, and nothing behind them (RFC 6454)."""
+        """Check that each origin is a scheme and a host without a path (RFC 6454)."""
         for origin in origins:
             if not _ORIGIN.fullmatch(origin):
-                raise ValueError(f"{origin[:80]} is no origin. Write it as https://catalog.example.org.")
+                raise ValueError(f"{origin[:80]} is not an origin. Write it as https://catalog.example.org.")
         return origins
 
     @field_validator("database_url")
     @classmethod
     def _with_driver(cls, url: str | None) -> str | None:
-        """Accept the URL as other tools write it, and name the driver and the password that are used.
+        """Return the URL with the driver and the password in PGPASSWORD; accepts other programs' schemes.
 
-        The password may be in PGPASSWORD, which libpq reads as well.
+        A password in the URL is preferred.
         """
         if url is None:
             return None
@@ -354,7 +353,7 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _of_redis(cls, url: str | None) -> str | None:
-        """A URL that cannot be read is told at once, not with the first command."""
+        """Check the URL at the start, not at the first command."""
         if url is not None:
             _parts_of(url, ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
         return url

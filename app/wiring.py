@@ -1,4 +1,4 @@
-"""The one place where stores and services are put together, for the API, the workers and the command line."""
+"""Construction of all stores and services, for the API, the workers and the command line."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Every service of one process."""
+    """All services of one process."""
 
     books: Books
     entries: EntryStore
@@ -100,7 +100,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The connections of one process, and the stores that several services share."""
+    """Connections of one process, and stores that several services share."""
 
     database: Database
     entries: EntryStore
@@ -111,16 +111,16 @@ class Stores:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """Connect lazily to Postgres and Redis, and disconnect at the end."""
+    """Open the services for the block. Connections to Postgres and Redis are made when first needed."""
     async with open_stores(settings) as stores:
         yield services_on(stores, settings)
 
 
 @asynccontextmanager
 async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
-    """Connect lazily to Postgres and Redis, and disconnect at the end."""
+    """Open the stores for the block. Connections to Postgres and Redis are made when first needed."""
     if settings.database_url is None or settings.redis_url is None:
-        raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them by itself.")
+        raise ValueError("DATABASE_URL and REDIS_URL must be set; `bookprint serve` sets them itself.")
     bands = await asyncio.to_thread(optimal_bands, settings.jaccard_threshold)
     async with (
         open_client(settings.redis_url) as client,
@@ -137,7 +137,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
 
 
 def services_on(stores: Stores, settings: Settings) -> Services:
-    """The services over these stores."""
+    """Return the services on these stores."""
     database, entries, signatures = stores.database, stores.entries, stores.signatures
     index, outdated = stores.index, outdated_signatures(stores.database)
     books, jobs = Books(database), Jobs(database)
@@ -164,7 +164,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
     decisions, volumes = Decisions(database), Volumes(relations, reconciliation)
 
     def loading(load: "Load") -> "Loading":
-        # It knows readers, whose libraries no other process of a service loads.
+        # Imported late: it imports readers, whose libraries no other process of a service loads.
         from app.services.bulk.loading import Loading
 
         return Loading(sets, entries, upkeep, load)
@@ -207,7 +207,7 @@ def services_on(stores: Stores, settings: Settings) -> Services:
 
 def delivery_on(stores: Stores, settings: Settings) -> "Delivery":
     """Return the service that delivers changes to webhooks."""
-    # Late, because only the process that delivers loads a client of HTTP.
+    # Imported late: only the delivery process loads an HTTP client.
     from app.services.deliveries import Delivery
 
     feed = ChangeFeed(stores.database)

@@ -1,6 +1,6 @@
 """Measure the product: `python -m bench [NAME ...]`; results are in bench/results.
 
-`python -m bench fetch OUT` and `python -m bench benchmark OUT` are commands of their own, with own options.
+`python -m bench fetch OUT` and `python -m bench benchmark OUT` are separate commands with their own options.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that it is handed."""
+"""Alembic's environment: runs the migrations on the given connection."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""Plots as SVG files, the same for the same figures: lines, lines side by side, and points with names."""
+"""Plots as reproducible SVG files: lines, panels of lines, and labelled points."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-_IN_A_ROW = 3  # plots side by side
+_IN_A_ROW = 3  # plots per row
 _MARKERS = "osD^vPX*"
-_MOST_MARKED = 20  # points; where they lie denser, markers would hide the line
-_CROWDED = 3.0  # typographic points across a marker where there are more
+_MOST_MARKED = 20  # points; markers on more points would hide the line
+_CROWDED = 3.0  # size of a marker in typographic points on lines with more points
 
 
 @contextmanager
 def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
-    """A figure of this size in inches, written to the path on the way out."""
+    """Yield a figure of this size in inches, and write it to the path afterwards."""
     with mpl.rc_context({"svg.hashsalt": "bookprint", "svg.fonttype": "none", "grid.alpha": 0.3}):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
@@ -28,13 +28,13 @@ def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One series of (x, y)."""
+    """A series of (x, y)."""
 
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
-    kind: int | None = None  # lines of one kind have one colour and marker; None: its own
-    joined: bool = True  # False: points alone
+    kind: int | None = None  # lines of one kind share colour and marker; None: unique
+    joined: bool = True  # False: only points
 
 
 def _draw(axes: Axes, lines: Sequence[Line]) -> None:
@@ -56,7 +56,7 @@ def _draw(axes: Axes, lines: Sequence[Line]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Lines over one pair of axes."""
+    """A plot of lines with one pair of axes."""
 
     title: str
     x_label: str
@@ -64,10 +64,10 @@ class Plot:
     lines: Sequence[Line]
     log_x: bool = False
     log_y: bool = False
-    y_range: tuple[float, float] | None = None  # None: what the points span
+    y_range: tuple[float, float] | None = None  # None: the range of the points
 
     def save(self, path: Path) -> None:
-        """Write the plot as an SVG file, the same for the same figures."""
+        """Write the plot as a reproducible SVG file."""
         with _drawn(path, 8, 4.5) as figure:
             axes = figure.subplots()
             _draw(axes, self.lines)
@@ -78,7 +78,7 @@ class Plot:
 
 
 def images(out_dir: Path, plots: Mapping[str, "Plot | Panels"]) -> list[str]:
-    """Write plots under their file names; a note for the report that shows each."""
+    """Write plots under their file names; return notes for the report that show them."""
     for name, plot in plots.items():
         plot.save(out_dir / name)
     return [f"![{plot.title}](results/{name})" for name, plot in plots.items()]
@@ -86,7 +86,7 @@ def images(out_dir: Path, plots: Mapping[str, "Plot | Panels"]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Lines of the same names in several plots, by the title of each."""
+    """Several plots, by title, with lines of equal names."""
 
     title: str
     x_label: str
@@ -113,7 +113,7 @@ class Panels:
 def save_map(
     title: str, places: NDArray[np.floating], kinds: Sequence[str], labels: Sequence[str], path: Path
 ) -> None:
-    """Write the points (n, 2), coloured by kind and with their labels, as an SVG file."""
+    """Write the labelled points (n, 2), coloured by kind, as an SVG file."""
     with _drawn(path, 9, 6) as figure:
         axes = figure.subplots()
         for number, kind in enumerate(sorted(set(kinds))):

@@ -1,6 +1,6 @@
-"""Writes the client's answer types from the OpenAPI document: `python -m tools.client_types`.
+"""Write the client's answer types from the OpenAPI document: `python -m tools.client_types`.
 
-Every schema that an answer under /v1 refers to becomes a TypedDict of the same name.
+Every schema that an answer under /v1 references becomes a TypedDict of the same name.
 """
 
 import re
@@ -20,7 +20,7 @@ NAMED = {
     "ChangeType": ("ChangeAnswer", "type"),
     "Kind": ("FindingAnswer", "kind"),
 }
-"""Enumerations with a name of their own, and a schema and field of each."""
+"""Enumerations with names, each with a schema and field that contains it."""
 
 _HEAD = '''"""The answers of the service as types; their fields are explained at /docs.
 
@@ -37,7 +37,7 @@ _SCHEMA_PATH = "#/components/schemas/"
 
 
 def module(document: dict[str, Any]) -> str:
-    """The source of the module of types; raises ValueError for a schema of which it can make no type."""
+    """Return the source of the types' module; raises ValueError for a schema that has no type."""
     schemas = document["components"]["schemas"]
     types = Types(
         {tuple(schemas[owner]["properties"][field]["enum"]): name for name, (owner, field) in NAMED.items()}
@@ -50,18 +50,18 @@ def module(document: dict[str, Any]) -> str:
 
 
 class Types:
-    """Writes schemas as Python types; `named` has the names of enumerations by their values."""
+    """Converter of schemas to Python types; `named` maps the values of enumerations to names."""
 
     def __init__(self, named: dict[tuple[str, ...], str]) -> None:
         self.named = named
 
     def typed_dict(self, name: str, schema: dict[str, Any]) -> str:
-        """The class of a schema with properties."""
+        """Return the class for a schema with properties."""
         summary = schema["description"].partition("\n\n")[0].replace("\n", " ")
         fields = {}
         for field, of_field in schema["properties"].items():
             if not field.isidentifier():
-                raise ValueError(f"{name}.{field} is no name of a field.")
+                raise ValueError(f"{name}.{field} is not a field name.")
             hint = self.hint(of_field)
             if field not in schema.get("required", ()):
                 hint = f"NotRequired[{hint}]"
@@ -73,7 +73,7 @@ class Types:
         return "\n".join([*lines, *(f"    {field}: {hint}" for field, hint in fields.items())])
 
     def hint(self, schema: dict[str, Any]) -> str:
-        """The type of a value."""
+        """Return the type of a value."""
         if "$ref" in schema:
             return str(schema["$ref"]).removeprefix(_SCHEMA_PATH)
         if "anyOf" in schema:
@@ -103,7 +103,7 @@ def _literal(values: Iterable[Any]) -> str:
 
 
 def _reached(document: dict[str, Any]) -> set[str]:
-    """The names of the schemas that answers under /v1 refer to, directly or through others."""
+    """Return the names of the schemas that answers under /v1 reference, directly or indirectly."""
     reached: set[str] = set()
     waiting = [
         name
@@ -123,7 +123,7 @@ def _reached(document: dict[str, Any]) -> set[str]:
 
 
 def _references(value: Any) -> Iterator[str]:
-    """The names of all schemas that a part of the document refers to."""
+    """Yield the names of all schemas that a part of the document references."""
     if isinstance(value, dict):
         if isinstance(reference := value.get("$ref"), str) and reference.startswith(_SCHEMA_PATH):
             yield reference.removeprefix(_SCHEMA_PATH)

@@ -1,11 +1,10 @@
-"""Pages of docs/ that follow from the tree: `python -m tools.documents` writes them.
+"""Write the generated pages of docs/: `python -m tools.documents`.
 
 The settings, the API and the command line come from the program, the list of decisions from their headings,
 and docs/why/numbers.md from `tools/numbers.in.md` and the results of the benchmarks. A place in that file is
-`{{result | table | row | column | format}}`: the name of a result, the beginning of a table's caption or its
-number from 1, the first cell or cells of a row with ` + ` between, a heading, a format specification, and a
-number to multiply by.
-`{{result | machine}}` and `{{result | command}}` stand for these.
+`{{result | table | row | column | format | factor}}`: the name of a result, the beginning of a table's
+caption or its number from 1, the first cells of a row joined by ` + `, a heading, a format specification, and
+a factor. `{{result | machine}}` and `{{result | command}}` insert the machine and the command.
 """
 
 import json
@@ -28,8 +27,8 @@ _PLACE = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)
 
 _CONFIGURATION = """# Configuration
 
-Settings come from the environment of each process; `.env` files are read by `docker compose` alone. Give the
-API, the workers and the commands the same ones. `python -m tools.documents` makes this page from
+Settings come from the environment of each process; only `docker compose` reads `.env` files. Give the API,
+the workers and the commands the same settings. `python -m tools.documents` makes this page from
 `app/settings.py`.
 
 | variable | value | default | meaning |
@@ -37,8 +36,7 @@ API, the workers and the commands the same ones. `python -m tools.documents` mak
 """
 _DECISIONS = """# Decisions
 
-Each page is one choice: what it is, what was measured, and what was not taken. `python -m tools.documents`
-makes this list.
+Each page is one choice: context, decision and consequences. `python -m tools.documents` makes this list.
 
 """
 _MIB = 1 << 20
@@ -46,7 +44,7 @@ _NAMES = {str: "text", int: "whole number", float: "number", Path: "path"}
 
 
 def documents() -> dict[Path, str]:
-    """The text of each page by its path."""
+    """Return the text of each page by its path."""
     docs = ROOT / "docs"
     return {
         docs / "reference" / "api.md": api(),
@@ -58,7 +56,7 @@ def documents() -> dict[Path, str]:
 
 
 def configuration() -> str:
-    """The page of the settings: a row for each, in the order of the class."""
+    """Return the page of the settings, with a row for each setting in the order of the class."""
     rows = [
         f"| `{field.alias}` | {_type(field.annotation)} | {_default(field)} | {field.description} |\n"
         for field in Settings.model_fields.values()
@@ -67,7 +65,7 @@ def configuration() -> str:
 
 
 def _type(annotation: Any) -> str:
-    """A type in words: `text`, `whole number`, or the values that are allowed."""
+    """Return a type in words: `text`, `whole number`, or the allowed values."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _type(parts[0])
@@ -79,7 +77,7 @@ def _type(annotation: Any) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """The default; settings that depend on the machine say in their meaning how."""
+    """Return the default. The meaning of a setting explains a default that depends on the machine."""
     value = field.default
     if field.default_factory is not None:
         return "of the machine"
@@ -89,7 +87,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def decisions(folder: Path) -> str:
-    """The list of the decisions with their headings."""
+    """Return the list of decisions with their headings."""
     rows = []
     for path in sorted(folder.glob("[0-9]*.md")):
         number, _, title = (
@@ -100,7 +98,7 @@ def decisions(folder: Path) -> str:
 
 
 def numbers(template: str) -> str:
-    """The template with every place filled; raises LookupError for a place that no result fills."""
+    """Return the template with every place filled; raises LookupError if a result lacks the value."""
     return _PLACE.sub(
         lambda place: _filled([" ".join(part.split()) for part in place[1].split("|")]), template
     )

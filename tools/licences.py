@@ -1,7 +1,7 @@
-"""The licences of what an installation runs on.
+"""Licences of the distributions that an installation needs.
 
-`python -m tools.licences` writes the table in docs/reference/licences.md. They are read from the metadata of
-the installed distributions that requirements-run.lock and requirements-parquet.lock name.
+`python -m tools.licences` writes the table in docs/reference/licences.md. The licences are read from the
+metadata of the installed distributions in requirements-run.lock and requirements-parquet.lock.
 """
 
 import re
@@ -18,36 +18,36 @@ PERMISSIVE = {
     *("0BSD", "Apache Software License", "Apache-2.0", "BSD", "BSD License", "BSD-2-Clause", "BSD-3-Clause"),
     *("CC0-1.0", "ISC License", "LLVM-exception", "MIT", "MIT License", "PSF-2.0", "Zlib"),
 }
-"""Names of licences that ask for nothing but their notice."""
+"""Names of licences that require only their notice."""
 
 _HEAD = "| distribution | licence, as its metadata declare |\n| --- | --- |\n"
 _LONGEST = 80
 _SHARED_LIBRARY = re.compile(r"lib[a-z].*\.(so|dylib)")
 _ELSEWHERE = {"async-timeout": "Apache-2.0", "colorama": "BSD-3-Clause"}
-"""Those that only other systems or versions of Python need, as their metadata declare them."""
+"""Licences of distributions that only other systems or Python versions need, from their metadata."""
 
 _IN_TEXT = {"pymarc": "BSD-2-Clause"}
-"""Those whose metadata hold the whole text of the licence instead of its name."""
+"""Licences of distributions whose metadata contain the text of the licence instead of its name."""
 
 
 def locked() -> list[str]:
-    """The distributions that the locks name, by name."""
+    """Return the sorted names of the distributions in the locks."""
     pinned = "".join(lock.read_text(encoding="utf-8") for lock in LOCKS)
     return sorted(set(re.findall(r"^([\w.-]+)==", pinned, re.MULTILINE)))
 
 
 def licences() -> dict[str, str]:
-    """The licence of each distribution; raises KeyError for one that is neither installed nor known."""
+    """Return the licence of each distribution; raises KeyError if one is neither installed nor known."""
     return dict(_licences())
 
 
 def demanding(licence: str) -> set[str]:
-    """The parts of a licence, as metadata declare it, that are not known to be permissive."""
+    """Return the parts of a declared licence that are not known to be permissive."""
     return set(re.split(r" AND | OR | WITH |, ", licence.replace("(", "").replace(")", ""))) - PERMISSIVE
 
 
 def carried() -> dict[str, set[str]]:
-    """The shared libraries that installed wheels carry, by distribution; names without their versions."""
+    """Return the shared libraries in installed wheels, by distribution; names are without versions."""
     found = {}
     for name in locked():
         installed = _installed(name)
@@ -59,7 +59,7 @@ def carried() -> dict[str, set[str]]:
 
 
 def table() -> str:
-    """The table of all licences in Markdown."""
+    """Return the table of all licences in Markdown."""
     return _HEAD + "".join(f"| {name} | {licence} |\n" for name, licence in licences().items())
 
 
@@ -77,7 +77,7 @@ def _installed(name: str) -> Distribution | None:
 
 
 def _declared(installed: Distribution) -> str:
-    """The expression, else the licence where it is a name and no text, else the classifiers."""
+    """Return the licence expression, else the licence if it is a name, else the classifiers."""
     metadata = installed.metadata
     named = next((metadata[field] for field in ("License-Expression", "License") if field in metadata), "")
     if named and "\n" not in named and len(named) <= _LONGEST and "Copyright" not in named:

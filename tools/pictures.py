@@ -1,4 +1,4 @@
-"""The pictures in the README: pages of the demo's library, as Chromium shows them.
+"""Take the pictures of the README: pages of the demo's library in Chromium.
 
 `bookprint demo --keep` runs the service, and `python -m tools.pictures URL` writes docs/pictures/*.png.
 """
@@ -16,7 +16,7 @@ _SIZES = {"pair": (1100, 1000), "cluster": (1100, 760)}
 
 
 def pages(url: str) -> dict[str, str]:
-    """The addresses of the pages: of the largest cluster of copies, and of two books in it."""
+    """Return the addresses of the largest cluster of copies and of a pair of its books."""
     with httpx.Client(base_url=url, timeout=60) as client:
         cluster = client.get("/v1/clusters", params={"limit": 1}).raise_for_status().json()["items"][0]
         book = cluster["founder"]["book_id"]
@@ -28,7 +28,7 @@ def pages(url: str) -> dict[str, str]:
 
 
 def take(name: str, address: str) -> Path:
-    """Have Chromium draw a page as a file, and return its path; raises CalledProcessError."""
+    """Save a screenshot of a page by Chromium, and return its path; raises CalledProcessError."""
     target, size = FOLDER / f"{name}.png", ",".join(map(str, _SIZES[name]))
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={size}"]
     command = ["chromium", *options, f"--screenshot={target}", address]

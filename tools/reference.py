@@ -1,4 +1,4 @@
-"""Two pages of docs/reference that follow from the code: the operations of the API, and the command line."""
+"""Generated pages of docs/reference: the operations of the API, and the command line."""
 
 import inspect
 from collections import defaultdict
@@ -18,46 +18,46 @@ _API = """# API
 REST with JSON over HTTP. `/docs` of a running service describes every operation with parameters, schemas and
 an example; `/openapi.json` is the OpenAPI 3.1 document. `python -m tools.documents` makes this page from it.
 
-- **Keys.** Where keys are required, send `Authorization: Bearer KEY` or `X-API-Key: KEY`. Each operation
+- **Keys.** If keys are required, send `Authorization: Bearer KEY` or `X-API-Key: KEY`. Each operation
   requires a [scope](../guides/keys.md#scopes).
-- **Books.** `POST /v1/books` takes JSON with one of `text`, `pages`, `signatures` and `identifier`, or a
-  [file](formats.md#send-a-file) as `multipart/form-data`. A new book answers 201, a known one 200 with
-  `created: false`.
+- **Books.** `POST /v1/books` accepts JSON with one of `text`, `pages`, `signatures` and `identifier`, or a
+  [file](formats.md#send-a-file) as `multipart/form-data`. The status is 201 for a new book, and 200 with
+  `created: false` for a known book.
 - **Ids** are UUIDs of version 7. `external_id` is your own id of a book: `GET /v1/books?external_id=…`.
-- **Paging.** A list has `items` and `next_cursor`. Send the cursor back as `cursor` until it is null. `limit`
+- **Paging.** A list contains `items` and `next_cursor`. Send the cursor as `cursor` until it is null. `limit`
   is at most 1,000.
 - **Versions.** A book has an `ETag`. Send it as `If-Match` with a change; another version answers 412.
 - **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with the
-  field and what to do. 422 names what is wrong with the request. 429 and 503 say in `Retry-After` when to
-  try again.
-- **Other forms.** `GET /v1/books/{book_id}` also answers [MARC and JSON-LD](marc.md#out); a relation also
+  field and the remedy. 422 says what is wrong with the request. 429 and 503 say in `Retry-After` when to try
+  again.
+- **Other forms.** `GET /v1/books/{book_id}` also answers [MARC and JSON-LD](marc.md#out). A relation also
   answers [annotations and CSV](../guides/evidence.md#for-other-tools).
 
 """
 _COMMANDS = """# Command line
 
-`bookprint COMMAND --help` shows the same in a terminal. `python -m tools.documents` makes this page from it.
+`bookprint COMMAND --help` prints the same text. `python -m tools.documents` makes this page from it.
 
 Many commands share these options:
 
 | option | meaning |
 | --- | --- |
-| `--url` | Where the service answers, by default http://127.0.0.1:8000. |
-| `--key` | API key. Set `BOOKPRINT_KEY` instead: other users see the arguments of a command. |
+| `--url` | Address of the service, by default http://127.0.0.1:8000. |
+| `--key` | API key. Set `BOOKPRINT_KEY` instead: other users can see the arguments of a command. |
 | `--data-dir` | Folder of the embedded servers, by default `BOOKPRINT_DATA_DIR`, else `./data`. |
-| `--json` | Print the items as JSON, one a line. |
+| `--json` | Print the items as JSON, one per line. |
 | `--csv` | Write a table for a spreadsheet. |
-| `--limit` | How many items to show. |
+| `--limit` | Maximum number of items to print. |
 
-A command prints a table in a terminal, and lines with tabs if its output is piped. Exit status: 0 done, 1
-something was refused or differs, 2 the command could not run, 130 Ctrl-C.
+In a terminal a command prints a table; piped, it prints lines with tabs. Exit status: 0 done, 1 something was
+refused or differs, 2 the command could not run, 130 Ctrl-C.
 
 """
 _SHARED = {"--url", "--key", "--data-dir", "--json", "--csv", "--limit", "--help"}
 
 
 def api() -> str:
-    """The page of the API: a table for each subject, with a row for each operation."""
+    """Return the page of the API: a table for each subject, with a row for each operation."""
     subjects: dict[str, list[str]] = defaultdict(list)
     for path, operations in create_app(Settings()).openapi()["paths"].items():
         for method, operation in operations.items():
@@ -72,12 +72,12 @@ def api() -> str:
 
 
 def commands() -> str:
-    """The page of the command line: a section for each command, with its arguments and options."""
+    """Return the page of the command line: a section for each command, with arguments and options."""
     return _COMMANDS + "\n".join(_sections(program(), ("bookprint",)))
 
 
 def program() -> Any:
-    """The program as click sees it; it is not run."""
+    """Return the program as a click command, without running it."""
     programs: list[typer.Typer] = []
     with patch.object(typer.Typer, "__call__", lambda program, **_: programs.append(program)):
         run()

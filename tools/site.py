@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: the navigation comes from docs/README.md; links that leave docs/ become plain names."""
+"""Hooks of mkdocs: navigation from docs/README.md, and plain names instead of links out of docs/."""
 
 import posixpath
 import re
@@ -11,7 +11,7 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """Set the navigation: a part for each heading of the index, with its pages in order."""
+    """Set the navigation: a section for each heading of the index, with its pages in order."""
     parts = INDEX.read_text(encoding="utf-8").split("\n## ")
     config["nav"] = [
         {"Documentation": "README.md"},
@@ -25,7 +25,7 @@ def _heading(part: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Name files outside of docs/ instead of linking them: the site has only what lies in it."""
+    """Replace links to files outside docs/ by their names, because the site contains only docs/."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def named(link: re.Match[str]) -> str:

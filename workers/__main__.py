@@ -1,4 +1,4 @@
-"""`python -m workers`: one worker process, until SIGTERM or SIGINT."""
+"""`python -m workers`: run one worker process until SIGTERM or SIGINT."""
 
 import argparse
 import asyncio
@@ -17,24 +17,26 @@ if TYPE_CHECKING:
     from workers.process import Part
 
 _NICENESS = 5
-"""Niceness of workers: where both compute the API has three times their share, and other work no more."""
+"""Niceness of workers. Under full load, the API gets three times their processor time."""
 
 _SECONDS_TO_CLOSE = 2.0
 
 
 def main() -> None:
-    """Read the command line and run."""
+    """Read the command line and run the worker."""
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
-    parser.add_argument("-c", "--concurrency", type=int, default=1, help="books related at the same time [1]")
+    parser.add_argument(
+        "-c", "--concurrency", type=int, default=1, help="books to relate at the same time [1]"
+    )
     parser.add_argument(
         "--only",
         choices=["jobs", "urgent"],
-        help="run jobs, or keep the index complete and deliver changes to webhooks; both if left out",
+        help="jobs: run jobs; urgent: keep the index complete and deliver changes to webhooks [both]",
     )
     parser.add_argument(
         "--take-secrets",
         action="store_true",
-        help="read variables that are secret from standard input, as a JSON object",
+        help="read secret variables from standard input, as a JSON object",
     )
     arguments = parser.parse_args()
     if arguments.take_secrets:
@@ -45,7 +47,7 @@ def main() -> None:
     from workers.process import PARTS
 
     parts: Collection[Part] = PARTS if arguments.only is None else [arguments.only]
-    # To deliver changes computes nothing, and lookups wait for an index that is lost.
+    # Only jobs compute much. Lookups wait until a lost index is complete.
     if "jobs" in parts:
         os.nice(_NICENESS)
     forget_secrets()
@@ -56,7 +58,7 @@ async def _live(settings: Settings, concurrency: int, parts: "Collection[Part]")
     from workers.process import run
 
     await run(settings, concurrency, parts=parts)
-    # A library's task that has lost its cancellation never ends (asyncio.wait_for, until Python 3.12).
+    # Before Python 3.12, a library's task that lost its cancellation in asyncio.wait_for never ends.
     asyncio.get_running_loop().call_later(_SECONDS_TO_CLOSE, os._exit, 0)
 
 

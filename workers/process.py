@@ -1,4 +1,4 @@
-"""The tasks of one worker process, side by side."""
+"""Concurrent tasks of one worker process."""
 
 import asyncio
 import signal
@@ -22,13 +22,13 @@ from bookprint_core.errors import Unavailable
 from workers.queue_worker import Pace, QueueWorker, connect, work_off
 from workers.tasks import create_queue
 
-if TYPE_CHECKING:  # a client of HTTP comes with it, which most workers do without
+if TYPE_CHECKING:  # imports an HTTP client, which most workers do not need
     from app.services.deliveries import Delivery
 
 log = structlog.get_logger()
 
 Part = Literal["jobs", "urgent"]
-"""Part of a worker: it runs jobs, or it keeps the index complete and delivers changes to webhooks."""
+"""Part of a worker. `jobs` runs jobs; `urgent` keeps the index complete and delivers changes to webhooks."""
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -43,11 +43,11 @@ _PACE = Pace()
 async def run(
     settings: Settings, concurrency: int, pace: Pace = _PACE, parts: Collection[Part] = PARTS
 ) -> None:
-    """Run jobs, look after the queue, complete the index and deliver changes, until SIGTERM or SIGINT."""
+    """Run jobs, maintain the queue, complete the index and deliver changes, until SIGTERM or SIGINT."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    # One task group: if a task fails, the process ends and is started again.
+    # If one task of the group fails, the process ends and is started again.
     async with open_stores(settings) as stores, asyncio.TaskGroup() as group:
         tasks: list[asyncio.Task[None]] = []
         if "jobs" in parts:
@@ -60,7 +60,7 @@ async def run(
         while pending:
             for task in pending:
                 task.cancel()
-            # Once more after that: asyncio.wait_for may lose the first one (until Python 3.12).
+            # Cancelled repeatedly: before Python 3.12 asyncio.wait_for may lose a cancellation.
             _, pending = await asyncio.wait(pending, timeout=pace.grace + 1)
 
 
@@ -73,7 +73,7 @@ def _start_jobs(
     def open_queue() -> App:
         return create_queue(connect(str(settings.database_url)), services)
 
-    # Its fetch passes over all jobs that wait in the other queue, and none of its own is urgent.
+    # Each fetch skips all jobs that wait in the other queue, and index jobs are not urgent.
     slow = replace(pace, poll=4 * pace.poll)
     indexing = QueueWorker(INDEX_QUEUE, concurrency=1, starts_after=None, longest=None, pace=slow)
     relating = QueueWorker(RELATE_QUEUE, concurrency, starts_after=index_complete, pace=pace)
@@ -88,7 +88,7 @@ def _start_jobs(
 
 
 async def complete_index(upkeep: IndexUpkeep) -> None:
-    """Check the state of the index repeatedly and complete it. Several processes may do this at once."""
+    """Repeatedly check the state of the index and complete it. Several processes may do this at once."""
     told = IndexState.COMPLETE
     while True:
         try:
@@ -107,12 +107,12 @@ async def complete_index(upkeep: IndexUpkeep) -> None:
                         removed=changed.removed,
                     )
         except Unavailable as exc:
-            log.warning("band index cannot be brought up to date yet", outage=str(exc))
+            log.warning("band index cannot be updated yet", outage=str(exc))
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 async def follow_index(services: Services, complete: asyncio.Event) -> None:
-    """Check the state of the index repeatedly and update `complete`."""
+    """Repeatedly check the state of the index and update `complete`."""
     while True:
         try:
             if await services.upkeep.state() is not IndexState.COMPLETE:
@@ -128,7 +128,7 @@ async def follow_index(services: Services, complete: asyncio.Event) -> None:
 async def rescue_and_sweep(
     jobs: Jobs, dead_after: timedelta, sweeps: Sequence[Callable[[], Awaitable[object]]]
 ) -> None:
-    """Rescue jobs and sweep repeatedly. Several processes may do this at once."""
+    """Repeatedly rescue jobs of dead workers, and sweep. Several processes may do this at once."""
     sweep_due = 0.0
     while True:
         try:
@@ -144,7 +144,7 @@ async def rescue_and_sweep(
 
 
 async def measure(what: str, measure_some: Callable[[], Awaitable[int]]) -> None:
-    """Measure changed clusters repeatedly. Several processes may do this at once."""
+    """Repeatedly call `measure_some` for what has changed. Several processes may do this at once."""
     while True:
         measured = 0
         try:
@@ -156,7 +156,7 @@ async def measure(what: str, measure_some: Callable[[], Awaitable[int]]) -> None
 
 
 async def deliver_changes(delivery: "Delivery") -> None:
-    """Deliver changes and sweep repeatedly. Several processes may do this at once."""
+    """Repeatedly deliver changes and sweep. Several processes may do this at once."""
     sweep_due = 0.0
     async with asyncio.TaskGroup() as group:
         while True:

@@ -1,7 +1,7 @@
-"""Fetching and running the jobs of one queue.
+"""Worker that fetches and runs the jobs of one queue.
 
-Each queue has a worker of its own, so the jobs of one never wait for those of another. Jobs start only while
-the band index is complete: an outage of Redis costs no tries, however long it lasts.
+Each queue has its own worker, so jobs of one queue never wait for jobs of another. Jobs start only while the
+band index is complete. An outage of Redis of any length therefore costs no tries.
 """
 
 import asyncio
@@ -23,37 +23,37 @@ from bookprint_core.errors import Unavailable
 log = structlog.get_logger()
 
 QUEUE_CONNECTIONS = 4
-"""Most connections of one queue."""
+"""Maximum number of connections of one queue."""
 
-_WRITES = 3  # attempts to write how a job ended; for each the pool waits until Postgres is back
+_WRITES = 3  # attempts to write the end of a job; before each the pool waits until Postgres answers
 
-# Statistics of a queue are soon outdated; a plan based on them may sort all waiting jobs for each fetch.
+# Statistics of a queue are soon outdated. Plans based on them may sort all waiting jobs for each fetch.
 _OPTIONS = "-c enable_sort=off -c enable_bitmapscan=off -c enable_seqscan=off"
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Intervals at which a worker looks for jobs and reports to be alive, and its time to end."""
+    """Intervals at which a worker fetches jobs and reports, and its time to end."""
 
-    poll: float = 0.5  # seconds between two looks for jobs, when there were none
-    heartbeat: float = 4.0  # seconds
-    dead_after: timedelta = timedelta(seconds=20)  # of silence; kernels may hold up heartbeats for a while
-    grace: float = 5.0  # seconds for jobs to end once the worker must; then they are given back
+    poll: float = 0.5  # seconds between fetches when there are no jobs
+    heartbeat: float = 4.0  # seconds between reports
+    dead_after: timedelta = timedelta(seconds=20)  # without a report; kernels may delay reports
+    grace: float = 5.0  # seconds for jobs to end after a signal; then they are put back
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWorker:
-    """The way in which the jobs of one queue are run."""
+    """Queue and limits of its worker."""
 
     queue: str
     concurrency: int
-    starts_after: asyncio.Event | None  # jobs start only while it is set
-    longest: float | None = 600.0  # seconds that a try may take; None: no limit
+    starts_after: asyncio.Event | None  # jobs start only while this event is set
+    longest: float | None = 600.0  # maximum seconds of one try; None: no limit
     pace: Pace = Pace()
 
 
 def connect(database_url: str) -> PsycopgConnector:
-    """Connections for the queue itself; not opened yet."""
+    """Return the connections of the queue itself, not opened yet."""
     return _PersistentConnector(
         conninfo=database_url.replace("+psycopg", "", 1),
         min_size=1,
@@ -63,7 +63,7 @@ def connect(database_url: str) -> PsycopgConnector:
 
 
 async def work_off(open_queue: Callable[[], App], worker: QueueWorker, jobs: Jobs) -> None:
-    """Run the jobs of a queue until cancelled; after an outage of Postgres it starts over."""
+    """Run the jobs of a queue until cancelled. Starts again after an outage of Postgres."""
 
     async def run(call_next: AsyncCallNext, context: JobContext, _: Worker) -> Any:
         if worker.starts_after is not None:
@@ -83,7 +83,7 @@ async def work_off(open_queue: Callable[[], App], worker: QueueWorker, jobs: Job
                     name=worker.queue,
                     concurrency=worker.concurrency,
                     fetch_job_polling_interval=worker.pace.poll,
-                    # Notified, every worker would wake up for every post; polling costs next to nothing.
+                    # With notifications every worker would wake up for every post; polling costs little.
                     listen_notify=False,
                     update_heartbeat_interval=worker.pace.heartbeat,
                     stalled_worker_timeout=worker.pace.dead_after.total_seconds(),
@@ -102,11 +102,11 @@ async def _note_failure(jobs: Jobs, context: JobContext, error: Exception) -> No
     try:
         await jobs.note_failure(job.id, job.task_name, error)
     except Unavailable as exc:
-        log.warning("the reason of a failure cannot be noted", job=job.id, error=repr(error), reason=str(exc))
+        log.warning("the reason of a failure is lost", job=job.id, error=repr(error), reason=str(exc))
 
 
 class _PersistentConnector(PsycopgConnector):
-    """Repeats a write whose connection broke: a job whose end is lost would count as running for ever."""
+    """A connector that repeats a write after a broken connection, so that no job stays `running` for ever."""
 
     async def execute_query_async(self, query: LiteralString, **arguments: Any) -> None:
         for _ in range(_WRITES - 1):

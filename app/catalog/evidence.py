@@ -1,9 +1,9 @@
-"""Evidence that travels: the matching pages of two books as W3C Web Annotations and as CSV.
+"""Evidence for other programs: the matching pages of two books as W3C Web Annotations and as CSV.
 
-A page is named by its IIIF canvas where an identifier of its book says how canvases are called: `canvas:` and
-an address in which {page} stands for the number of the page, from 1, as {page:4} with zeros before it. Else
-it is a fragment, page=13, of the IIIF manifest that the identifier `iiif:` names, or of the book's own URN. A
-manifest alone does not tell how its canvases are called (IIIF Presentation 3.0, section 3.2).
+A page is named by its IIIF canvas if an identifier of its book is a template of canvas addresses. The
+template has the scheme `canvas:` and contains {page}, the number of the page from 1, or {page:4} with leading
+zeros. Otherwise a page is a fragment such as page=13 of the IIIF manifest in the identifier `iiif:`, or of
+the book's URN. A manifest alone does not name its canvases (IIIF Presentation 3.0, section 3.2).
 """
 
 import json
@@ -22,15 +22,15 @@ from bookprint_core.relations.related import PageMatches, RelationSummary
 _ANNOTATION = "http://www.w3.org/ns/anno.jsonld"
 _IIIF = "http://iiif.io/api/presentation/3/context.json"
 _PDF_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
-"""The one specification that W3C lists by which a fragment names a page."""
+"""The only specification in W3C's list by which a fragment names a page."""
 
 MOST_PAIRS = 10_000
-"""Pairs of pages that are written one by one."""
+"""Maximum number of page pairs in annotations."""
 
 Form = Literal["annotations", "csv"]
 
 _NAMES = UUID("6f1d3a52-2c0b-5b0e-9a52-5d0d2f3e8c41")
-"""The name space of the ids of annotations."""
+"""Name space of the ids of annotations."""
 
 _PLACE = re.compile(r"\{page(?::(\d))?\}")
 
@@ -49,7 +49,7 @@ class NamedBook:
     metadata: Metadata
 
     def resource(self, unit: str, index: int) -> dict[str, Any]:
-        """Return the page as a resource of a Web Annotation."""
+        """Return a page as a resource of a Web Annotation."""
         if self.has_canvases(unit):
             canvas: dict[str, Any] = {"id": self._canvas(index), "type": "Canvas"}
             if (manifest := self._address("iiif")) is not None:
@@ -61,7 +61,7 @@ class NamedBook:
         return {"type": "SpecificResource", "source": self._source, "selector": selector}
 
     def has_canvases(self, unit: str) -> bool:
-        """Return whether it is known how the canvases of the pages are called."""
+        """Return whether the addresses of the pages' canvases are known."""
         return unit == "page" and _PLACE.search(self._address("canvas") or "") is not None
 
     @property
@@ -73,7 +73,7 @@ class NamedBook:
         return _PLACE.sub(lambda found: str(index + 1).zfill(int(found[1] or 0)), template)
 
     def _address(self, scheme: str) -> str | None:
-        """Return the first identifier of a scheme that is a web address."""
+        """Return the first web address among the identifiers of a scheme."""
         for identifier in self.metadata.identifiers:
             name, _, value = identifier.partition(":")
             if name == scheme and re.fullmatch(r"https?://[^\s\"<>\\^`|#]+", value):
@@ -83,11 +83,11 @@ class NamedBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairEvidence:
-    """Two books, how they are related, and which of their pages match."""
+    """Two books, their relation, and their matching pages."""
 
     this: NamedBook
     other: NamedBook
-    relation: RelationSummary  # seen from the first
+    relation: RelationSummary  # seen from the first book
     matches: PageMatches
 
     @property
@@ -96,18 +96,18 @@ class PairEvidence:
 
 
 def written(evidence: PairEvidence, form: Form) -> bytes:
-    """Return the document of this form; raises `EvidenceTooLong` for one of too many pairs of pages."""
+    """Return the document in this format; raises `EvidenceTooLong` for over MOST_PAIRS pairs of pages."""
     if form == "csv":
         return run_table(evidence).encode()
     if (pairs := len(evidence.matches.pairs)) > MOST_PAIRS:
         raise EvidenceTooLong(
-            f"{pairs:,} pairs of pages match, more than the {MOST_PAIRS:,} that are written one by one."
+            f"{pairs:,} pairs of pages match, but annotations are limited to {MOST_PAIRS:,}."
         )
     return json.dumps(annotations(evidence), ensure_ascii=False).encode()
 
 
 def annotations(evidence: PairEvidence) -> dict[str, Any]:
-    """Return an AnnotationCollection with one page: a linking annotation for each matching pair."""
+    """Return an AnnotationCollection with one page: a linking annotation for each pair of matching pages."""
     this, other, unit = evidence.this, evidence.other, evidence.unit
     with_canvases = this.has_canvases(unit) or other.has_canvases(unit)
     collection = uuid5(_NAMES, f"{this.book_id} {other.book_id}")
@@ -133,7 +133,7 @@ def annotations(evidence: PairEvidence) -> dict[str, Any]:
         )
     ]
     return {
-        # That of IIIF comes last (IIIF Presentation 3.0, section 4.6).
+        # The context of IIIF must be last (IIIF Presentation 3.0, section 4.6).
         "@context": [_ANNOTATION, _IIIF] if with_canvases else _ANNOTATION,
         "id": f"urn:uuid:{collection}",
         "type": "AnnotationCollection",
@@ -149,7 +149,7 @@ def annotations(evidence: PairEvidence) -> dict[str, Any]:
 
 
 def run_table(evidence: PairEvidence) -> str:
-    """CSV of the runs; pages are counted from 0, the end exclusive."""
+    """Return the runs as CSV. Pages are counted from 0; the end is exclusive."""
     file, matches = StringIO(newline=""), evidence.matches
     writer = CsvWriter(file)
     writer.row(_COLUMNS)
@@ -160,7 +160,7 @@ def run_table(evidence: PairEvidence) -> str:
 
 
 def _ends(labels: Sequence[str | None] | None, pages: tuple[int, int]) -> tuple[str, str]:
-    """Return the printed labels of the first and the last page."""
+    """Return the printed labels of the first and last page."""
     return ("", "") if not labels else (labels[pages[0]] or "", labels[pages[1] - 1] or "")
 
 

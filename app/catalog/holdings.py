@@ -1,6 +1,6 @@
-"""A library's holdings for others: an identifier a book with its metadata, of which no text can be made.
+"""A library's holdings for partners: metadata and an identifier for each book, but no text.
 
-`bookprint ingest` and `bookprint check` read such a table. It is Parquet, CSV or JSON lines, by its ending.
+`bookprint ingest` and `bookprint check` read the table. Its suffix chooses Parquet, CSV or JSON Lines.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ _Row = Mapping[str, Any]
 
 
 def write(path: Path, rows: Iterator[_Row]) -> int:
-    """Write the holdings, which stand at the path once they are whole; returns how many there are.
+    """Write the holdings and return their number. The file appears at the path once it is complete.
 
-    Raises InvalidInput for another ending, and OSError.
+    Raises InvalidInput for another suffix, and OSError.
     """
     writer = _WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise InvalidInput(f"{path} is to end in one of {', '.join(_WRITERS)}.", "out")
+        raise InvalidInput(f"{path} must end in one of {', '.join(_WRITERS)}.", "out")
     partial = path.with_name(f".{path.name}.partial")
     count = 0
     try:
@@ -66,7 +66,7 @@ def _csv(path: Path) -> Iterator[Add]:
 
 
 def _joined(row: _Row) -> list[object]:
-    """Return the cells of a row, with `; ` between the values of a list."""
+    """Return the cells of a row; the values of a list are joined by `; `."""
     return ["; ".join(row[name]) if name in LISTS else row[name] for name in COLUMNS]
 
 

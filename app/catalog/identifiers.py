@@ -1,8 +1,8 @@
-"""Identifiers of catalogues: checked, and brought into one form, so that either form of an ISBN finds a book.
+"""Catalogue identifiers: checked and normalised, so that both forms of an ISBN find a book.
 
-An identifier is written scheme:value. One whose value breaks the rules of its scheme is kept as it was given,
-because catalogues have many such; `is_valid` tells them apart. Other schemes than those here have no rules.
-`core.text.catalogue_values` reads numbers in any spelling. Check digits of ISMNs are those of ISO 10957.
+An identifier is written scheme:value. An invalid value is stored unchanged, because catalogues contain many;
+`is_valid` finds them. Schemes that this module does not contain have no rules. `core.text.catalogue_values`
+reads numbers in any spelling. Check digits of ISMNs follow ISO 10957.
 """
 
 import re
@@ -32,7 +32,7 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:)?(10\.\d{4,9}(?:\.\d+)*/
 
 
 def normalised(identifier: str) -> str:
-    """Return the identifier in the one form of its scheme; as it was given if its value is not valid.
+    """Return the identifier in the normal form of its scheme; identifiers with invalid values are unchanged.
 
     ISBNs have 13 digits, LCCNs the form of the Library of Congress (lccn-permalink), OCLC numbers no prefix.
 
@@ -44,7 +44,7 @@ def normalised(identifier: str) -> str:
 
 
 def is_valid(identifier: str) -> bool:
-    """Return whether the value keeps the rules of its scheme, check digit included; true of unknown schemes.
+    """Return whether the value follows the rules of its scheme, including the check digit, or has no rules.
 
     >>> is_valid("isbn:9780141439600"), is_valid("isbn:9780141439601")
     (True, False)
@@ -53,16 +53,16 @@ def is_valid(identifier: str) -> bool:
 
 
 def fault_of(identifier: str) -> str:
-    """Return the fault of an identifier that is not valid, with its value.
+    """Return an invalid identifier with its fault.
 
     >>> fault_of("isbn:0378-5955"), fault_of("isbn:9.78014E+12")
-    ('isbn:0378-5955: it is an ISSN and no ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
+    ('isbn:0378-5955: it is an ISSN, not an ISBN.', 'isbn:9.78014E+12: a spreadsheet has cut its digits.')
     """
     return f"{identifier}: {fault_in(*_parts(identifier))}."
 
 
 def can_name_a_book(identifier: str) -> bool:
-    """Return whether books that share it may be one: also a misprinted number, but not one that is cut.
+    """Return whether the identifier may name one book; a misprinted number may, a truncated one may not.
 
     >>> can_name_a_book("isbn:0-14-143960-X"), can_name_a_book("isbn:9.78014E+12")
     (True, False)
@@ -71,12 +71,12 @@ def can_name_a_book(identifier: str) -> bool:
 
 
 def with_normal_identifiers(metadata: Metadata) -> Metadata:
-    """Return the metadata with its identifiers in the form of `normalised`."""
+    """Return the metadata with normalised identifiers."""
     return replace(metadata, identifiers=all_normalised(metadata.identifiers))
 
 
 def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """Return the identifiers in the form of `normalised`, in order, without repetition, joined ISBNs apart.
+    """Return the normalised identifiers in order, without duplicates; ISBNs joined in a value are separated.
 
     >>> all_normalised(["isbn:0141439602, 0-8044-2957-5"])
     ('isbn:9780141439600', 'isbn:0-8044-2957-5')
@@ -85,7 +85,7 @@ def all_normalised(identifiers: Iterable[str]) -> tuple[str, ...]:
 
 
 def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
-    """Return the valid ISBNs among the identifiers: 13 digits each, in their order."""
+    """Return the valid ISBNs among the identifiers, in order, with 13 digits each."""
     return tuple(
         identifier.removeprefix("isbn:")
         for identifier in all_normalised(identifiers)
@@ -94,7 +94,7 @@ def isbns(identifiers: Iterable[str]) -> tuple[str, ...]:
 
 
 def nearest_isbns(identifier: str) -> list[str]:
-    """Return the valid ISBNs, in normal form, that differ from a wrong one in a digit or in the order of two.
+    """Return the valid ISBNs that differ from a wrong one in one digit or by two swapped neighbouring digits.
 
     >>> "isbn:9780141439600" in nearest_isbns("isbn:0141439603"), nearest_isbns("oclc:1234")
     (True, [])
@@ -115,13 +115,13 @@ def _each(identifier: str) -> list[str]:
 
 
 def _parts(identifier: str) -> tuple[str, str]:
-    """Scheme in lower case (RFC 3986, 3.1), of ISBNs without their length, and value."""
+    """Return the scheme and the value. The scheme is in lower case (RFC 3986, 3.1); ISBNs have one scheme."""
     scheme, _, value = identifier.partition(":")
     return ("isbn" if _OF_ISBNS.fullmatch(scheme) else scheme.lower()), value
 
 
 def _normal_form(scheme: str, value: str) -> str | None:
-    """Return the value in the one form of its scheme; None if it is not valid."""
+    """Return the value in the normal form of its scheme; None if it is not valid."""
     normal_form = _SCHEMES.get(scheme)
     if normal_form is None:
         return value
@@ -137,7 +137,7 @@ def _ismn(value: str) -> str | None:
 
 
 def _lccn(value: str) -> str | None:
-    """As "normalization of LCCN" of the Library of Congress says: no blanks, no suffix, six-digit serials."""
+    """Normalise an LCCN as the Library of Congress does: no blanks, no suffix, serial numbers of 6 digits."""
     text = re.sub(r"\s|^https?://lccn\.loc\.gov/|^lccn[\s:]", "", folded(value).lower()).partition("/")[0]
     front, hyphen, serial = text.partition("-")
     if hyphen:

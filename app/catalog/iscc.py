@@ -1,7 +1,7 @@
-"""The Text-Code of the International Standard Content Code (ISO 24138), computed by `iscc-lib`.
+"""Text-Code of the International Standard Content Code (ISO 24138), computed by `iscc-lib`.
 
-Catalogues exchange Text-Codes of 64 bits, the standard's default, so that is what a book gets. A longer one
-begins with the same bits: cut to 64 it finds the same books.
+Books get Text-Codes of 64 bits, the standard's default, which catalogues exchange. A longer code begins with
+the same 64 bits, so it is cut to 64 bits to find the same books.
 """
 
 from base64 import b32decode, b32encode
@@ -10,7 +10,7 @@ from binascii import Error
 BITS = 64
 
 _TEXT_UNIT = bytes([0x20, 0x01])
-"""Header of a Content-Code for text, version 0, of 64 bits; the last four bits tell the length."""
+"""Header of a Content-Code for text, version 0, of 64 bits; its last four bits are the length."""
 
 
 def text_code(text: str) -> str:
@@ -18,14 +18,14 @@ def text_code(text: str) -> str:
 
     A book of 600 KB takes about 40 ms.
     """
-    # Only services that are asked for Text-Codes have the library.
+    # Only services that compute Text-Codes have the library.
     from iscc_lib import gen_text_code_v0
 
     return str(gen_text_code_v0(text, BITS).iscc)
 
 
 def normal_code(value: str) -> str | None:
-    """Return an ISCC in capitals without prefix and hyphens, a Text-Code cut to 64 bits; None if not valid.
+    """Return an ISCC in capitals without prefix and hyphens; a Text-Code is cut to 64 bits. None if invalid.
 
     >>> normal_code("ISCC:EADSKDNZNYGUUF5AMFEJLZ5P66CP5YKCOA3X7F36RWE4CIRCBTUWXYY")
     'EAASKDNZNYGUUF5A'

@@ -1,4 +1,4 @@
-"""A book as JSON-LD 1.1: schema.org's Book with BIBFRAME's relations, and its context sent along."""
+"""JSON-LD 1.1 description of a book: schema.org's Book with BIBFRAME's relations and an inline context."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ CONTEXT: Mapping[str, Any] = {
     "sameAs": {"@type": "@id"},
     "url": {"@type": "@id"},
 }
-"""Names without a prefix are schema.org's, those with `bf:` are BIBFRAME's."""
+"""JSON-LD context: names without a prefix are schema.org's, names with `bf:` are BIBFRAME's."""
 
 _RELATIONS: Mapping[str, tuple[str, ...]] = {
     "773": ("isPartOf", "bf:partOf"),
@@ -29,7 +29,7 @@ _RELATIONS: Mapping[str, tuple[str, ...]] = {
     "776": ("bf:otherPhysicalFormat",),
     "787": ("bf:relatedTo",),
 }
-"""The properties that say what a linking entry of this tag says."""
+"""Properties that express a linking entry, by its tag."""
 
 _PAGES: Mapping[str, Callable[[str], str]] = {
     "ark": "https://n2t.net/ark:/{}".format,
@@ -41,11 +41,11 @@ _PAGES: Mapping[str, Callable[[str], str]] = {
     "lccn": "https://lccn.loc.gov/{}".format,
     "oclc": "https://www.worldcat.org/oclc/{}".format,
 }
-"""URIs of the same book elsewhere, by the scheme of an identifier."""
+"""Formats of the URIs of the same book elsewhere, by identifier scheme."""
 
 
 def document(book: Book, record: MarcRecord, standing: Standing) -> dict[str, Any]:
-    """Return the JSON-LD document of a book; fields that are not known are left out."""
+    """Return the JSON-LD document of a book; unknown fields are left out."""
     metadata = book.metadata
     fields: dict[str, Any] = {
         "@context": dict(CONTEXT),
@@ -101,7 +101,7 @@ def _linked(linked: LinkedBook) -> dict[str, Any]:
 
 
 def _work(standing: Standing) -> dict[str, Any]:
-    """Return the work that copies of one text share, named by the key of their cluster."""
+    """Return the work that copies of one text share; its id is the key of their cluster."""
     same = [
         {"@id": _name(linked.book_id)}
         for linked in standing.linked
@@ -128,7 +128,7 @@ def _pages(identifiers: tuple[str, ...]) -> Iterator[str]:
 
 
 def _other_scripts(record: MarcRecord) -> Iterator[str]:
-    """Yield the title in other scripts (880 that is linked to 245)."""
+    """Yield the title in other scripts (fields 880 that are linked to 245)."""
     for field in record.data("880"):
         if (field.first("6") or "").startswith("245"):
             yield ": ".join(filter(None, map(trimmed, field.values("ab"))))
@@ -145,7 +145,7 @@ def _first(record: MarcRecord, code: str, *tags: str) -> str | None:
 
 
 def _date(year: int) -> str:
-    """Return the year as ISO 8601 writes it.
+    """Return the year in ISO 8601.
 
     >>> _date(813), _date(-500)
     ('0813', '-0500')

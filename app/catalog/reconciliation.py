@@ -1,6 +1,6 @@
 """Reconciliation: descriptions of books to find, keys to find them by, and properties of books.
 
-The names and formats of one version of the reconciliation API stay outside; this is what all of them mean.
+This module does not depend on a version of the reconciliation API.
 """
 
 import re
@@ -20,7 +20,7 @@ from bookprint_core.text.catalogue_values import isbns_alone
 from bookprint_core.text.names import KeyCondition
 
 MOST_CANDIDATES = 100
-"""Candidates of one query that are answered at most."""
+"""Maximum number of candidates in the answer to one query."""
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _WITH_SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z-]*:\s*(?=\S)")
@@ -28,19 +28,19 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _MOST_YEARS = 4
 
 _MOST_BOOKS = 20_000
-"""Books that may have a key that is looked for; reading more of an index takes milliseconds."""
+"""Maximum number of books with a searched key. Reading more books takes milliseconds."""
 
 
 NamedContent = Content | Identifier | UUID
-"""The content of a book: a text, an identifier of a text, or the id of a book with it."""
+"""The content of a book: a text, the identifier of a text, or the id of a book with the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookDescription:
-    """Description of the book to find; several values of a field are alternatives."""
+    """Description of the book to find. Several values of a field are alternatives."""
 
     titles: tuple[str, ...] = ()
-    authors: tuple[str, ...] = ()  # of these each counts
+    authors: tuple[str, ...] = ()  # each author counts
     years: tuple[int, ...] = ()
     languages: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
@@ -50,19 +50,19 @@ class BookDescription:
 
 
 def book_id_of(text: str) -> UUID | None:
-    """Return the id of a book in the text, None if it is not an id."""
+    """Return the id if the text is the id of a book, else None."""
     return UUID(text) if _ID.fullmatch(text) else None
 
 
 def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
-    """Return the catalogue identifiers that the text can mean, in normal form; empty where it can mean none.
+    """Return the catalogue identifiers that the text can mean, in normal form; empty if there are none.
 
-    Without a scheme, it must be a valid ISBN; a word in front of a colon is a scheme.
+    Without `scheme`, the text must be a valid ISBN or begin with a scheme and a colon.
 
     >>> identifiers_of("0-14-143960-2"), identifiers_of("OCLC: 1234"), identifiers_of("Emma")
     (('isbn:9780141439600',), ('oclc:1234',), ())
     """
-    if "\0" in text:  # which Postgres cannot hold
+    if "\0" in text:  # Postgres cannot store it
         return ()
     if scheme is not None:
         return tuple(filter(can_name_a_book, all_normalised([f"{scheme}:{text}"])))
@@ -73,13 +73,13 @@ def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
 
 
 def unmistakable_identifiers(text: str) -> tuple[str, ...]:
-    """As `identifiers_of`, but only those that no title can be mistaken for: their values are checked.
+    """Return the `identifiers_of` a text that no title can be mistaken for: their values are checked.
 
     >>> unmistakable_identifiers("isbn:0141439602"), unmistakable_identifiers("Emma: a novel")
     (('isbn:9780141439600',), ())
     """
     found = identifiers_of(text)
-    # A scheme without rules has no value that is not valid.
+    # A scheme without rules accepts every value, also an empty one.
     return tuple(each for each in found if is_valid(each) and not is_valid(f"{each.partition(':')[0]}:"))
 
 
@@ -93,11 +93,10 @@ def years_of(text: str) -> tuple[int, ...]:
 
 
 def key_conditions(description: BookDescription, counts: Mapping[int, float]) -> list[KeyCondition]:
-    """Return the conditions that find the candidates by name; none where neither title nor author is known.
+    """Return the conditions that find candidates by name; empty if neither title nor author is known.
 
-    A condition reads a limited number of books. For a frequent title, author and year form a condition of
-    their own, and the two rarest words of the title are looked for together. `counts` has the number of
-    books with each of the most frequent keys.
+    A condition reads a limited number of books. For frequent titles, one condition combines title with author
+    or year, and one the two rarest words of the title. `counts` maps frequent keys to their numbers of books.
     """
     surnames = [names.surname_key(author) for author in description.authors if names.surname(author)]
     years = [names.year_key(year) for year in description.years]
@@ -127,7 +126,7 @@ def _title_conditions(
 
 
 def _rarest(words: Sequence[str], counts: Mapping[int, float]) -> list[int]:
-    """Return the keys of the two words in the fewest books; of words that are not counted, the longest."""
+    """Return the keys of the two words in the fewest books; among words without counts, the longest words."""
     keys = {names.word_key(word): len(word) for word in words}
     return sorted(_in_few_books(keys, counts), key=lambda key: (counts.get(key, 0.0), -keys[key]))[:2]
 
@@ -137,7 +136,7 @@ def _in_few_books(keys: Iterable[int], counts: Mapping[int, float]) -> list[int]
 
 
 RELATIONS = "relations"
-"""The property whose values are other books."""
+"""Name of the property whose values are other books."""
 
 Values = Sequence[str | int] | str | int | None
 
@@ -149,7 +148,7 @@ class Property:
     name: str
     description: str
     values: Callable[[Book], Values] = lambda book: None
-    extends: bool = True  # a column can be filled with it
+    extends: bool = True  # whether a column can be filled with it
 
 
 def _identifier(book: Book) -> str | None:
@@ -166,32 +165,32 @@ def _cluster(book: Book) -> str:
 
 PROPERTIES: Mapping[str, Property] = {
     "title": Property(
-        "Title", "The title, if the reconciled column is not it.", attrgetter("metadata.title")
+        "Title", "The title, if the reconciled column is another field.", attrgetter("metadata.title")
     ),
-    "author": Property("Author", "An author, names in any order.", attrgetter("metadata.authors")),
+    "author": Property("Author", "An author; names in any order.", attrgetter("metadata.authors")),
     "year": Property("Year", "The year of publication, or a date.", attrgetter("metadata.year")),
-    "language": Property("Language", "A tag: en, pt-BR.", attrgetter("metadata.language")),
+    "language": Property("Language", "A language tag, such as en or pt-BR.", attrgetter("metadata.language")),
     "volume": Property("Volume", "The volume of a work or series.", attrgetter("metadata.volume")),
     "isbn": Property("ISBN", "An ISBN of 10 or 13 digits, with or without hyphens.", _isbns),
-    "identifier": Property("Identifier", "bp1:…; to match also any id of a book.", _identifier),
+    "identifier": Property("Identifier", "bp1:…; queries may also use the id of a book.", _identifier),
     "identifiers": Property(
-        "Catalogue identifiers", "As scheme:value: oclc:1234, isbn:…", attrgetter("metadata.identifiers")
+        "Catalogue identifiers", "scheme:value, such as oclc:1234.", attrgetter("metadata.identifiers")
     ),
-    "text": Property("Text", "The text of the book, or a part of it: found by content.", extends=False),
-    "page_count": Property("Pages", "How many pages it has, blank ones too.", attrgetter("page_count")),
-    "word_count": Property("Words", "How many words its text has.", attrgetter("word_count")),
-    "cluster": Property("Cluster", "The name that all copies of one text share.", _cluster),
-    RELATIONS: Property("Related books", "The books whose text is related."),
+    "text": Property("Text", "The text of the book, or a part of it.", extends=False),
+    "page_count": Property("Pages", "Number of pages, including blank pages.", attrgetter("page_count")),
+    "word_count": Property("Words", "Number of words of the text.", attrgetter("word_count")),
+    "cluster": Property("Cluster", "Key of the cluster, common to all copies of a text.", _cluster),
+    RELATIONS: Property("Related books", "Books with related texts."),
 }
 
 
 def book_name(title: str | None, book_id: UUID) -> str:
-    """Return the name of a book in a list; never empty."""
+    """Return the name of a book in a list, which is never empty."""
     return title.strip() if title and title.strip() else f"Book {book_id}"
 
 
 def plain_values(name: str, book: Book) -> Sequence[str | int]:
-    """Returns the values of a property of a book; none for an unknown one, or for related books."""
+    """Return the values of a property of a book; empty for unknown properties and for related books."""
     values = PROPERTIES[name].values(book) if name in PROPERTIES else None
     if values is None:
         return []

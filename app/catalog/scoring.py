@@ -1,7 +1,7 @@
-"""Scores of candidates, the features behind them, and the rule that calls one of them a match.
+"""Scores of candidates, their features, and the rule that makes one candidate a match.
 
-A feature compares one part of the description with the book, from 0 (other) to 1 (same). The score is their
-weighted mean, from 0 to 100. A field that the book's record lacks counts half, neither for nor against.
+A feature compares one part of the description with the book, from 0 (different) to 1 (same). The score is the
+weighted mean of the features, from 0 to 100. A field that the book's record lacks counts as 0.5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from bookprint_core.matching.verification import Evidence
 from bookprint_core.model import Metadata
 
 MATCH_SCORE = 90.0
-"""The least score of a match."""
+"""Minimum score of a match."""
 
 LEAST_SCORE = 30.0
-"""The least score of a candidate that is worth a look."""
+"""Minimum score of a candidate in the answer."""
 
 MATCH_LEAD = 5.0
-"""Distance in score that every other candidate must keep below a match."""
+"""Minimum difference between the score of a match and every other score."""
 
 _WEIGHTS = {
     "title": 60.0,
@@ -36,10 +36,10 @@ _WEIGHTS = {
 _UNKNOWN = 0.5
 
 _NEXT_YEAR, _NEAR_YEAR = 0.5, 0.25
-"""One year apart, as copyright and printing often are; and two."""
+"""Values of the feature year: one year apart, as copyright and printing often are; two years apart."""
 
 _VERIFIED = 0.8
-"""The least that a verified near-duplicate counts: by verification it has the same text, or a part of it."""
+"""Minimum value for a verified near-duplicate, which has the same text or a part of it."""
 
 _DIGITS = 4
 
@@ -54,7 +54,7 @@ class ContentEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A book that may be the one described."""
+    """A book that may be the described one."""
 
     id: UUID
     metadata: Metadata
@@ -71,7 +71,7 @@ def scored(
     page_count: int | None,
     content: ContentEvidence | None,
 ) -> Candidate:
-    """Return the book as a candidate; `content` None: it was not found by its content."""
+    """Return the book as a candidate. `content` is None if the book was not found by its content."""
     if book_id in description.ids:
         return Candidate(book_id, metadata, page_count, 100.0, {"id": True})
     parts = _parts(description, metadata)
@@ -91,10 +91,10 @@ def scored(
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates of `LEAST_SCORE` or more by falling score, the first a match if it stands out.
+    """Return candidates with at least `LEAST_SCORE`, best first. The first is a match if it stands out.
 
-    It does with at least `MATCH_SCORE`, if every other one has at least `MATCH_LEAD` less. Several editions
-    of one title are therefore not a match, unless year, identifier or text decides between them.
+    A match has at least `MATCH_SCORE` and is at least `MATCH_LEAD` ahead of every other candidate. Several
+    editions of one title are therefore no match, unless year, identifier or text distinguishes them.
     """
     likely = [candidate for candidate in candidates if candidate.score >= LEAST_SCORE]
     best_first = sorted(likely, key=lambda candidate: (-candidate.score, candidate.id))
@@ -107,7 +107,7 @@ def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _parts(description: BookDescription, metadata: Metadata) -> dict[str, float | None]:
-    """Return the score of each part of the description, 0 to 1; None if the book's record lacks it."""
+    """Return the value of each part of the description, 0 to 1; None if the book's record lacks the field."""
     parts: dict[str, float | None] = {}
     if description.titles:
         title = metadata.title
@@ -136,7 +136,7 @@ def _parts(description: BookDescription, metadata: Metadata) -> dict[str, float 
 
 
 def _identifier(wanted: Sequence[str], held: Sequence[str]) -> float | None:
-    """1 with a common identifier, 0 where the book has others of the same schemes, else None."""
+    """Return 1 for a common identifier, 0 if the book has only others of the same schemes, else None."""
     if set(wanted) & set(held):
         return 1.0
     schemes = {identifier.partition(":")[0] for identifier in wanted}
@@ -148,7 +148,7 @@ def _year(wanted: int, year: int) -> float:
 
 
 def _language(wanted: Sequence[str], held: str | None) -> float | None:
-    """1 for one language, 0 for two; None where codes of two and of three letters cannot be compared."""
+    """Return 1 for the same language, 0 for different ones; None if codes of 2 and 3 letters are compared."""
     if held is None:
         return None
     tags = {_tag(each) for each in wanted}
@@ -163,7 +163,7 @@ def _tag(language: str) -> str:
 
 
 def _content(evidence: Evidence) -> float:
-    """Return the agreement of the texts, 0.8 to 1, by fingerprints or by the shares of common shingles."""
+    """Return the similarity of the texts, 0.8 to 1, from fingerprints or shares of common shingles."""
     shares = [evidence.jaccard, evidence.this_in_other]
     share = max((each for each in shares if each is not None), default=0.0)
     near = 0.0 if evidence.distance is None else max(0.0, 1 - evidence.distance / 32)

@@ -1,7 +1,7 @@
-"""Similarity of titles, of people's names and of volume names, and agreement of two descriptions.
+"""Similarity of titles, names of people and names of volumes, and agreement of two descriptions.
 
-Catalogues write the same thing in many ways. A value that merely says less, such as a title without its
-subtitle or a name without its first names, does not contradict a longer one.
+Catalogues write one title or name in many ways. A shorter value does not contradict a longer one: a title
+without its subtitle, or a name without first names.
 """
 
 import re
@@ -24,28 +24,28 @@ _IN_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 _YEAR = re.compile(r"\d{3,}")
 
 _OTHER_NUMBER = 0.6
-"""The most that titles reach whose numbers differ: volumes and years of one series."""
+"""Maximum similarity of titles with different numbers, such as volumes and years of a series."""
 
 _WITHOUT_SUBTITLE = 0.97
 _REORDERED = 0.95
 
 _SAME_WORD = 0.8
-"""The similarity from which two words are one name spelt in two ways."""
+"""Minimum similarity of two words that count as spellings of one name."""
 
 MOST_AUTHORS = 100
-"""Authors of a book that are compared with those of another: each with each."""
+"""Maximum number of authors of a book that are compared with the authors of another."""
 
 _MOST_NAMES = 40
-"""Words of a person's name that are compared: each with each."""
+"""Maximum number of words of a person's name that are compared."""
 
 _INITIAL_WEIGHT = 0.5
 _MISSING_NAME = 0.04
-"""Lost for each name that only one of the two has, three at most."""
+"""Deduction for each name that only one of the two people has, for at most three names."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedTitle:
-    """A title in the forms in which it is compared; each may be empty."""
+    """A title in the forms that are compared; each form may be empty."""
 
     whole: str
     main: str
@@ -54,17 +54,17 @@ class FoldedTitle:
 
 @lru_cache(maxsize=8_192)
 def folded_title(title: str) -> FoldedTitle:
-    """Return the title in the forms in which it is compared, each without a leading article."""
+    """Return the title in the forms that are compared, without leading articles."""
     whole = _without_article(folded(title))
     numbers = tuple(int(number) for number in _NUMBER.findall(whole))
     return FoldedTitle(whole, _without_article(folded(main_title(title))), numbers)
 
 
 def title_similarity(one: str, other: str) -> float:
-    """Return the similarity of two titles, 0 to 1; 1 if they have the same words in the same order.
+    """Return the similarity of two titles, 0 to 1; 1 for the same words in the same order.
 
-    A subtitle that only one of them has, and another order of words, take little away. Different numbers take
-    much, for they are volumes.
+    A subtitle in only one title, or another order of words, reduces the similarity slightly. Different
+    numbers reduce it more, because they distinguish volumes.
     """
     a, b = folded_title(one), folded_title(other)
     if not a.whole or not b.whole:
@@ -82,21 +82,21 @@ def title_similarity(one: str, other: str) -> float:
 
 
 def volume_similarity(one: str, other: str) -> float:
-    """Return the similarity of two volume names, 0 to 1; 1 for the same numbers, as "Vol. 02" and "2"."""
+    """Return the similarity of two volume names, 0 to 1; 1 for the same numbers, as in "Vol. 02" and "2"."""
     a, b = folded_title(one), folded_title(other)
     return 1.0 if a.numbers and a.numbers == b.numbers else title_similarity(one, other)
 
 
 @lru_cache(maxsize=8_192)
 def names_of(person: str) -> tuple[str, ...]:
-    """Return the folded names of a person, each once: no years, no words in brackets unless all are."""
-    person = person[: 2 * LONGEST_NAME]  # each bracket that stays open is looked for to the end
+    """Return the folded names of a person, without duplicates, years and (if other words remain) brackets."""
+    person = person[: 2 * LONGEST_NAME]  # every unclosed bracket is searched to the end
     words = folded(_IN_BRACKETS.sub(" ", person)) or folded(person)
     return tuple(dict.fromkeys(word for word in words.split() if not _YEAR.fullmatch(word)))[:_MOST_NAMES]
 
 
 def person_similarity(one: str, other: str) -> float:
-    """Return the similarity of two names of people in any order, with initials and years or without, 0 to 1.
+    """Return the similarity of two people's names, 0 to 1, in any order, with or without initials and years.
 
     >>> person_similarity("Austen, Jane, 1775-1817", "J. Austen"), person_similarity("Jane Austen", "Austen")
     (1.0, 0.96)
@@ -127,7 +127,7 @@ def person_similarity(one: str, other: str) -> float:
 
 def _same_name(one: str, other: str) -> float:
     if not (one.isalpha() and other.isalpha()):
-        return float(one == other)  # a number is not spelt in two ways
+        return float(one == other)  # a number has only one spelling
     if len(one) == 1 or len(other) == 1:
         return 1.0 if one[0] == other[0] else 0.0
     similarity = float(fuzz.ratio(one, other)) / 100
@@ -139,19 +139,19 @@ def _without_article(title: str) -> str:
 
 
 _SAME_PERSON = 0.87
-"""The least similarity of one person: three names may be missing, or one of two spelt in another way."""
+"""Minimum similarity of one person: three names may be missing, or one of two is spelt differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The aspects of two descriptions; one that either lacks is in neither list."""
+    """Aspects in which two descriptions agree or contradict; aspects that either lacks are in neither."""
 
     agrees: Sequence[Aspect]
     contradicts: Sequence[Aspect]
 
 
 def agreement(this: Metadata, other: Metadata) -> Agreement:
-    """Return the aspects in which two descriptions agree, and those in which they contradict each other."""
+    """Compare the aspects of two descriptions."""
     compared = {aspect: compare(this, other) for aspect, compare in _COMPARE.items()}
     return Agreement(
         agrees=[aspect for aspect, same in compared.items() if same is True],
@@ -160,7 +160,7 @@ def agreement(this: Metadata, other: Metadata) -> Agreement:
 
 
 def shared_isbns(this: Metadata, other: Metadata) -> list[str]:
-    """Return the valid ISBNs that both books have: 13 digits each, ascending."""
+    """Return the valid ISBNs that both books have, with 13 digits each, in ascending order."""
     return sorted(set(isbns(this.identifiers)) & set(isbns(other.identifiers)))
 
 
@@ -191,7 +191,7 @@ def _same_year(this: Metadata, other: Metadata) -> bool | None:
 
 
 def _same_volume(this: Metadata, other: Metadata) -> bool | None:
-    """Return whether the numbers of two volumes are the same: 2 and v. 2; without numbers, the words."""
+    """Return whether two volumes have the same numbers, as 2 and v. 2; without numbers, the same words."""
     volume, another = this.volume or "", other.volume or ""
     if not folded(volume) or not folded(another):
         return None
@@ -205,4 +205,4 @@ _COMPARE: Mapping[Aspect, Callable[[Metadata, Metadata], bool | None]] = {
     "year": _same_year,
     "volume": _same_volume,
 }
-"""Whether two books agree in an aspect; None where either says nothing of it."""
+"""Functions that return whether two books agree in an aspect; None if either record lacks it."""

@@ -1,4 +1,4 @@
-"""`bookprint check` and `export`: whether a library has the books of a list, and a list of its own books."""
+"""`bookprint check` and `export`: check a list against a library, and export the library's own list."""
 
 import sys
 import time
@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 200
 _BOOKS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 16 << 20
 _PATIENCE = 60.0
-"""Seconds during which unanswered rows are sent again."""
+"""Seconds during which rows that the service answers with 503 are sent again."""
 
 _AWAY = 503
 _STDIN = "-"
@@ -39,7 +39,7 @@ _ROWS = Listing(
 )
 
 _Row = dict[str, Any]
-"""Answer to a row, with its place in the list."""
+"""Answer to one row, with the row's place in the list."""
 
 
 def check(
@@ -47,8 +47,8 @@ def check(
         str,
         typer.Argument(
             metavar="LIST",
-            help="A table (CSV, Parquet), MARC records, JSON Lines, a file or folder of books, or - for a "
-            "text on standard input.",
+            help="A table (CSV, Parquet), MARC records, JSON Lines, a file or folder of books, or - for "
+            "a text on standard input.",
         ),
     ],
     out: Annotated[
@@ -63,14 +63,14 @@ def check(
 ) -> None:
     """Check for each book of a list whether the library has it; nothing is stored.
 
-    Verdicts: have (same text, and same pages if known), other_edition, part_of and contains (by the text),
-    perhaps (by the name alone, or by a number that other fields contradict), and no. The text of a row
-    decides first, then its identifier, then numbers of catalogues, then names.
-    Exit status: 0 all rows are answered, 1 some are not, 2 the command could not run.
+    Verdicts: have (same text, and same pages if both are known), other_edition, part_of and contains (by the
+    text), perhaps (only by the name, or by a number that other fields contradict), and no. The text of a row
+    decides first, then its identifier, then its catalogue numbers, then its title and author.
+    Exit status: 0 all rows are answered, 1 some rows are not answered, 2 the command could not run.
     """
     require_one_form(json, out, "--out")
     keep_kernels()
-    forget_secrets()  # files of strangers are read by processes that would inherit them
+    forget_secrets()  # the reading processes open untrusted files and would inherit the secrets
     from app.services.bulk.lists import COLUMNS, cells
 
     counts: dict[str, int] = {}
@@ -103,7 +103,7 @@ def export(
 ) -> None:
     """Write the holdings of a library for a partner, who reads them with `ingest` or `check`.
 
-    No text can be recovered from an identifier. Very short books have none and are left out.
+    No text can be recovered from an identifier. Very short books have no identifier and are left out.
     """
     from app.catalog import holdings
 
@@ -127,7 +127,7 @@ def _holdings(service: Client, collection: str | None, reporter: Reporter) -> It
 def _read(
     book_list: str, columns: Mapping[str, str], processes: int | None
 ) -> "Iterator[tuple[str, float, Submission | Refusal]]":
-    """Yield each row as its place, the share of the list that is read, and its book."""
+    """Yield for each row: its place, the share of the list that has been read, and its book."""
     from app.services.bulk.lists import listed_books, told_of
     from bookprint_core.errors import InvalidInput, Refusal
     from bookprint_core.model import Submission
@@ -156,7 +156,7 @@ def _read(
 def _answers(
     service: Client, rows: "Iterable[tuple[str, float, Submission | Refusal]]"
 ) -> Iterator[tuple[_Row, float]]:
-    """Yield the answer to each row in order; rows are sent in batches."""
+    """Yield the answer to each row in order. Rows are sent in batches."""
     from app.cli.posting import book_body
     from bookprint_core.errors import Refusal
 
@@ -186,7 +186,7 @@ def _answered(
 
 
 def _patiently(service: Client, bodies: Sequence[dict[str, Any]]) -> list[CheckLine]:
-    """Return the answers; rows that the service cannot answer now are sent again for a while."""
+    """Return the answers. Rows answered with 503 are sent again, for at most `_PATIENCE` seconds in all."""
     deadline = time.monotonic() + _PATIENCE
     answers: dict[int, CheckLine] = {}
     waiting = list(range(len(bodies)))

@@ -1,4 +1,4 @@
-"""The program `bookprint`: its commands, and one message for each error that the user can mend."""
+"""The program `bookprint`: its commands, and a plain message for each error that the user can fix."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -29,23 +29,23 @@ from bookprint_core.errors import BookprintError, InvalidInput
 P = ParamSpec("P")
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 
 _Command = tuple[Callable[..., None], str, str]
-"""A command, what people use it for in a few words, and an example."""
+"""A command, its purpose in a few words, and an example."""
 
 _GROUPS: Mapping[str, Sequence[_Command]] = {
     "Start a library": (
-        (demo, "try it on made books", "bookprint demo --keep"),
+        (demo, "try synthetic books", "bookprint demo --keep"),
         (serve, "run service and pages", "bookprint serve --data-dir library"),
         (ingest, "add books from files", "bookprint ingest scans/ --report refused.csv"),
         (load, "add a computed corpus", "bookprint load corpus/ --data-dir library"),
     ),
     "Find": (
         (lookup, "copies of a book", "bookprint lookup book.epub --d 10"),
-        (check, "which of a list are here", "bookprint check wanted.csv --out answers.csv"),
+        (check, "check a list of books", "bookprint check wanted.csv --out answers.csv"),
         (relation, "two books page by page", "bookprint relation emma-1816 emma-1833"),
-        (similar, "books on like subjects", "bookprint similar emma-1816 --k 5"),
+        (similar, "books on similar topics", "bookprint similar emma-1816 --k 5"),
         (clusters, "groups of copies", "bookprint clusters --min-size 3 --csv clusters.csv"),
         (completeness, "pages lost or doubled", "bookprint completeness emma-1816"),
         (contents, "works in a volume", "bookprint contents tales-1850 --csv contents.csv"),
@@ -56,12 +56,12 @@ _GROUPS: Mapping[str, Sequence[_Command]] = {
         (reviews, "pairs to look at", "bookprint reviews --csv pairs.csv"),
         (decide, "confirm or reject pairs", "bookprint decide emma-1816 emma-1833 confirmed"),
         (decisions, "history of decisions", "bookprint decisions --limit 20"),
-        (master_copy, "one good text of copies", "bookprint master-copy emma-1816 > emma.txt"),
+        (master_copy, "one text from copies", "bookprint master-copy emma-1816 > emma.txt"),
     ),
     "Work without a service": (
         (compare, "two files or identifiers", "bookprint compare one.pdf other.epub --html pair.html"),
         (sign, "signatures of files", "bookprint sign scans/ --out signatures.parquet"),
-        (dedupe, "one of each copy", "bookprint dedupe books.parquet --out kept"),
+        (dedupe, "one copy of each book", "bookprint dedupe books.parquet --out kept"),
         (corpus, "a whole collection", "bookprint corpus run scans/ --out corpus"),
     ),
     "Operate": (
@@ -74,24 +74,24 @@ _GROUPS: Mapping[str, Sequence[_Command]] = {
         (audit, "who wrote what, and when", "bookprint audit --since 2027-01-31"),
     ),
 }
-"""The commands by what people want to do, in the order of the help."""
+"""The commands, grouped by purpose, in the order of the help."""
 
 _KEY_ID = "0199c2f0-4d5e-7a31-8f6b-2c9d1e0a7b54"
 _KEY_EXAMPLES = {"create": "--name library --scope ingest", "list": "", "revoke": _KEY_ID, "rotate": _KEY_ID}
-"""The arguments of the examples of `bookprint keys`."""
+"""Arguments for the examples of `bookprint keys`."""
 
 _FAILED: Mapping[Callable[..., None], int] = dict.fromkeys((ingest, load, compare), 2)
-"""Exit statuses of commands that could not run, where 1 means something else."""
+"""Exit statuses for errors, of commands where status 1 has another meaning."""
 
 _UNREAD = {"ignore_unknown_options": True, "allow_extra_args": True}
-"""Settings of commands whose arguments another program reads."""
+"""Context settings of commands that pass their arguments on to another program."""
 
 
 class _Program(TyperGroup):
-    """The program, whose help names every command on one screen."""
+    """The program. Its help lists every command on one screen."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by group, two in a line."""
+        """Write the commands by group, two per line."""
         lines = [
             "Usage: bookprint COMMAND [OPTIONS]; for an example: bookprint COMMAND --help",
             "Finds near-duplicate books by their text. To try it: bookprint demo --keep",
@@ -100,7 +100,7 @@ class _Program(TyperGroup):
         for group, commands in _GROUPS.items():
             entries = [(command.__name__.replace("_", "-"), purpose) for command, purpose, _ in commands]
             if group == "Operate":
-                entries.append(("keys", "make and end API keys"))
+                entries.append(("keys", "make and revoke API keys"))
             lines.append(group)
             for first, second in zip_longest(entries[::2], entries[1::2], fillvalue=("", "")):
                 lines.append(f"  {first[0]:<12}  {first[1]:<24}  {second[0]:<12}  {second[1]}".rstrip())
@@ -123,7 +123,7 @@ def run() -> None:
         else:
             app.command(help=_help(command, example))(_with_plain_errors(command))
     app.callback()(_bookprint)
-    keys = typer.Typer(help="Make, list and end API keys.", no_args_is_help=True)
+    keys = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True)
     for name, key_command in KEY_COMMANDS.items():
         example = f"bookprint keys {name} {_KEY_EXAMPLES[name]}".strip()
         keys.command(name, help=_help(key_command, example), short_help=key_command.__doc__)(
@@ -153,7 +153,7 @@ def _bookprint(
 
 
 def _with_plain_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Return the command, with expected errors printed as one message instead of a traceback."""
+    """Return the command with a handler that prints expected errors as messages instead of tracebacks."""
     failed = _FAILED.get(command, 1)
 
     @wraps(command)

@@ -1,4 +1,4 @@
-"""`bookprint decide`: decisions of a person on one pair of books, or on the pairs of a file."""
+"""`bookprint decide`: record a person's decisions on one pair of books, or on the pairs of a file."""
 
 import csv
 from collections.abc import Mapping
@@ -24,19 +24,19 @@ def decide(
         str | None,
         typer.Argument(metavar="VERDICT", help="confirmed, rejected, withdrawn, undone, unsure or a kind."),
     ] = None,
-    note: Annotated[str | None, typer.Option(help="Note for readers of the history.")] = None,
+    note: Annotated[str | None, typer.Option(help="Note that is shown in the history.")] = None,
     file: Annotated[
         Path | None,
         typer.Option(
             "--file",
             metavar="FILE",
-            help="Decide on each row of a CSV file with the columns left_id, right_id, verdict and note.",
+            help="CSV file with the columns left_id, right_id, verdict and note; each row is a decision.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
     all_or_none: Annotated[
-        bool, typer.Option(help="Decide on all rows (at most 500), or on none if one is refused.")
+        bool, typer.Option(help="Store all rows (at most 500), or none if one is refused.")
     ] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,

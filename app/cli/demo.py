@@ -1,4 +1,4 @@
-"""`bookprint demo`: a synthetic library, posted to a real service, and searched for near-duplicates."""
+"""`bookprint demo`: post a synthetic library to a real service, and find its near-duplicates."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ from bookprint_core.model import Metadata, Submission
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
 
-_COPIES = (1, 4)  # of a work
+_COPIES = (1, 4)  # fewest and most copies of a work
 _NAMESPACE = "bookprint-demo"
 _HOST = "127.0.0.1"
 _START_SECONDS = 180.0
@@ -45,18 +45,16 @@ def demo(
         typer.Option(help="Use this running service; the demo deletes its books at the end."),
     ] = None,
     key: KeyOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another library.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random books.")] = 1,
     works: Annotated[
         int, typer.Option(min=2, max=2000, help="Number of works; each has 1 to 4 copies.")
     ] = 40,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the service and its pages until Ctrl-C.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the service running until Ctrl-C.")] = False,
 ) -> None:
     """Make a small library, post it, find its near-duplicates, and show it in a browser.
 
-    The texts are synthetic prose. Copies have OCR errors in up to 5 % of their characters, and up to 8 % of
-    their sentences are lost or foreign. A shelf of eleven books has other editions, parts and errors.
+    The texts are synthetic prose. Up to 5 % of a copy's characters are OCR errors, and up to 8 % of its
+    sentences are lost or foreign. Eleven more books are other editions, parts of books or have errors.
     """
     keep_kernels()
     console = results()
@@ -69,9 +67,11 @@ def demo(
             _on_running_service(service, _Demo(console, seed, works))
     console.print("Next, a library of your own:", style="bold")
     if url is None:
-        console.print("  bookprint serve            # in this terminal; its data is kept in ./data")
+        console.print("  bookprint serve            # in this terminal; its data is stored in ./data")
     option = (
-        f" --url {url}" if url is not None else "    # in another one; files of any format, archives, tables"
+        f" --url {url}"
+        if url is not None
+        else "    # in another terminal; files of any format, archives, tables"
     )
     console.print(f"  bookprint ingest FOLDER{option}\n", soft_wrap=True)
 
@@ -81,7 +81,7 @@ def _on_own_service(demo: "_Demo", keep: bool) -> None:
     with listen(_HOST, 0)[0] as free:
         port = free.getsockname()[1]
     url = url_of(_HOST, port)
-    ending = "they stay until Ctrl-C" if keep else "they end with the demo; --keep lets them stay"
+    ending = "they stay until Ctrl-C" if keep else "they end with the demo, unless you add --keep"
     with (
         tempfile.TemporaryDirectory(prefix="bookprint-demo-", ignore_cleanup_errors=True) as folder,
         _serving(Path(folder), port) as process,
@@ -94,7 +94,7 @@ def _on_own_service(demo: "_Demo", keep: bool) -> None:
         demo.show_near_duplicates(service)
         if keep:
             demo.show_pages(service, url)
-            console.print("The service runs on until Ctrl-C. In another terminal:")
+            console.print("The service runs until Ctrl-C. In another terminal:")
             console.print(f"  bookprint ingest FOLDER --url {url}", soft_wrap=True)
             console.print(f"  bookprint lookup FILE --url {url}\n", soft_wrap=True)
             try:
@@ -102,8 +102,8 @@ def _on_own_service(demo: "_Demo", keep: bool) -> None:
             except KeyboardInterrupt:
                 pass
             else:
-                raise UserError("The service has ended.")
-    console.print("Everything is stopped, and the temporary data is gone.\n")
+                raise UserError("The service has stopped.")
+    console.print("The service is stopped, and its temporary data is deleted.\n")
 
 
 def _on_running_service(service: Client, demo: "_Demo") -> None:
@@ -113,14 +113,14 @@ def _on_running_service(service: Client, demo: "_Demo") -> None:
         demo.show_near_duplicates(service)
     finally:
         for answer in demo.posted.values():
-            with suppress(Refused):  # it is gone already
+            with suppress(Refused):  # already deleted
                 service.send(calls.delete_book(answer["id"]))
-        demo.console.print(f"The {len(demo.posted):,} books of the demo are deleted again.\n")
+        demo.console.print(f"The {len(demo.posted):,} books of the demo are deleted.\n")
 
 
 @contextmanager
 def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
-    """Yield a whole service of its own in `folder`, stopped at the end; its output goes to a file."""
+    """Yield the process of a service with its data in `folder`. Its output goes to a file."""
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     command = [sys.executable, "-P", "-m", "app.cli", "serve", "--host", _HOST, "--port", str(port)]
     with (folder / _LOG).open("wb") as log:
@@ -139,7 +139,7 @@ def _serving(folder: Path, port: int) -> Iterator[Popen[bytes]]:
 
 def _await_ready(service: Client, console: Console, process: Popen[bytes], folder: Path) -> None:
     started = time.monotonic()
-    with console.status("Starting the service; the first time compiles its kernels …"):
+    with console.status("Starting the service; the first start compiles its kernels …"):
         while not service.is_ready():
             if process.poll() is not None or time.monotonic() - started > _START_SECONDS:
                 lines = (folder / _LOG).read_text(errors="replace").splitlines()[-_LOG_LINES:]
@@ -149,7 +149,7 @@ def _await_ready(service: Client, console: Console, process: Popen[bytes], folde
 
 
 class _Demo:
-    """The books of a demo, and the answers to their posts by the books' own names."""
+    """The books of a demo, and the answers to their posts by the ids of the books in the demo."""
 
     def __init__(self, console: Console, seed: int, works: int) -> None:
         self.console, self._seed, self._works = console, seed, works
@@ -190,8 +190,8 @@ class _Demo:
         self.console.print(f"Posted {len(self._books):,} books over HTTP in {seconds:.1f} s.\n")
 
     def show_near_duplicates(self, service: Client) -> None:
-        """Ask for the near-duplicates of every book, print those of some, and count all against the truth."""
-        counted = [book for book in self._books if book.work >= 0]  # the shelf has relations of other kinds
+        """Read the near-duplicates of every book, print some of them, and count right and wrong ones."""
+        counted = [book for book in self._books if book.work >= 0]  # the shelf's books have other relations
         by_id = {self.posted[book.id]["id"]: book for book in counted}
         works = Counter(book.work for book in counted)
         rows: list[tuple[str | Text, ...]] = []
@@ -209,12 +209,12 @@ class _Demo:
         self.console.print(drawn_table(columns, rows, wide=columns[0], right=columns[1:]), soft_wrap=False)
         self.console.print(
             f"For {len(counted):,} books the service found {found:,} of "
-            f"{sum(count * (count - 1) for count in works.values()):,} near-duplicates, and {wrong:,} false "
-            "ones.\n"
+            f"{sum(count * (count - 1) for count in works.values()):,} near-duplicates, and {wrong:,} books "
+            "that are not.\n"
         )
 
     def show_pages(self, service: Client, url: str) -> None:
-        """Wait until the books of the shelf are related, then print the addresses of what is worth a look."""
+        """Wait until the books of the shelf are related, then print the addresses of pages to look at."""
         ids = {book.id: self.posted[book.id]["id"] for book in self._books if book.work < 0}
         with Reporter("Comparing pages", "books") as reporter:
             for number, book_id in enumerate(ids.values(), 1):
@@ -229,7 +229,7 @@ class _Demo:
             ("Copies of one book", f"{road}/{ids['road-copy']}"),
             ("Another edition", f"{road}/{ids['road-1911']}"),
             ("A volume and its whole", f"{road}/{ids['road-2']}"),
-            ("Two yearly reports", f"/pairs/{ids['report-1901']}/{ids['report-1902']}"),
+            ("Two annual reports", f"/pairs/{ids['report-1901']}/{ids['report-1902']}"),
             ("A scan that lacks pages", f"/pairs/{ids['road-lacking']}/{ids['road']}"),
             ("A record with a wrong text", "/conflicts"),
             ("A pair to decide", f"/pairs/{ids['ferry']}/{ids['winter-wrong']}"),
@@ -242,7 +242,7 @@ class _Demo:
 
 
 def _is_related(book: "SyntheticBook", other: "SyntheticBook") -> bool:
-    """Return whether the books are copies, or one has a chapter of the other."""
+    """Return whether the books are copies of one work, or one contains a chapter of the other."""
     return book.work in (other.work, other.shares_chapter_with) or other.work == book.shares_chapter_with
 
 

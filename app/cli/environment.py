@@ -1,4 +1,4 @@
-"""Settings, shared options, servers and the acting user: the inputs of a command besides its arguments."""
+"""Settings, shared options, servers and the acting user: inputs of a command besides its own arguments."""
 
 import os
 import pwd
@@ -37,13 +37,13 @@ KeyOption = Annotated[
 ]
 """Option with the API key."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the items as JSON, one a line.")]
-"""Option for programs that read the output."""
+AsJson = Annotated[bool, typer.Option("--json", help="Print the items as JSON, one per line.")]
+"""Option for output that programs read."""
 
 CollectionOption = Annotated[
     str | None, typer.Option("--collection", metavar="NAME", help="Only books of this collection.")
 ]
-"""Option that limits a question to one collection."""
+"""Option that limits the answer to one collection."""
 
 DataDir = Annotated[
     Path | None,
@@ -54,7 +54,7 @@ DataDir = Annotated[
 
 @contextmanager
 def service_at(url: str, key: str | None, patience: float = 10.0) -> Iterator[Client]:
-    """Yield a client that waits up to `patience` seconds. Raises NoService if no service answers."""
+    """Yield a client that waits for the service up to `patience` seconds, then raises NoService."""
     with Client(url, patience=patience, key=key) as service:
         service.insist()
         yield service
@@ -71,18 +71,18 @@ def load_settings(data_dir: Path | None) -> Settings:
 
 
 def name_unknown() -> None:
-    """Warn of environment variables that look like a misspelt setting."""
+    """Print a notice about environment variables that look like misspelt settings."""
     prefix = "BOOKPRINT_"
     aliases = (str(field.alias) for field in Settings.model_fields.values())
     known = {name.removeprefix(prefix) for name in (*aliases, *SECRETS) if name.startswith(prefix)}
     given = {name.upper().removeprefix(prefix) for name in os.environ if name.upper().startswith(prefix)}
     for name in sorted(given - known):
         if meant := get_close_matches(name, known, 1, 0.8):
-            notices().print(f"{prefix}{name} is not a variable of Bookprint. {prefix}{meant[0]} is one.")
+            notices().print(f"{prefix}{name} is not a variable of Bookprint. Do you mean {prefix}{meant[0]}?")
 
 
 def running(settings: Settings) -> Settings | None:
-    """Return settings that name both servers: as set, else as they run in the data folder, else None."""
+    """Return settings that name both servers: as set, or as running in the data folder. None if neither."""
     if settings.database_url is not None and settings.redis_url is not None:
         return settings
     servers = running_servers(settings.data_dir)
@@ -97,7 +97,7 @@ def running(settings: Settings) -> Settings | None:
 
 
 def require_running(settings: Settings, status: int = 1) -> Settings:
-    """Return settings that name running servers; raises UserError with the exit status if there are none."""
+    """Return settings that name running servers. Raises UserError with this exit status if none run."""
     if (servers := running(settings)) is not None:
         return servers
     raise UserError(
@@ -109,16 +109,16 @@ def require_running(settings: Settings, status: int = 1) -> Settings:
 
 @contextmanager
 def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
-    """Start servers on the library in the data folder for this command, and yield settings that name them.
+    """Start the servers of the data folder for this command, and yield settings that name them.
 
-    Raises UserError if there is no library, unless a `new` one may be made.
+    Raises UserError if the folder contains no library, unless a `new` one may be made.
     """
     if not new and not os.path.isdir(settings.data_dir / "postgres"):
         raise UserError(
             f"There is no library in {settings.data_dir}. Name its folder with --data-dir, set DATABASE_URL "
             "and REDIS_URL, or start a new one with: bookprint serve"
         )
-    notices().print(f"No service runs in {settings.data_dir}; starting its servers for now.")
+    notices().print(f"No service runs in {settings.data_dir}; starting its servers for this command.")
     embedded = EmbeddedServers(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
@@ -129,12 +129,12 @@ def started(settings: Settings, new: bool = False) -> Iterator[Settings]:
 
 
 def moment(text: str, option: str) -> datetime:
-    """Parse the time of an option; raises UserError."""
+    """Parse the value of an option that is a time; raises UserError."""
     try:
         named = datetime.fromisoformat(text)
     except ValueError as exc:
         raise UserError(
-            f"{option} takes a time as 2027-01-31 or 2027-01-31T18:00+01:00; without an offset it is UTC.",
+            f"{option} must be a time such as 2027-01-31 or 2027-01-31T18:00+01:00, in UTC by default.",
             2,
         ) from exc
     return named if named.tzinfo is not None else named.replace(tzinfo=UTC)
@@ -142,15 +142,15 @@ def moment(text: str, option: str) -> datetime:
 
 def acting_user() -> "Actor":
     """Return the actor for the audit log: the system user who runs this command, on this host."""
-    # Late, because the stores take long to load and most commands need none.
+    # Imported late: the stores load slowly, and most commands do not need them.
     from app.stores.postgres.audit import Actor
 
     return Actor("command", _user(), address=socket.gethostname())
 
 
 def _user() -> str:
-    # From the process, because a variable like LOGNAME could claim any name.
+    # Read from the process: a variable such as LOGNAME could contain any name.
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # as containers run users that have no name
+    except KeyError:  # in containers, users may lack a name
         return f"uid {os.getuid()}"

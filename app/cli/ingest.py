@@ -1,4 +1,4 @@
-"""`bookprint ingest`, `load`, `corpus` and `dedupe`: adding books, and computing whole collections."""
+"""`bookprint ingest`, `load`, `corpus` and `dedupe`: add books, and compute whole collections."""
 
 import asyncio
 import os
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from bookprint_readers.unread import Unread
 
 _POSTED_IN_PART = (
-    "Not every book was posted. Run the same command again: books that are there already are skipped."
+    "Not every book was posted. Run the same command again: books that are already stored are skipped."
 )
-_LOADED_IN_PART = "Not every book was loaded. Run the same command again: it goes on where it ended."
+_LOADED_IN_PART = "Not every book was loaded. Run the same command again: it continues where it stopped."
 
 _PATHS = typer.Argument(
     help="Files, folders, globs, archives, JSON Lines, Parquet tables, signatures, or CSV manifests."
 )
 Paths = Annotated[list[Path], _PATHS]
 Processes = Annotated[
-    int | None, typer.Option(min=1, max=256, help="Processes that read and sign [one per core].")
+    int | None, typer.Option(min=1, max=256, help="Number of processes that read and sign [one per core].")
 ]
 Texts = Annotated[
     Path | None,
@@ -53,13 +53,13 @@ Texts = Annotated[
         metavar="DIR",
         exists=True,
         file_okay=False,
-        help="Read the paths as MARC records; the texts in this folder have the same names.",
+        help="Folder of texts, each named like its record. The paths are then MARC records.",
     ),
 ]
 ColumnOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--column", metavar="FIELD=NAME", help="Column of a Parquet table with text, pages, id, title, …"
+        "--column", metavar="FIELD=NAME", help="Parquet column NAME contains FIELD: text, pages, id, title, …"
     ),
 ]
 
@@ -70,7 +70,7 @@ def ingest(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Take the keys and MinHashes of a MinHashLSH, as JSON Lines "
+            help="Also read keys and MinHashes of a MinHashLSH, as JSON Lines "
             '{"external_id": key, "datasketch": {"leanminhash": base64}}.',
         ),
     ] = None,
@@ -79,7 +79,7 @@ def ingest(
     ] = None,
     key: KeyOption = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, max=64, help="Books posted at once over HTTP.")
+        int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of books posted at once over HTTP.")
     ] = 4,
     processes: Processes = None,
     report: Report = None,
@@ -87,19 +87,19 @@ def ingest(
     texts: Texts = None,
     collection: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Collection of the books, whatever the files say."),
+        typer.Option(metavar="NAME", help="Collection of the books; overrides the files."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Add the books of files in any format, and of folders, archives, JSON Lines and tables.
+    """Add the books of files in any format, folders, archives, JSON Lines and tables.
 
     Books are stored directly if a service runs in the data folder, or DATABASE_URL and REDIS_URL are set.
-    Otherwise they are posted over HTTP. Set BOOKPRINT_TEXTS as for the service: it decides whether texts
-    that are stored directly are kept. Books that exist stay as they are, so after an interruption run the
-    same command again. Exit status: 0 all are in, 1 some were refused, 2 the command could not run.
+    Otherwise they are posted over HTTP. For direct storage, set BOOKPRINT_TEXTS as for the service: it
+    decides whether texts are stored. Books that exist are not changed, so after an interruption run the same
+    command again. Exit status: 0 all books are added, 1 some were refused, 2 the command could not run.
     """
     settings = load_settings(data_dir)
-    forget_secrets()  # files of strangers are read by processes that would inherit them
+    forget_secrets()  # the reading processes open untrusted files and would inherit the secrets
     servers = running(settings) if url is None else None
     keep_kernels(settings.data_dir if servers is not None else None)
     from app.services.books import IngestRun
@@ -124,11 +124,8 @@ def ingest(
             reporter.advance(run.total, book.position / max(listing.size, 1))
 
         if servers is not None:
-            kept = "kept" if servers.texts == "postgres" else "not kept"
-            reporter.say(
-                f"Storing books directly; texts that come with them are {kept} "
-                f"(BOOKPRINT_TEXTS={servers.texts})."
-            )
+            kept = "stored" if servers.texts == "postgres" else "not stored"
+            reporter.say(f"Storing books directly; their texts are {kept} (BOOKPRINT_TEXTS={servers.texts}).")
             _store(servers, books, collection, count, run, tell)
         else:
             with Client(url or DEFAULT_URL, connections=jobs, key=key) as service:
@@ -141,23 +138,21 @@ def ingest(
 def load(
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", exists=True, file_okay=False, help="Folder that `corpus run` has written."
-        ),
+        typer.Argument(metavar="DIR", exists=True, file_okay=False, help="Folder that `corpus run` wrote."),
     ],
     report: Report = None,
     data_dir: DataDir = None,
 ) -> None:
     """Load a corpus: its books, signatures, relations with page maps, and clusters.
 
-    Lookups, relations and clusters then answer as if the books had been posted one by one. A corpus has no
-    texts, so digests, ISCC and vectors are missing. The command needs a service that runs in the data folder,
-    or DATABASE_URL and REDIS_URL. Lookups answer 503 until the index is rebuilt. Jobs relate the new books to
-    the others. Books that exist stay as they are, so after an interruption run the same command again.
-    Exit status: 0 all are in, 1 some were refused, 2 the command could not run.
+    Lookups, relations and clusters then answer as if the books had been posted one by one. A corpus contains
+    no texts, so digests, ISCC and vectors are missing. The command needs a service that runs in the data
+    folder, or DATABASE_URL and REDIS_URL. Lookups answer 503 until the index is rebuilt. Jobs relate the new
+    books to the books already stored. Existing books are not changed, so after an interruption run the same
+    command again. Exit status: 0 all books are loaded, 1 some were refused, 2 the command could not run.
     """
     settings = load_settings(data_dir)
-    forget_secrets()  # a corpus may be a stranger's
+    forget_secrets()  # a corpus may be untrusted
     servers = require_running(settings, status=2)
     keep_kernels(settings.data_dir)
     with Reporter("Loading", "books") as reporter, Refusals(report, reporter) as refusals:
@@ -171,19 +166,19 @@ def corpus() -> None:
 
 
 def dedupe() -> None:
-    """Find the copies in a collection and keep one of each."""
+    """Find the copies in a collection and keep one book of each group of copies."""
     _become_driver()
 
 
 def _become_driver() -> NoReturn:
-    """Replace this process by the driver, a program of its own that reads the arguments."""
-    forget_secrets()  # files of strangers are read by processes that would inherit them
+    """Replace this process by `bookprint_corpus`, which reads the arguments itself."""
+    forget_secrets()  # the reading processes open untrusted files and would inherit the secrets
     keep_kernels()
     os.execv(sys.executable, [sys.executable, "-m", "bookprint_corpus", *sys.argv[1:]])
 
 
 def find_files(paths: list[Path]) -> "BookFiles":
-    """Find the files to read; raises UserError if there are none, or one cannot be read."""
+    """Find the files to read; raises UserError if there is no file, or a file cannot be read."""
     from bookprint_readers import files
 
     listing = files.find(paths)
@@ -195,7 +190,7 @@ def find_files(paths: list[Path]) -> "BookFiles":
 
 
 def column_options(options: list[str] | None) -> dict[str, str]:
-    """Return the named columns by their fields; raises InvalidInput."""
+    """Parse FIELD=NAME options into column names by field; raises InvalidInput."""
     from bookprint_readers.table import named_columns
 
     return named_columns(options or ())
@@ -269,7 +264,7 @@ def _load(settings: Settings, folder: Path, reporter: Reporter, refusals: Refusa
 
 
 def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Awaitable[None]]") -> None:
-    """Do the work on the services; Ctrl-C interrupts the run."""
+    """Run `work` on the services; Ctrl-C interrupts `run`."""
 
     async def interruptible(services: "Services") -> None:
         with suppress(NotImplementedError, ValueError):  # not in the main thread
@@ -280,7 +275,7 @@ def _within(settings: Settings, run: "IngestRun", work: "Callable[[Services], Aw
 
 
 def _conclude(run: "IngestRun", in_part: str) -> None:
-    """Print how many books were added or refused, and exit with the matching status."""
+    """Print the counts of the run, and exit with the matching status."""
     results().print(", ".join(f"{number:,} {kind}" for kind, number in run.counts.items()))
     if run.interrupted:
         complain(f"Interrupted. {in_part}")

@@ -1,4 +1,4 @@
-"""`bookprint keys`: making, listing and revoking the API keys of a service."""
+"""`bookprint keys`: make, list, rotate and revoke the API keys of a service."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as keys list shows it.")]
+_KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as `keys list` prints it.")]
 
 
 class _ScopeName(StrEnum):
-    """Scopes as choices of an option."""
+    """The scopes, as choices of an option."""
 
     READ = "read"
     INGEST = "ingest"
@@ -33,7 +33,7 @@ class _ScopeName(StrEnum):
 
 
 def create(
-    name: Annotated[str, typer.Option(help="Owner or purpose of the key.")],
+    name: Annotated[str, typer.Option(help="Name of the key: its owner or purpose.")],
     scope: Annotated[
         list[_ScopeName],
         typer.Option(
@@ -43,7 +43,7 @@ def create(
     expires: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Time at which it expires, as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."
+            metavar="TIME", help="Expiry time, such as 2027-01-31 or 2027-01-31T18:00+01:00 [never]."
         ),
     ] = None,
     requests_per_minute: Annotated[
@@ -51,23 +51,24 @@ def create(
         typer.Option(
             min=1,
             max=MOST_PER_MINUTE,
-            help="Limit of this key [BOOKPRINT_REQUESTS_PER_MINUTE of the service].",
+            help="Most requests per minute [BOOKPRINT_REQUESTS_PER_MINUTE of the service].",
         ),
     ] = None,
     lookups_per_minute: Annotated[
-        int | None, typer.Option(min=1, max=MOST_PER_MINUTE, help="The same for lookups.")
+        int | None, typer.Option(min=1, max=MOST_PER_MINUTE, help="Most lookups per minute [as the service].")
     ] = None,
     bytes_per_minute: Annotated[
-        int | None, typer.Option(min=LEAST_BYTES_PER_MINUTE, help="The same for bytes of bodies.")
+        int | None,
+        typer.Option(min=LEAST_BYTES_PER_MINUTE, help="Most body bytes per minute [as the service]."),
     ] = None,
     collection: Annotated[
         str | None,
-        typer.Option(help="The only collection that it may write to; it may read all [all]."),
+        typer.Option(help="The only collection that the key may write to [all]."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key and print it once; only its hash is stored."""
-    from app.stores.postgres.keys import KeyLimits  # late: the stores take long to load
+    """Make a key and print it once. Only its hash is stored."""
+    from app.stores.postgres.keys import KeyLimits  # late: the stores load slowly
 
     expires_at = None if expires is None else moment(expires, "--expires")
     limits = KeyLimits(requests_per_minute, lookups_per_minute, bytes_per_minute)
@@ -91,14 +92,14 @@ def list_keys(data_dir: DataDir = None) -> None:
 
 
 def revoke(key_id: _KeyId, data_dir: DataDir = None) -> None:
-    """Revoke a key for good, within two seconds."""
+    """Revoke a key for ever; it stops working within two seconds."""
     wanted = _uuid(key_id)
     ended = _with_keys(data_dir, lambda keys: keys.revoke(wanted, actor=acting_user()))
     results().print(f"The key {ended.name} ({ended.id}) is revoked.", soft_wrap=True)
 
 
 def rotate(key_id: _KeyId, data_dir: DataDir = None) -> None:
-    """Replace the secret of a key and print it; id and scopes stay. The old one ends within two seconds."""
+    """Replace the secret of a key and print it. The old secret stops working within two seconds."""
     wanted = _uuid(key_id)
     _print_once(_with_keys(data_dir, lambda keys: keys.rotate(wanted, actor=acting_user())))
 
@@ -109,7 +110,7 @@ KEY_COMMANDS: dict[str, Callable[..., None]] = {
     "revoke": revoke,
     "rotate": rotate,
 }
-"""The commands below `bookprint keys`, by name."""
+"""The subcommands of `bookprint keys`, by name."""
 
 
 def _with_keys(data_dir: DataDir, work: "Callable[[Keys], Awaitable[T]]", new: bool = False) -> T:
@@ -121,11 +122,11 @@ def _with_keys(data_dir: DataDir, work: "Callable[[Keys], Awaitable[T]]", new: b
 
 
 def _print_once(made: "ShownKey") -> None:
-    # Alone on its stream, so that a script can take it.
+    # The key is alone on standard output, so that a script can read it.
     results().print(made.text, soft_wrap=True)
     bound = f", bound to the collection {made.key.collection}" if made.key.collection else ""
     notices().print(
-        f"This is shown once. It is the key {made.key.id} of {made.key.name}, with the scopes "
+        f"This is printed only once. It is the key {made.key.id} of {made.key.name}, with the scopes "
         f"{', '.join(made.key.scopes)}{bound}.",
         soft_wrap=True,
     )
@@ -170,4 +171,4 @@ def _uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as exc:
-        raise UserError("This is not the id of a key. List them with: bookprint keys list", 2) from exc
+        raise UserError("This is not the id of a key. List the ids with: bookprint keys list", 2) from exc

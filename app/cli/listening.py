@@ -1,4 +1,4 @@
-"""Checks before `serve` listens at an address: whether keys are required there, and the TLS certificate."""
+"""Checks before `serve` listens at an address: API keys and the TLS certificate."""
 
 import asyncio
 import ipaddress
@@ -16,11 +16,11 @@ from app.secrets import TLS_PASSWORD_VARIABLE
 from app.settings import Settings
 
 _FIRST_PERSON = 1_000
-"""User ids below are those of the system."""
+"""Lowest user id of a person; lower ids belong to the system."""
 
 
 def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
-    """Decide whether a service at this host requires keys; warns if others can use it without one."""
+    """Return whether a service at this host requires keys. Warns if other people can use it without a key."""
     is_loopback = _is_loopback(host)
     if settings.auth == "keys" or (settings.auth == "auto" and not is_loopback):
         return "keys"
@@ -37,9 +37,9 @@ def auth_at(host: str, settings: Settings) -> Literal["keys", "off"]:
 
 
 def require_key_before_start(settings: Settings) -> None:
-    """Raise UserError if, before any server has started, no key can open the service.
+    """Raise UserError if no key can open the service. Runs before any server has started.
 
-    A file with the admin key that everybody can read only causes a warning, because containers have them.
+    An admin key file that everybody can read only causes a warning: in containers such files are usual.
     """
     file = settings.admin_key_file
     if file is not None and file.stat().st_mode & stat.S_IROTH:
@@ -51,7 +51,7 @@ def require_key_before_start(settings: Settings) -> None:
 
 
 def require_key(settings: Settings, database_url: str) -> None:
-    """Raise UserError if no key opens the service; an unreachable database is not an error here."""
+    """Raise UserError if no key opens the service; an unreachable database is ignored."""
     from app.services.access.keys import Keys
     from app.stores.postgres.connections import open_database
     from bookprint_core.errors import Unavailable
@@ -72,12 +72,12 @@ def _no_key(settings: Settings) -> UserError:
     return UserError(
         "There is no API key yet, so nobody could use the service at this address. Make one, then start "
         f"again:\n  bookprint keys create --name admin --scope admin{folder}\n"
-        "Or set BOOKPRINT_ADMIN_KEY to a key of your own, of 32 random characters or more."
+        "Or set BOOKPRINT_ADMIN_KEY to a key of your own: at least 32 random characters."
     )
 
 
 def _others_log_in() -> bool:
-    """Return whether users other than this one and the administrators can log in to this machine."""
+    """Return whether anyone but this user and the system's users can log in to this machine."""
     return any(
         user.pw_uid >= _FIRST_PERSON
         and user.pw_uid != os.getuid()
@@ -87,7 +87,7 @@ def _others_log_in() -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a socket at this host; names are resolved."""
+    """Return whether only this machine can reach a socket at this host. Names are resolved."""
     try:
         found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
@@ -97,16 +97,16 @@ def _is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """A certificate, its key, and the password of the key if it has one."""
+    """A certificate, its private key, and the password of an encrypted key."""
 
     certfile: Path
     keyfile: Path
     password: str | None = field(default=None, repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context of a client on this machine, which trusts only this certificate.
+        """Return the TLS context of a client on this machine; it trusts only this certificate.
 
-        It does not compare names, because it connects to a loopback address.
+        It does not check the host name, because the client connects to a loopback address.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -116,14 +116,14 @@ class Tls:
 
 
 def read_tls(certfile: Path | None, keyfile: Path | None, password_file: Path | None) -> Tls | None:
-    """Read the certificate and key that the options name, None without; raises UserError."""
+    """Read the certificate and key that the options name; raises UserError. Returns None without options."""
     if certfile is None:
         if keyfile is not None or password_file is not None:
             raise UserError("There is a key but no certificate. Name the certificate with --ssl-certfile.")
         return None
     keyfile, password = keyfile or certfile, os.environ.get(TLS_PASSWORD_VARIABLE)
     try:
-        for file in (certfile, keyfile):  # ssl does not say which file it could not open
+        for file in (certfile, keyfile):  # the errors of ssl do not name the file
             file.open("rb").close()
         if password_file is not None:
             password = password_file.read_text(encoding="utf-8").rstrip("\r\n")

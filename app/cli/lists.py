@@ -1,4 +1,4 @@
-"""Commands that list what the service knows. Each names its call; one function prints them all."""
+"""Commands that print lists. Each command names its call; one function prints all answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -32,14 +32,14 @@ from bookprint_core.relations.classification import Kind
 _PAGE = 500
 _PATIENCE = 10.0  # seconds
 _FOLLOWING_WAIT = 30.0  # seconds
-_PASSED_OVER = ("completeness-unknown", "text-not-kept", "unknown-book")  # problems of one of all books
+_PASSED_OVER = ("completeness-unknown", "text-not-kept", "unknown-book")  # skipped if all books are read
 
 Notes = Callable[[Mapping[str, Any]], Mapping[str, str]]
-"""Function from a page of an answer to the notes that are printed at the end, by their subject."""
+"""Function from a page of an answer to the notes that are printed at the end, keyed by subject."""
 
 
 def _of_books(first: str, second: str, fields: str) -> str:
-    """Return the columns with these fields of the two books of a pair."""
+    """Return column definitions for these fields of both books of a pair."""
     return " ".join(
         f"{side}_{field.replace('.', '_')}=books.{place}.{field}"
         for place, side in enumerate((first, second))
@@ -154,15 +154,15 @@ _AUDIT = Listing(
 
 TableOption = Annotated[
     Path | None,
-    typer.Option("--csv", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
+    typer.Option("--csv", metavar="FILE", help="Write the items to a CSV file instead.", dir_okay=False),
 ]
-_Time = Annotated[str | None, typer.Option(metavar="TIME", help="As 2027-01-31 or 2027-01-31T18:00+01:00.")]
+_Time = Annotated[str | None, typer.Option(metavar="TIME", help="2027-01-31 or 2027-01-31T18:00+01:00.")]
 
 
 def _lists(
     listing: Listing, most: int | None = 100, notes: Notes = lambda page: {}
 ) -> Callable[[Callable[..., PagedCall[Any, Any]]], Callable[..., None]]:
-    """Make a command from a function that turns options into a call; it prints `most` items by default."""
+    """Make a command from a function that turns options into a call. By default it prints `most` items."""
 
     def command(call: Callable[..., PagedCall[Any, Any]]) -> Callable[..., None]:
         def run(
@@ -188,7 +188,7 @@ def _lists(
             for note in said.values():
                 notices().print(note)
 
-        wanted = f"Most {listing.noun} to print{' [all]' if most is None else ''}."
+        wanted = f"Maximum number of {listing.noun} to print{' [all]' if most is None else ''}."
         option = Annotated[int | None, typer.Option(min=1, help=wanted)]
         limit, *shared, _ = signature(run).parameters.values()
         limit = limit.replace(default=most, annotation=option)
@@ -212,7 +212,7 @@ def _items(pages: Iterable[Any], notes: Notes, said: dict[str, str], reporter: R
 def _unmeasured(page: Mapping[str, Any]) -> dict[str, str]:
     if not (pending := page["pending"]):
         return {}
-    return {"pending": f"{pending:,} are not measured yet. Ask again in a moment."}
+    return {"pending": f"{pending:,} are not measured yet. Run the command again in a moment."}
 
 
 @_lists(_CLUSTERS, most=None, notes=_unmeasured)
@@ -224,18 +224,18 @@ def clusters(
         Literal["size", "agreement"],
         typer.Option(help="size: largest first. agreement: weakest first."),
     ] = "size",
-    min_size: Annotated[int | None, typer.Option(min=2, help="Fewest books [2].")] = None,
-    max_size: Annotated[int | None, typer.Option(min=2, help="Most books [any].")] = None,
+    min_size: Annotated[int | None, typer.Option(min=2, help="Minimum number of books [2].")] = None,
+    max_size: Annotated[int | None, typer.Option(min=2, help="Maximum number of books [any].")] = None,
     collection: CollectionOption = None,
 ) -> PagedCall[Any, Any]:
-    """List clusters of two books or more with their size, kinds of links, weakest link and best copy."""
+    """List clusters of two books or more with their size, kinds of relations, weakest link and best copy."""
     return calls.list_clusters(by, min_size=min_size, max_size=max_size, collection=collection, order=order)
 
 
 def _cut_groups(page: Mapping[str, Any]) -> dict[str, str]:
     return {
-        group["shared"]: f"{group['shared']} is shared by {group['size']:,} books, of which "
-        f"{group['examined']} were examined."
+        group["shared"]: f"{group['shared']} is shared by {group['size']:,} books; "
+        f"{group['examined']} of them were examined."
         for group in page["cut_groups"]
     }
 
@@ -245,8 +245,8 @@ def conflicts(
     by: Annotated[
         ConflictBy,
         typer.Option(
-            help="isbn or title: the books share it, but their texts are unrelated. text: they share it, but "
-            "their ISBNs differ."
+            help="isbn or title: books share it, but have unrelated texts. text: the text is the same, but "
+            "the ISBNs differ."
         ),
     ] = "isbn",
     collection: CollectionOption = None,
@@ -262,37 +262,37 @@ def reviews(
     language: Annotated[str | None, typer.Option(help="Only with a book in this language.")] = None,
     year: Annotated[int | None, typer.Option(help="Only with a book of this year.")] = None,
 ) -> PagedCall[Any, Any]:
-    """List relations that a person should look at, most doubtful first."""
+    """List relations that a person should review, most doubtful first."""
     return calls.list_reviews(kind=kind, collection=collection, language=language, year=year)
 
 
 @_lists(_DECISIONS)
 def decisions(
-    by: Annotated[str | None, typer.Option(help="Only those of the key with this name.")] = None,
+    by: Annotated[str | None, typer.Option(help="Only decisions made with the key of this name.")] = None,
     after: Annotated[
-        str | None, typer.Option(help="Only those made after this time, as 2027-01-31T18:00:00Z.")
+        str | None, typer.Option(help="Only decisions after this time, such as 2027-01-31T18:00:00Z.")
     ] = None,
 ) -> PagedCall[Any, Any]:
-    """List the decisions of people, also those withdrawn or undone, newest first."""
+    """List the decisions of people, including withdrawn and undone decisions, newest first."""
     return calls.list_decisions(by=by, after=after)
 
 
 @_lists(_AUDIT)
 def audit(
     key_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only what was done with the key of this id.")
+        str | None, typer.Option(metavar="ID", help="Only entries made with the key of this id.")
     ] = None,
-    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    action: Annotated[Action | None, typer.Option(help="Only entries with this action.")] = None,
     object_id: Annotated[
         str | None,
-        typer.Option("--object", metavar="ID", help="Only what was done to this book, key or webhook."),
+        typer.Option("--object", metavar="ID", help="Only entries about this book, key or webhook."),
     ] = None,
     since: _Time = None,
     until: _Time = None,
 ) -> PagedCall[Any, Any]:
     """List who wrote what, when and from where, newest first.
 
-    It needs a key with the scope admin. Entries at the time of --until itself are not included.
+    The command needs a key with the scope admin. The time of --until is exclusive.
     """
     return calls.list_audit(
         key_id=key_id,
@@ -306,7 +306,7 @@ def audit(
 def completeness(
     books: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[BOOK_ID|EXTERNAL_ID]…", help="Books to look at [all].", show_default=False),
+        typer.Argument(metavar="[BOOK_ID|EXTERNAL_ID]…", help="Books to check [all].", show_default=False),
     ] = None,
     collection: CollectionOption = None,
     url: Url = DEFAULT_URL,
@@ -314,10 +314,10 @@ def completeness(
     json: AsJson = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write them to a CSV file instead.", dir_okay=False),
+        typer.Option("--out", metavar="FILE", help="Write the items to a CSV file instead.", dir_okay=False),
     ] = None,
 ) -> None:
-    """List pages that scans lack, have twice, out of order or from another book, surest first.
+    """List pages of scans that are missing, doubled, misplaced or from another book, surest first.
 
     Each scan is compared with other scans of its printing. Pages are counted from 0; the end is exclusive.
     """
@@ -342,8 +342,8 @@ def completeness(
     faults.sort(key=lambda fault: -fault["confidence"])
     count = print_list(_FAULTS, faults, json=json, table=out)
     notices().print(
-        f"Findings: {count:,}. Books compared with other scans: {compared:,}; skipped, because they have no "
-        f"other scan, pages or text: {alone:,}."
+        f"Findings: {count:,}. Books compared with other scans: {compared:,}. Books skipped, because they "
+        f"have no other scan, pages or text: {alone:,}."
     )
 
 
@@ -354,7 +354,7 @@ def contents(
     json: AsJson = False,
     table: TableOption = None,
 ) -> None:
-    """List works and passages of volumes that the library has elsewhere, pages counted from 0, and gaps."""
+    """List the works and passages of volumes that the library has elsewhere, and gaps; pages count from 0."""
     require_one_form(json, table)
     found: list[dict[str, Any]] = []
     with service_at(url, key) as service:
@@ -377,18 +377,18 @@ def _chosen(service: Client, books: Iterable[str] | None, collection: str | None
 
 def changes(
     after: Annotated[
-        str | None, typer.Option(help="Only changes after this cursor; `now`: only new ones.")
+        str | None, typer.Option(help="Only changes after this cursor, or `now` for new changes only.")
     ] = None,
     collection: CollectionOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for further changes until Ctrl-C.")] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
-    """Print the changes of books, relations and clusters as JSON, one a line, oldest first.
+    """Print the changes of books, relations and clusters as JSON, one per line, oldest first.
 
-    Each line has a `cursor`; --after continues after it. Changes are kept for thirty days.
+    Each line has a `cursor`; pass it to --after to continue. Changes are stored for thirty days.
     """
-    # With --follow the command waits for as long as the service is down.
+    # With --follow the command also waits while the service is down.
     patience, wait = (float("inf"), _FOLLOWING_WAIT) if follow else (_PATIENCE, None)
     with service_at(url, key, patience) as service:
         while True:

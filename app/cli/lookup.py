@@ -1,4 +1,4 @@
-"""`bookprint lookup`, `similar`, `relation`, `master-copy`: answers about books, and how they are named."""
+"""`bookprint lookup`, `similar`, `relation`, `master-copy`: commands about single books and clusters."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,37 +70,37 @@ def lookup(
         str,
         typer.Argument(
             metavar="FILE|BOOK_ID|EXTERNAL_ID|IDENTIFIER",
-            help="A file or folder with a book, signatures as sign prints them (.json), the id or external "
+            help="A file or folder with a book, signatures as `sign` prints them (.json), the id or external "
             "id of a posted book, or an identifier (bp1:… or bp2:…).",
         ),
     ],
     d: Annotated[
         int | None,
-        typer.Option("--d", min=0, max=128, help="Every book within this many bits."),
+        typer.Option("--d", min=0, max=128, help="Find every book within this distance, in bits."),
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="The k nearest books.")] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="Find the k nearest books.")] = None,
     jaccard: Annotated[
         float | None,
-        typer.Option(min=0.3, max=1, help="Books at least this similar, the most similar first."),
+        typer.Option(min=0.3, max=1, help="Find books with at least this Jaccard similarity, 0.3 to 1."),
     ] = None,
     common: Annotated[
-        bool, typer.Option("--common", help="Also books that share a preface or the like alone.")
+        bool, typer.Option("--common", help="Include books that share only common matter.")
     ] = False,
     collection: CollectionOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most books to print.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of books to print.")] = 100,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
     json: AsJson = False,
 ) -> None:
     """Find the near-duplicates of a book; nothing is stored.
 
-    With --d or --k the answer is provably complete. With --jaccard it says which share of such books is
-    found. Otherwise candidates are confirmed by their signatures. "In other" is the share of this book found
-    in the other book, "in this" the reverse. An overlap is a work or a chapter in common, common matter a
-    preface or the like.
+    With --d or --k the answer is provably complete. With --jaccard the answer states its expected recall.
+    Otherwise each candidate is verified by its signatures. "In other" is the share of this book that is in
+    the other book; "in this" is the reverse. An overlap is a common work or chapter. Common matter is text
+    such as a preface.
     """
     if sum(asked is not None for asked in (d, k, jaccard, common or None)) > 1:
-        raise UserError("Give --d, --k, --jaccard or --common, one of them.", 2)
+        raise UserError("Give only one of --d, --k, --jaccard and --common.", 2)
     items: list[NearDuplicate] = []
     with service_at(url, key) as service:
         asked = Nearness(d=d, k=k, jaccard=jaccard, collection=collection, limit=min(limit, _MOST_ITEMS))
@@ -117,7 +117,7 @@ def lookup(
 
 
 def _question(service: Client, book: str, asked: Nearness) -> _Question:
-    """Return the call for a file, the id or external id of a book, or an identifier."""
+    """Return the call for a file, a book's id or external id, or an identifier."""
     if is_identifier(book):
         return calls.look_up({"identifier": book}, **asked)
     file = Path(book)
@@ -129,7 +129,7 @@ def _question(service: Client, book: str, asked: Nearness) -> _Question:
             signatures if "datasketch" in signatures else {"signatures": signatures}, **asked
         )
     content = read_one_book(file).content
-    assert content is not None  # a file has a text, or is refused
+    assert content is not None  # reading refuses a file without text
     return calls.look_up({"text": content.text}, **asked)
 
 
@@ -138,8 +138,8 @@ def _summary(answer: NearDuplicates, shown: int) -> str:
     count = f"{total:,} {'book' if total == 1 else 'books'} found" if total else "No book found"
     proof = "; no other book is as near" if answer["exact"] else ""
     if (recall := answer["recall"]) is not None:
-        proof = f"; {recall:.0%} of the books just so similar are found, of others more"
-    rest = f"; {shown:,} shown, --limit shows more" if shown < total else ""
+        proof = f"; {recall:.0%} of the books with this similarity are found, more of nearer books"
+    rest = f"; {shown:,} shown; print more with --limit" if shown < total else ""
     return f"{count}{proof}{rest}."
 
 
@@ -150,9 +150,9 @@ def similar(
             metavar="BOOK_ID|EXTERNAL_ID", help="The id or external id of a book that was posted as a text."
         ),
     ],
-    k: Annotated[int, typer.Option("--k", min=1, max=1000, help="The number of books.")] = 10,
+    k: Annotated[int, typer.Option("--k", min=1, max=1000, help="Number of books.")] = 10,
     copies: Annotated[
-        bool, typer.Option("--copies", help="Include copies, of this book and of the others.")
+        bool, typer.Option("--copies", help="Include copies of this book, and several copies of other books.")
     ] = False,
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
@@ -160,13 +160,13 @@ def similar(
 ) -> None:
     """Find other books with similar contents, for example of the same series or subject.
 
-    Similarity is an estimated cosine, at most 1. It is a hint: there is no threshold for belonging together.
+    The similarity is an estimated cosine, at most 1. It is only a hint; no threshold proves a relation.
     """
     with service_at(url, key) as service:
         items = service.send(calls.similar_books(named_book(service, book), k=k, copies=copies))["items"]
     print_list(_SIMILAR, items, json=json)
     if not items:
-        notices().print(f"No other book{'' if copies else ', except copies,'} has a vector.")
+        notices().print(f"No other book{'' if copies else ', except copies,'} has a vector to compare.")
 
 
 def relation(
@@ -179,7 +179,7 @@ def relation(
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
 ) -> None:
-    """Print how two books of the service are related, with the matching pages, as seen from the first."""
+    """Print the relation of two books, seen from the first book, with the matching pages."""
     with service_at(url, key) as service:
         pair = named_book(service, this), named_book(service, other)
         if form == "json":
@@ -200,15 +200,15 @@ def master_copy(
         ),
     ],
     by: Annotated[
-        By, typer.Option(help="Which cluster of the book: its copies, or all related books.")
+        By, typer.Option(help="Kind of cluster: copies of the book, or all related books.")
     ] = "same_text",
     url: Url = DEFAULT_URL,
     key: KeyOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the pages as JSON, one a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the pages as JSON, one per line.")] = False,
 ) -> None:
-    """Print the master copy of a cluster: for each page the reading that most copies share.
+    """Print the master copy of a cluster: the reading of each page that most copies share.
 
-    U+000C separates pages. If two copies disagree, the cleaner one decides.
+    U+000C separates pages. If only two copies contain a page, the cleaner copy decides.
     """
     changed, between, console, read = 0, "", results(), 0
     with service_at(url, key) as service, Reporter("Reading", "pages") as reporter:
@@ -232,15 +232,15 @@ def master_copy(
 
 
 def _tell_votes(answer: MasterCopyAnswer, changed: int) -> None:
-    """Print how many copies voted, and why other books did not."""
+    """Print the number of copies that voted, and why other books did not vote."""
     copies, unit = len(answer["copies"]), f"{answer['unit']}s"
     voted = "1 copy has" if copies == 1 else f"{copies} copies have"
     notices().print(
-        f"{voted} voted; {changed:,} of {answer['page_count']:,} {unit} have other words than the "
+        f"{voted} voted; {changed:,} of {answer['page_count']:,} {unit} differ from the "
         f"best copy, {answer['best_copy']['book_id']}."
     )
     for book in answer["left_out"]:
-        notices().print(f"{book['book_id']} has not voted: {book['because']}")
+        notices().print(f"{book['book_id']} did not vote: {book['because']}")
 
 
 def _cluster(service: Client, cluster: str, by: By) -> str:
@@ -250,7 +250,7 @@ def _cluster(service: Client, cluster: str, by: By) -> str:
 
 
 def read_one_book(file: Path) -> "Submission":
-    """Read the book of a file or folder, and print what was left out of it; raises UserError."""
+    """Read the book of a file or folder, and print warnings about parts left out; raises UserError."""
     from bookprint_readers.unread import read
 
     try:
@@ -263,15 +263,15 @@ def read_one_book(file: Path) -> "Submission":
 
 
 def read_signatures(file: Path) -> Any:
-    """Read the signatures that `bookprint sign` has written for one book; raises UserError."""
+    """Read the signatures that `bookprint sign` printed for one book; raises UserError."""
     try:
         return orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as exc:
-        raise UserError(f"{file} does not hold signatures as `bookprint sign` prints them: {exc}") from exc
+        raise UserError(f"{file} does not contain signatures as `bookprint sign` prints them: {exc}") from exc
 
 
 def named_book(service: Client, name: str) -> UUID:
-    """Return the id of the book with this id or external id; raises UserError."""
+    """Return the id of the book with this id or external id; raises UserError if there is none."""
     try:
         return UUID(name)
     except ValueError:

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MOST_SHOWN = 1_000  # failed jobs
+_MOST_SHOWN = 1_000  # number of failed jobs to print
 _INCOMPLETE = 3
 """Exit status while the index is still being built and cannot be checked."""
 
 _PARTS = {
     "books": "in the catalogue",
-    "pending": "durable and found, but not in the index yet",
-    "records": "that the index should hold",
+    "pending": "stored and found by lookups, but not in the index yet",
+    "records": "records that the index should contain",
     "missing": "records that the index lacks",
     "superfluous": "stale or duplicate records in the index",
     "broken": "buckets with incomplete records",
 }
-"""The numbers of a report on the index, and their meanings."""
+"""Numbers of an index report, and their meanings."""
 
 _REPORT = Listing("parts", columns("part=0 count=1 meaning=2"), wide="meaning", right=("count",))
 _JOBS = Listing("jobs", columns("task state jobs=count"), wide="task", right=("jobs",))
@@ -39,7 +39,7 @@ _FAILED = Listing("jobs", columns("failed=id task book=book_id reason"), wide="r
 
 
 def migrate(data_dir: DataDir = None) -> None:
-    """Update the database to the schema of this version; a current one stays as it is."""
+    """Update the database to the schema of this version. A current database is not changed."""
     settings = load_settings(data_dir)
     if settings.database_url is None:
         settings = running(settings) or settings
@@ -63,7 +63,7 @@ def reindex(
     """Rebuild the whole band index; lookups answer 503 until it is complete.
 
     Books that were signed by other recipes are first signed again from their texts. With --digests or
-    --vectors, the index stays as it is. After an interruption run the command again.
+    --vectors, the index is not rebuilt. After an interruption run the command again.
     """
     if digests and vectors:
         raise UserError("Give at most one of --digests and --vectors.", status=2)
@@ -79,7 +79,7 @@ def reindex(
         return await missing.compute(reporter.counted)
 
     with library(settings) as complete, Reporter(f"Computing {what}", "books") as reporter:
-        results().print(f"{within(complete, compute):,} books have got {what}")
+        results().print(f"{within(complete, compute):,} books now have {what}")
 
 
 def _reindex(settings: Settings) -> None:
@@ -94,12 +94,12 @@ def _reindex(settings: Settings) -> None:
 
     with library(settings, to_rebuild=True) as complete, Reporter("Reindexing", "books") as reporter:
         entries, signed, textless = within(complete, work)
-    anew = f", {signed:,} of them signed anew" if signed else ""
-    results().print(f"{entries:,} books indexed anew{anew}")
+    anew = f", {signed:,} of them signed again" if signed else ""
+    results().print(f"{entries:,} books indexed again{anew}")
     if textless:
         notices().print(
             f"{textless:,} books were signed by other recipes and have no stored text, so lookups may not "
-            "find them. Send their texts: PUT /v1/books/{id}/content"
+            "find them. Send the texts again: PUT /v1/books/{id}/content"
         )
 
 
@@ -107,13 +107,13 @@ def verify(
     data_dir: DataDir = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     wait: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time to wait for an index that is being built.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Longest wait for an index that is being built.")
     ] = 300.0,
 ) -> None:
     """Check that the band index holds exactly the books of the catalogue.
 
-    Books that are posted, changed or deleted meanwhile can show as differences. Exit status: 0 no difference,
-    1 differences, 3 the index is still being built.
+    Books that are posted, changed or deleted during the check can appear as differences. Exit status: 0 no
+    difference, 1 differences, 3 the index is still being built.
     """
     keep_kernels()
     with library(load_settings(data_dir)) as complete, Reporter("Verifying", "books") as reporter:
@@ -130,8 +130,8 @@ def verify(
 
 
 async def _verified(services: "Services", seconds: float, reporter: Reporter) -> "IndexReport":
-    """Return the report on the index once it is complete, or after `seconds`."""
-    # Late, because the stores take long to load.
+    """Return the report on the index once the index is complete, or after `seconds`."""
+    # Imported late: the stores load slowly.
     from app.services.pairs.relations import Waiting
     from app.stores.redis.epoch import IndexState
 
@@ -145,7 +145,7 @@ async def _verified(services: "Services", seconds: float, reporter: Reporter) ->
 
 
 def upgrade_schema(database_url: str) -> None:
-    """Apply the migrations; raises BookprintError, for example if there is no database."""
+    """Apply the migrations; raises BookprintError, for example if the database cannot be reached."""
     from app.stores.postgres.connections import upgrade
 
     upgrade(database_url)
@@ -153,10 +153,10 @@ def upgrade_schema(database_url: str) -> None:
 
 @contextmanager
 def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> Iterator[Settings]:
-    """Yield settings that name both servers; servers that do not run are started for the block.
+    """Yield settings that name both servers. Servers that do not run are started for the block.
 
-    The index is brought up to date first, unless it is `to_rebuild`.
-    Raises UserError if there is no library, unless a `new` one may be made.
+    Their index is brought up to date first, except with `to_rebuild`.
+    Raises UserError if the folder contains no library, unless a `new` one may be made.
     """
     complete = running(settings)
     if complete is not None:
@@ -174,7 +174,7 @@ def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> 
 
 
 def within(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
-    """Run `work` on the services."""
+    """Run `work` on the services, in an event loop of its own."""
     from app.wiring import open_services
 
     async def run() -> T:
@@ -189,14 +189,14 @@ def _remedy(report: "IndexReport") -> str:
     if not report.whole:
         return "The index is being rebuilt by a worker (bookprint serve or worker). Verify again in a moment."
     if report.missing or report.superfluous or report.broken:
-        return "Unless books were being posted, changed or deleted just now, run: bookprint reindex"
-    return "Books wait for a worker (bookprint serve or worker) to index them. Verify again in a moment."
+        return "Run bookprint reindex, unless books were posted, changed or deleted during the check."
+    return "Books still wait for a worker (bookprint serve or worker). Verify again in a moment."
 
 
 def jobs(
     data_dir: DataDir = None,
     retry: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Retry this failed job, or all.")
+        str | None, typer.Option(metavar="ID|all", help="Retry this failed job, or all failed jobs.")
     ] = None,
 ) -> None:
     """Count the background jobs by state, and print the reason of each failure."""
@@ -220,15 +220,15 @@ def jobs(
 
     with library(settings) as complete:
         count = within(complete, put_back)
-    results().print(f"{count:,} failed {'job is' if count == 1 else 'jobs are'} to be tried again")
+    results().print(f"{count:,} failed {'job' if count == 1 else 'jobs'} will be retried")
 
 
 def _number(argument: str) -> int | None:
-    """Parse the id of one job; None for all."""
+    """Parse the id of a job; returns None for `all`."""
     if argument == "all":
         return None
     if not argument.isascii() or not argument.isdecimal():
-        raise UserError("--retry takes the id of a failed job, or all.", status=2)
+        raise UserError("--retry must be the id of a failed job, or all.", status=2)
     return int(argument)
 
 

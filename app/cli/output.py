@@ -1,7 +1,7 @@
 """The output of commands: results on standard output, everything else on standard error.
 
-On a terminal a table is drawn and progress is a bar. Piped, a table is lines with tabs, and progress a line
-every few seconds.
+On a terminal, a list is a table and progress is a bar. Without a terminal, a list is lines with tabs, and
+progress a line every few seconds.
 """
 
 import re
@@ -28,11 +28,11 @@ from bookprint_core.errors import Refusal
 _SECONDS_BETWEEN_LINES = 5.0
 
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that command a terminal, reverse the direction of writing, or cannot be encoded."""
+"""Characters that control a terminal, reverse the direction of writing, or cannot be encoded."""
 
 
 class UserError(Exception):
-    """An error that the user can fix; the message says how. `status` is the exit status."""
+    """An error that the user can fix. Its message says how; `status` is the exit status of the command."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class UserError(Exception):
 
 
 def log_instead() -> None:
-    """From now on, write all output of this process to the log, as one JSON object a line."""
+    """Write all further output of this process to the log, as one JSON object per line."""
     from app.logs import configure_logs
 
     global _console_type
@@ -57,15 +57,15 @@ def notices() -> Console:
 
 
 def printable(text: str) -> str:
-    """Replace characters that would command the terminal by U+FFFD."""
+    """Replace characters that control the terminal by U+FFFD."""
     return _COMMANDS.sub("\ufffd", text)
 
 
 class _Console(Console):
-    """A console that prints texts of unknown origin, such as titles, file names and reasons, safely."""
+    """A console that replaces control characters in untrusted texts, such as titles and file names."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments to print, without any terminal commands but rich's own."""
+        """Yield the segments to print; only rich's own control codes remain."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
@@ -81,7 +81,7 @@ _console_type: type[Console] = _Console
 
 
 def _log() -> Any:
-    import structlog  # here, because most commands do without
+    import structlog  # late: most commands do not log
 
     return structlog.get_logger()
 
@@ -93,7 +93,7 @@ def _console(stderr: bool) -> Console:
 
 
 def complain(message: str) -> None:
-    """Print an error."""
+    """Print an error message, or log it."""
     if _console_type is _EventConsole:
         _log().error(message)
     else:
@@ -101,22 +101,22 @@ def complain(message: str) -> None:
 
 
 def print_json(document: object) -> None:
-    """Print a result as one line of JSON, with characters escaped that would command the terminal."""
+    """Print a result as one line of JSON; characters that control the terminal are escaped."""
     text = orjson.dumps(document).decode()
     results().print(_COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), soft_wrap=True)
 
 
 Cell = str | Callable[[Any], object]
-"""Path to a value, such as `books.0.title`, or a function of the item."""
+"""A path to a value, such as `books.0.title`, or a function of the item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """Layout of a list: its cells by column, and their arrangement on a terminal.
 
-    A terminal shows the columns `narrow` side by side, and the `lines` below each other in the column `wide`.
-    Lines have cells in braces; parts between " · " are left out if their cells are empty. Without lines, all
-    columns stand side by side, and only `wide` may be broken.
+    A terminal shows the columns `narrow` side by side. The column `wide` contains the `lines`, one below the
+    other. A line names cells in braces; parts between " · " are left out if their cells are empty. Without
+    lines, all columns are side by side, and only `wide` may be broken.
     """
 
     noun: str
@@ -124,17 +124,17 @@ class Listing:
     wide: str
     narrow: Sequence[str] = ()
     lines: Sequence[str] = ()
-    right: Sequence[str] = ()  # numbers
+    right: Sequence[str] = ()  # columns of numbers, aligned right
 
     def cells(self, item: Any) -> dict[str, str]:
-        """Return the texts of an item by column."""
+        """Return the cells of an item as texts, by column."""
         return {
             name: _text(_at(item, cell) if isinstance(cell, str) else cell(item))
             for name, cell in self.columns.items()
         }
 
     def drawn(self, item: Any) -> dict[str, RenderableType]:
-        """Return the cells of an item for a terminal."""
+        """Return the cells of an item as drawn on a terminal, by column."""
         cells = self.cells(item)
         if not self.lines:
             return {name: cell or "–" for name, cell in cells.items()}
@@ -144,7 +144,7 @@ class Listing:
 
 
 def columns(names: str, **cells: Cell) -> dict[str, Cell]:
-    """Parse columns separated by blanks, each `name=path` or `name`; `cells` overrides paths."""
+    """Parse column names separated by blanks, each `name=path` or `name`; `cells` overrides paths."""
     named = (name.partition("=") for name in names.split())
     return {name: cells.get(name, path or name) for name, _, path in named}
 
@@ -157,10 +157,10 @@ def print_list(
     table: Path | None = None,
     reporter: "Reporter | None" = None,
 ) -> int:
-    """Print items, one a line: as JSON, or as cells with tabs between them. Returns their number.
+    """Print items, one per line, as JSON or as cells separated by tabs. Returns the number of items.
 
-    A terminal shows the cells as a table, once the `reporter` has shown that all are read. With `table`, the
-    cells go to that CSV file instead.
+    A terminal shows the cells as a table after all items are read and the `reporter` has ended. With `table`,
+    the cells are written to that CSV file instead.
     """
     console = results()
     if table is not None:
@@ -183,7 +183,7 @@ def print_list(
 
     def print_line(item: Any) -> None:
         cells = (printable(" ".join(cell.split())) for cell in listing.cells(item).values())
-        console.file.write("\t".join(cells) + "\n")  # past rich, which turns tabs into blanks
+        console.file.write("\t".join(cells) + "\n")  # not through rich, which turns tabs into blanks
 
     console.file.write("\t".join(listing.columns) + "\n")
     count = _count(items, print_line)
@@ -196,7 +196,7 @@ def _count(items: Iterable[Any], write: Callable[[Any], None]) -> int:
 
 
 def require_one_form(json: bool, table: Path | None, option: str = "--csv") -> None:
-    """Raise UserError if both forms of output are requested."""
+    """Raise UserError if both JSON and a table are requested."""
     if json and table is not None:
         raise UserError(f"Give --json or {option}, not both.", 2)
 
@@ -235,10 +235,10 @@ def open_table(path: Path) -> IO[str]:
 def drawn_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], wide: str, right: Sequence[str] = ()
 ) -> Table:
-    """Return a table with thin lines that breaks the column `wide` if it must; `right` names numbers."""
+    """Return a table that breaks lines only in the column `wide`, and aligns `right` at the right."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
-        # If no column could be broken, rich would cut all of them, ids and numbers too.
+        # If no column could be broken, rich would cut all columns, including ids and numbers.
         table.add_column(
             column, justify="right" if column in right else "left", no_wrap=column != wide, overflow="fold"
         )
@@ -257,7 +257,7 @@ def duration(seconds: float) -> str:
 class Reporter:
     """Progress of a long command with its rate and remaining time; safe for threads.
 
-    `label` names the work, `noun` the things that are counted.
+    `label` names the work, `noun` the items that are counted.
     """
 
     def __init__(self, label: str, noun: str) -> None:
@@ -294,7 +294,7 @@ class Reporter:
             self._bar.stop()
 
     def advance(self, done: int, share: float | None = None) -> None:
-        """Show that `done` things and the `share` (0 to 1) of the work are done; None if it is unknown."""
+        """Show that `done` items are finished, and which `share` of the work (0 to 1), if it is known."""
         now = time.monotonic()
         with self._lock:
             self._done, self._share = done, None if share is None else min(1.0, share)
@@ -329,11 +329,11 @@ Report = Annotated[
         dir_okay=False,
     ),
 ]
-"""Option with the table of refused books."""
+"""Option that names the table of refused books."""
 
 
 class Refusals:
-    """Printer of refused books, which also lists them in a file if there is one."""
+    """A printer of refused books, which also writes them to the table `report`."""
 
     def __init__(self, report: Path | None, reporter: Reporter) -> None:
         self.count = 0
@@ -352,10 +352,10 @@ class Refusals:
             self._file.close()
 
     def add(self, path: str, part: str, refusal: Refusal) -> None:
-        """Record one refused book: its file, and its place there (empty if the file is one book)."""
+        """Record one refused book: its file, and its place in the file (empty if the file is one book)."""
         self.count += 1
         place = f"{path}, {part}" if part else path
         self._reporter.say(f"{place}: {refusal.reason}")
         if self._file is not None:
             self._writer.row((path, part, refusal.reason, f"urn:bookprint:problem:{refusal.problem}"))
-            self._file.flush()  # so that the list is whole after a kill
+            self._file.flush()  # so that the table is complete if the process is killed

@@ -1,4 +1,4 @@
-"""Posting many books at once; each is in memory only while it is being posted."""
+"""Post many books at once; a book is in memory only while it is posted."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -20,19 +20,19 @@ _NOT_ALLOWED = {401, 403}
 
 
 ReadBook = tuple[Unread, Submission | Refusal]
-"""Book of a file, or the reason why it was refused."""
+"""A book of a file, or the reason why it was refused."""
 
 TellOutcome = Callable[[Unread, Outcome], None]
-"""Function that receives a book and its outcome."""
+"""A function that receives a book and its outcome."""
 
 
 def post_all(
     service: Client, books: Iterable[ReadBook], jobs: int, run: IngestRun, report: TellOutcome
 ) -> NoService | None:
-    """Post every book over `jobs` connections and count outcomes in `run`; `report` gets one at a time.
+    """Post every book over `jobs` connections. Outcomes are counted in `run` and sent to `report` one by one.
 
-    Ends early if the user interrupts or the service stays away; the latter error is returned. Posts that have
-    begun are finished.
+    Ends early if the user interrupts or the service stops answering; returns the error in the second case.
+    Posts that have begun are finished.
     """
     posting = _Posting(service, iter(books), run, report)
     with ThreadPoolExecutor(jobs, thread_name_prefix="post") as pool:
@@ -65,7 +65,7 @@ class _Posting:
         self._reporting = threading.Lock()
 
     def work(self) -> None:
-        """Post books one after the other until none is left or the run is stopped."""
+        """Post one book after another until none remains or the run is stopped."""
         try:
             while (book := self._next()) is not None:
                 outcome = _post(self._service, book[1])
@@ -94,7 +94,7 @@ def _post(service: Client, book: Submission | Refusal) -> Outcome:
         answer = service.send(calls.post_book(book_body(book)))
     except Refused as exc:
         if exc.http_status in _NOT_ALLOWED and exc.problem != OtherCollection.problem:
-            # No other book would be taken with this key.
+            # The service would refuse every other book with this key too.
             raise NoService(str(exc)) from exc
         return Outcome("failed", Refusal(str(exc), exc.problem or "invalid"))
     if not answer["created"]:
@@ -103,13 +103,13 @@ def _post(service: Client, book: Submission | Refusal) -> Outcome:
 
 
 def book_body(book: Submission) -> dict[str, Any]:
-    """Return the body of POST /v1/books for the book."""
+    """Return the body of POST /v1/books for a book."""
     named = {name: _listed(value) for name, value in asdict(book.metadata).items()}
     body: dict[str, Any] = {name: value for name, value in named.items() if value not in (None, [])}
     if book.record is not None:
         record = forms.single(book.record)
         said = metadata_of(record)
-        # A field that repeats the record would count as a correction of it.
+        # A field that repeats the record would count as a correction of the record.
         body = {name: value for name, value in body.items() if value != _listed(getattr(said, name))}
         body["marc"] = forms.to_document(record)
     if book.content is not None and book.content.page_count is not None:
@@ -118,7 +118,7 @@ def book_body(book: Submission) -> dict[str, Any]:
         body["text"] = book.content.text
     elif (sketch := book.sketch) is not None and sketch.identified is not None:
         identifier = of_signatures(sketch, sketch.word_count)
-        assert identifier is not None  # it is all that is known of the book
+        assert identifier is not None  # the book is known by its identifier only
         body["identifier"] = written(identifier)
     elif book.sketch is not None:
         body["signatures"] = encode(book.sketch)

@@ -31,7 +31,7 @@ from app.settings import BANDS, SHARE, ProcessShare, Settings, optimal_bands
 from bookprint_client import Client
 from bookprint_core.errors import Unavailable
 
-_MOST_WAITING_CONNECTIONS = 2048  # until the API takes them; the rest of the connecting try again
+_MOST_WAITING_CONNECTIONS = 2048  # connections that the API has not accepted yet; others retry
 _SECONDS_BETWEEN_NOTICES = 30.0
 _MOST_FILES = 65_536
 _LOADED = (
@@ -41,31 +41,29 @@ _LOADED = (
     "workers.process",
     "app.kernel_cache:load_kernels",
 )
-"""Modules and functions to load before processes are forked; loading takes most of a start."""
+"""Modules and functions to load before processes are forked. Loading is most of the time of a start."""
 
-_MOST_PROCESSES = 8  # of the API, by default
+_MOST_PROCESSES = 8  # most API processes by default
 
-_OF_A_QUEUE, _QUEUES = 4, 2  # connections of each queue of a worker to Postgres, and its queues
-_FOR_COMMANDS = 5  # connections
-_LEAST_CONNECTIONS = 3  # of a process for single statements; a reconciliation needs as many for transactions
+_OF_A_QUEUE, _QUEUES = 4, 2  # connections of a worker's queue to Postgres, and queues per worker
+_FOR_COMMANDS = 5  # connections reserved for commands
+_LEAST_CONNECTIONS = 3  # per process for statements; a reconciliation needs as many for transactions
 
-_BYTES_OF_COUNTS = 72 << 22  # of the most processes that there are at once, each a part
+_BYTES_OF_COUNTS = 72 << 22  # 4 MiB for each of at most 72 processes
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 means all.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
-    ] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all addresses.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for a free port.")] = 8000,
     data_dir: DataDir = None,
     processes: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=64,
-            help="API processes at this address [one per two cores, at most 8].",
+            help="Number of API processes [one per two cores, at most 8].",
         ),
     ] = None,
     workers: Annotated[
@@ -73,14 +71,14 @@ def serve(
         typer.Option(
             min=0,
             max=64,
-            help="Worker processes; 0 if they run elsewhere [BOOKPRINT_WORKERS, else one per core].",
+            help="Number of worker processes [BOOKPRINT_WORKERS, else one per core].",
         ),
     ] = None,
     ssl_certfile: Annotated[
-        Path | None, typer.Option(help="Certificate with its chain, PEM; the API is then served over TLS.")
+        Path | None, typer.Option(help="File with the certificate and its chain, PEM; turns on TLS.")
     ] = None,
     ssl_keyfile: Annotated[
-        Path | None, typer.Option(help="Key of the certificate, PEM, if it is not in the same file.")
+        Path | None, typer.Option(help="File with the key of the certificate, PEM [--ssl-certfile].")
     ] = None,
     ssl_password_file: Annotated[
         Path | None,
@@ -89,18 +87,19 @@ def serve(
     forwarded_allow_ips: Annotated[
         str | None,
         typer.Option(
-            help="Proxies whose X-Forwarded headers name the client: addresses or networks, with commas."
+            help="Proxies whose X-Forwarded headers are trusted: addresses or networks, comma-separated."
         ),
     ] = None,
 ) -> None:
     """Run the whole service until Ctrl-C or SIGTERM: servers, API, pages and workers.
 
     PostgreSQL and Valkey are started with their data in the data folder, unless DATABASE_URL or REDIS_URL
-    names a server. A process that ends is started again. SIGHUP replaces the API processes one by one
-    without a failed request.
+    names a server. A process that ends is started again. SIGHUP replaces the API processes one by one; no
+    request fails.
 
-    Beyond loopback every request needs an API key (bookprint keys create, or BOOKPRINT_ADMIN_KEY).
-    BOOKPRINT_SSL_KEYFILE_PASSWORD may hold the password of the key, BOOKPRINT_TRUSTED_PROXIES the proxies.
+    At other addresses than loopback every request needs an API key (bookprint keys create, or
+    BOOKPRINT_ADMIN_KEY). The variable BOOKPRINT_SSL_KEYFILE_PASSWORD may contain the password of the key, and
+    BOOKPRINT_TRUSTED_PROXIES the proxies.
     """
     started = time.monotonic()
     if _logs_as_json():
@@ -109,7 +108,7 @@ def serve(
     if forwarded_allow_ips is not None:
         os.environ["BOOKPRINT_TRUSTED_PROXIES"] = forwarded_allow_ips
     settings = load_settings(data_dir)
-    # Before anything else, and kept: nobody else gets the port while the service starts or starts again.
+    # Listen first, and keep the sockets: no other program gets the port while the service starts or restarts.
     listeners = listen(host, port)
     auth = auth_at(host, settings)
     if auth == "keys":
@@ -132,7 +131,7 @@ def serve(
         settings.data_dir, database_url=settings.database_url, redis_url=settings.redis_url
     )
     if not has_kernels():
-        notices().print("Compiling the kernels; only the first start takes so long.")
+        notices().print("Compiling the kernels; later starts are faster.")
 
     def prepare(servers: Servers) -> dict[str, str]:
         migrating = ProcessPoolExecutor(1, context)
@@ -156,7 +155,7 @@ def serve(
         "BOOKPRINT_COUNTS": str(counts.fileno()),
     }
     api = _api(listeners, counts, tls, settings.trusted_proxies, environment, known)
-    # Forks while there is no thread, so that modules needed only at a start do not stay in this process.
+    # Forked before any thread starts, so that modules that only a start needs do not stay in this process.
     context = get_context("fork") if sys.platform == "linux" else get_context("spawn")
     answering = context.Process(target=_answer_meanwhile, args=(os.getpid(), listeners, api))
     answering.start()
@@ -179,7 +178,7 @@ def serve(
     )
     status = supervisor.run()
     if status:
-        raise UserError("A process of the service does not stay up; its last lines above say why.")
+        raise UserError("A process of the service ends again and again. Its last lines above say why.")
 
 
 def worker(
@@ -190,7 +189,7 @@ def worker(
             "--concurrency",
             min=1,
             max=256,
-            help="Books related at the same time.",
+            help="Number of books related at the same time.",
         ),
     ] = 1,
     data_dir: DataDir = None,
@@ -208,15 +207,15 @@ def worker(
     os.write(writing, json.dumps(urls).encode())
     os.dup2(reading, 0)
     os.close(writing)
-    # A module of this installation, never one of the current folder.
+    # -P: the module of this installation, never a module of the current folder.
     arguments = ["-P", "-m", "workers", "--take-secrets", "--only", "jobs", "--concurrency", str(concurrency)]
     os.execv(sys.executable, [sys.executable, *arguments])
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen at all addresses of a host, at a free port where `port` is 0.
+    """Return sockets that listen at all addresses of a host. With `port` 0 they share one free port.
 
-    Raises UserError where that cannot be.
+    Raises UserError if a socket cannot listen.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -231,14 +230,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
         except OSError as exc:
             raise UserError(
                 f"Cannot listen at {address} port {port}: {exc.strerror}. "
-                "Choose another with --port (and --host), or stop what listens there."
+                "Choose another with --port (and --host), or stop the program that listens there."
             ) from exc
         port = listeners[0].getsockname()[1]
     return listeners
 
 
 def _require_noeviction(redis_url: str) -> None:
-    """Raise BookprintError for a Redis that may drop keys; an unreachable one is not an error here."""
+    """Raise BookprintError if Redis may evict keys; an unreachable Redis is ignored."""
     from app.stores.redis.client import open_client
 
     async def ask() -> None:
@@ -250,15 +249,15 @@ def _require_noeviction(redis_url: str) -> None:
 
 
 def url_of(host: str, port: int, scheme: str = "http") -> str:
-    """Return the URL at which this machine reaches a service that listens at `host`."""
+    """Return the URL by which this machine reaches a service that listens at `host`."""
     name = _LOOPBACK.get(host, host)
     return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
 
 
 def _allow_many_connections() -> None:
-    """Let this process and its children open as many files as the system lets them.
+    """Raise the limit of open files of this process and its children as far as the system allows.
 
-    Many systems begin at 1,024, which the connections of slow clients would use up.
+    On many systems the limit is 1,024, which the connections of slow clients would exhaust.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
@@ -296,7 +295,7 @@ def _answer_meanwhile(parent: int, listeners: list[socket.socket], api: ChildSpe
 
 
 def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> int:
-    """Bring the catalogue to the newest schema; returns how many connections it allows."""
+    """Bring the catalogue to the newest schema; returns the number of connections that it allows."""
     end_with_parent(parent)
     from app.stores.postgres.connections import upgrade
 
@@ -306,11 +305,11 @@ def _bring_up(parent: int, settings: Settings, auth: str, database_url: str) -> 
 
 
 def _share_out_connections(most: int, processes: int, workers: int) -> dict[str, str]:
-    """Return the variable by which no process opens more connections than Postgres allows all of them.
+    """Return the variable that limits the connections of each process to its share of what Postgres allows.
 
-    Raises UserError where there are too many processes.
+    Raises UserError if there are too many processes.
 
-    One process more counts than there are of the API: while one is replaced there are two.
+    One more API process is counted than runs: while a process is replaced, both exist.
     """
     pools = 2 * (processes + 1 + workers + 1)
     wanted = ProcessShare().connections
@@ -331,14 +330,15 @@ def _share_out_connections(most: int, processes: int, workers: int) -> dict[str,
 
 
 def _announce(url: str, tls: Tls | None, started: float) -> None:
-    """Say when the service is ready, and now and then that it is not. Asks without a key: one that is sent
-    can be read on the way."""
+    """Print when the service is ready; until then, print a notice every 30 seconds.
+
+    Requests have no key, because a key could be read on the way."""
     last_notice = time.monotonic()
     with Client(url, tls=None if tls is None else tls.context()) as client:
         while not client.is_ready():
             if time.monotonic() - last_notice > _SECONDS_BETWEEN_NOTICES:
                 last_notice = time.monotonic()
-                notices().print("Not ready yet; once the API runs, it says here what is missing.")
+                notices().print("Not ready yet. Once the API runs, it prints here what is missing.")
             time.sleep(0.1)
     console = results()
     console.print(f"Bookprint is ready at {url} ({time.monotonic() - started:.1f} s)", style="bold green")
@@ -353,5 +353,5 @@ def _announce(url: str, tls: Tls | None, started: float) -> None:
 
 
 def _logs_as_json() -> bool:
-    # Not from the settings: that they cannot be read is to be logged as well.
+    # Not read from the settings: errors in the settings must be logged too.
     return os.environ.get("BOOKPRINT_LOG_FORMAT") == "json"

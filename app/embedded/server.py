@@ -1,4 +1,4 @@
-"""Base class of the two embedded servers, and what the machine offers them: memory, a place for sockets."""
+"""Base class of the embedded servers, the memory of the machine, and the folder for sockets."""
 
 import fcntl
 import os
@@ -17,15 +17,15 @@ _LARGEST_LOG = 10_000_000  # bytes
 
 
 class ServerFailed(RuntimeError):
-    """An embedded server did not come up; the message ends with the last lines of its log."""
+    """An embedded server did not start. The message ends with the last lines of its log."""
 
 
 class Server(ABC):
-    """A server that runs as our child with its data in `folder` and its socket in `sockets`."""
+    """A server that runs as a child of this process, with data in `folder` and its socket in `sockets`."""
 
-    name: ClassVar[str]  # also the process's name, by which orphans are found
+    name: ClassVar[str]  # also the name of the process, by which orphans are found
     stop_steps: ClassVar[Steps]
-    user: User | None = None  # that it runs as; None: the user of this process
+    user: User | None = None  # user of the server; None: the user of this process
 
     def __init__(self, folder: Path, sockets: Path, logs: Path) -> None:
         self.folder = folder
@@ -49,11 +49,11 @@ class Server(ABC):
         """Return whether the server can be used now."""
 
     def prepare(self) -> None:
-        """Make the folder ready for a start; no process is alive in it."""
+        """Prepare the folder for a start. No process runs in it."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def launch(self) -> None:
-        """Clear the remains of an earlier process and start the server, without waiting until it answers."""
+        """Remove the remains of an earlier process and start the server. Does not wait until it answers."""
         self.stop()
         self.prepare()
         with self._open_log() as log:
@@ -68,7 +68,7 @@ class Server(ABC):
             )
 
     def wait_ready(self, timeout: float) -> None:
-        """Return when the server answers; raise ServerFailed when it ended or `timeout` seconds are over."""
+        """Wait until the server answers; raises ServerFailed if it ends or `timeout` seconds pass."""
         deadline = time.monotonic() + timeout
         while not self.answers():
             if self.exit_status() is not None:
@@ -78,7 +78,7 @@ class Server(ABC):
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """End the server and everything it forked, by force if need be; harmless when it is not running."""
+        """End the server and everything it forked, if necessary by force. Does nothing if it does not run."""
         if self._process is not None:
             end(self._process, self.stop_steps)
             self._process = None
@@ -86,11 +86,11 @@ class Server(ABC):
 
     @property
     def pid(self) -> int | None:
-        """The server's process id; None when it was not launched."""
+        """The process id of the server; None if it was not launched."""
         return self._process.pid if self._process is not None else None
 
     def exit_status(self) -> int | None:
-        """None while the server runs, else its status (negative: the signal that killed it); reaps it."""
+        """Reap the server if it has ended. Returns its status (negative: a signal), or None while it runs."""
         return self._process.poll() if self._process is not None else 0
 
     def logged(self) -> bytes:
@@ -100,20 +100,20 @@ class Server(ABC):
             return log.read()
 
     def turn_log(self) -> None:
-        """Start a new log if it is large; the old one is kept beside it.
+        """Start a new log if the log is large. The old log is kept beside it.
 
-        The server goes on writing to the same file, so what it writes meanwhile may be lost.
+        The server keeps writing to the same file, so lines that it writes during the copy may be lost.
         """
         if self.log_file.stat().st_size <= _LARGEST_LOG:
             return
         try:
             shutil.copyfile(self.log_file, self._old_log)
-        finally:  # above all on a full disk
+        finally:  # also if the disk is full
             os.truncate(self.log_file, 0)
             self._log_start = 0
 
     def failure(self, event: str) -> ServerFailed:
-        """Return an error that names the event, with the end of the log."""
+        """Return an error that names the event and contains the end of the log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-12:] if self.log_file.exists() else []
         return ServerFailed("\n  ".join([f"{self.name} {event}; the end of {self.log_file}:", *lines]))
 
@@ -126,29 +126,29 @@ class Server(ABC):
 
 _LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # before version 2
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),  # version 1
 )
-"""The file in which Linux states how many bytes the processes of a container may take."""
+"""Files in which Linux states the memory limit of a container in bytes."""
 
-_LONGEST_SOCKETS = 80  # bytes; paths of sockets stay under 104 with the longest name, `.s.PGSQL.5432.lock`
+_LONGEST_SOCKETS = 80  # bytes; with the longest name, `.s.PGSQL.5432.lock`, under the limit of 104
 _PREFIX = "bookprint-sockets-"
 
 
 def memory() -> int:
-    """Return bytes that this machine has, or that its container allows if that is less."""
+    """Return the memory of this machine in bytes, or the limit of its container if that is less."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _LIMITS:
-        # No container, or one without a limit, which says "max".
+        # There is no container, or it has no limit ("max").
         with suppress(OSError, ValueError):
             sizes.append(int(path.read_text()))
     return min(sizes)
 
 
 class SocketFolder:
-    """A new folder that only this user can enter, in the temporary folder or, if that is long, in /tmp.
+    """A new folder that only this user can enter, in the temporary folder or, if that path is long, in /tmp.
 
-    It is locked as long as this process lives; folders whose processes were killed are removed with the next
-    one that is made.
+    The folder is locked while this process lives. Folders of killed processes are removed when the next
+    folder is made.
     """
 
     def __init__(self) -> None:
@@ -157,12 +157,12 @@ class SocketFolder:
             each for each in parents if len(os.fsencode(each)) + 1 + len(_PREFIX) + 8 <= _LONGEST_SOCKETS
         )
         for folder in parent.glob(f"{_PREFIX}*"):
-            with suppress(OSError):  # it is in use, another user's, or just gone
+            with suppress(OSError):  # in use, another user's, or already removed
                 os.close(_locked(folder))
                 shutil.rmtree(folder, ignore_errors=True)
         fresh = Path(tempfile.mkdtemp(prefix="bookprint-new-", dir=parent))
         self._lock = _locked(fresh)
-        # Named only now that it is locked: else another process that starts could take it for one left over.
+        # Renamed only after it is locked; otherwise another starting process could remove it.
         self.path = fresh.rename(parent / fresh.name.replace("bookprint-new-", _PREFIX))
 
     def remove(self) -> None:
@@ -171,7 +171,7 @@ class SocketFolder:
 
 
 def _locked(folder: Path) -> int:
-    """Return a descriptor that holds the lock of a folder; OSError where another process holds it."""
+    """Lock a folder and return its descriptor; raises OSError if another process holds the lock."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

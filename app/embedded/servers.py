@@ -1,9 +1,9 @@
-"""The embedded servers of one data folder, which one launcher at a time may run.
+"""The embedded servers of one data folder. Only one launcher at a time may run them.
 
-In the folder: `servers.json`, `postgres`, `valkey`, `logs`. `servers.json` says who runs the servers and
-where they are, and is locked. The kernel drops the lock when its holder dies. A free lock therefore means
-that every server still alive in the folder is an orphan. While it is held, the servers may be used and not
-touched.
+The folder contains `servers.json`, `postgres`, `valkey` and `logs`. `servers.json` names the process that
+runs the servers and their addresses, and is locked by it. The kernel releases the lock when the process
+dies, so if the lock is free, every server still running in the folder is an orphan. While the lock is held,
+other processes may use the servers but not stop them.
 """
 
 import fcntl
@@ -22,27 +22,27 @@ from app.embedded.server import Server, SocketFolder
 from app.embedded.valkey import ValkeyServer
 
 _READY_TIMEOUT = 300.0  # seconds; recovery after a crash of a busy server can take minutes
-_PATIENCE = 2.0  # seconds for which a lock may be held by a reader or by a launcher that is just dying
+_PATIENCE = 2.0  # seconds to wait for a reader or an ending launcher to release the lock
 
 
 class DataDirInUse(RuntimeError):
-    """Another process has its servers in this data folder."""
+    """Another process runs servers in this data folder."""
 
     def __init__(self, data_dir: Path, pid: int | None) -> None:
         super().__init__(
             f"{data_dir} is in use by another Bookprint (process {pid or 'unknown'}). "
-            "Stop that one, or choose another folder with --data-dir."
+            "Stop that process, or choose another folder with --data-dir."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
-    """Information that the holder of a lock leaves in its file for other processes."""
+    """Information for other processes that the holder of a lock writes into its file."""
 
     pid: int
     database_url: str | None = None
     redis_url: str | None = None
-    sockets: str | None = None  # the folder of those that listen; the command for a backup reads it
+    sockets: str | None = None  # folder of the sockets, which the backup command reads
 
 
 class DataDirLock:
@@ -53,9 +53,9 @@ class DataDirLock:
         self._descriptor: int | None = None
 
     def acquire(self) -> None:
-        """Lock the folder; raises DataDirInUse when a living process holds the lock."""
+        """Lock the folder; raises DataDirInUse if a running process holds the lock."""
         descriptor = os.open(_path(self._data_dir), os.O_RDWR | os.O_CREAT, 0o600)
-        os.fchmod(descriptor, 0o600)  # a URL from outside can hold a password
+        os.fchmod(descriptor, 0o600)  # an external URL can contain a password
         deadline = time.monotonic() + _PATIENCE
         while not _lock(descriptor, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
@@ -67,13 +67,13 @@ class DataDirLock:
         self.write(LockInfo(os.getpid()))
 
     def write(self, info: LockInfo) -> None:
-        """Replace the information in the file."""
+        """Replace the information in the lock file."""
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(asdict(info)).encode(), 0)
 
     def release(self) -> None:
-        """Unlock the folder; harmless when it is not locked here."""
+        """Unlock the folder; does nothing if this object has not locked it."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -83,7 +83,7 @@ class DataDirLock:
 def lock_info(data_dir: Path) -> LockInfo | None:
     """Return the information of the process that holds the lock of `data_dir`.
 
-    None while there is none, and for users other than the one who holds it.
+    Returns None if no process holds the lock, or if another user's process does.
     """
     try:
         descriptor = os.open(_path(data_dir), os.O_RDONLY)
@@ -116,17 +116,17 @@ def _read(descriptor: int) -> LockInfo | None:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The addresses of the two servers."""
+    """Addresses of the two servers."""
 
     database_url: str  # for SQLAlchemy with psycopg
     redis_url: str  # for redis-py
 
 
 class EmbeddedServers:
-    """Starts and stops the servers; a server whose URL is given is used as it is.
+    """Launcher of the servers. A server whose URL is given is used and not launched.
 
-    The folder is made if missing. Start from the main thread: then the servers end with this process, however
-    it ends. Servers that a killed predecessor left running are stopped first.
+    The folder is created if missing. Start from the main thread: then the servers end with this process, even
+    if it is killed. Servers left by a killed launcher are stopped first.
     """
 
     def __init__(
@@ -141,14 +141,14 @@ class EmbeddedServers:
 
     @property
     def running(self) -> Sequence[Server]:
-        """The servers that were started here and are not stopped."""
+        """Servers that this object has started and not stopped."""
         return self._running
 
     def start(self) -> Servers:
         """Start the servers and wait until both answer.
 
-        Raises DataDirInUse when another living process runs servers in the folder, ServerFailed when a server
-        does not come up.
+        Raises DataDirInUse if another running process uses the folder, and ServerFailed if a server does not
+        start.
         """
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock.acquire()
@@ -177,7 +177,7 @@ class EmbeddedServers:
         return servers
 
     def stop(self) -> None:
-        """Stop the servers within 11 s; harmless when none runs."""
+        """Stop the servers within 11 s; does nothing if none runs."""
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(Server.stop, self._running))
         self._running = ()
@@ -196,9 +196,9 @@ class EmbeddedServers:
 
 
 def running_servers(data_dir: Path, timeout: float = 30.0) -> Servers | None:
-    """Return the servers that another process runs in the folder, for a command beside a running service.
+    """Return the servers that another process runs in the folder; None if no servers run there.
 
-    Waits up to `timeout` seconds for servers that are just starting. None: no servers run there.
+    Waits up to `timeout` seconds for servers that are starting. Commands beside a running service use them.
     """
     deadline = time.monotonic() + timeout
     while info := lock_info(data_dir):

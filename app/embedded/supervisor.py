@@ -1,9 +1,9 @@
-"""Keeps a service's processes running: the embedded servers and the commands given, until a signal to stop.
+"""Supervision of a service: the embedded servers and commands run until a signal stops them.
 
 A process that ends is reaped and started again. SIGTERM or SIGINT ends everything: first the commands, which
-may still need the servers, then the servers. SIGHUP replaces those commands one by one that can be replaced;
-it ends everything where the terminal is gone. On Linux this process adopts the orphans of its children, so
-nothing that it ever started outlives it.
+may still need the servers, then the servers. SIGHUP replaces the replaceable commands one by one; if the
+terminal is gone, it ends everything. On Linux this process adopts the orphans of its children, so no process
+that it started outlives it.
 """
 
 import asyncio
@@ -25,33 +25,33 @@ from app.embedded.server import Server
 from app.embedded.servers import EmbeddedServers, Servers
 from app.replaceable import LEAVE, REPORT_TO, Reports
 
-_FIRST_DELAY = 0.1  # seconds before a restart; doubles with each
+_FIRST_DELAY = 0.1  # seconds before the first restart; doubles with each restart
 _LONGEST_DELAY = 2.0
-_STEADY_AFTER = 10.0  # seconds of life after which a death counts as the first again
-_MOST_FALSE_STARTS = 5  # exits of its own accord after which a command that was never steady is given up
-_SECONDS_TO_CLAIM = 1.0  # in which the code that started a process reaps it
+_STEADY_AFTER = 10.0  # seconds of life after which delays and false starts begin anew
+_MOST_FALSE_STARTS = 5  # exits without a signal after which a never steady command is given up
+_SECONDS_TO_CLAIM = 1.0  # time for the code that started a process to reap it
 _SECONDS_BETWEEN_LOGS = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds that a replaceable command is waited for."""
+    """Seconds to wait for a replaceable command."""
 
-    ready: float = 120.0  # from its start to its first report that it is ready
-    silent: float = 60.0  # without a report, from its start or between two; then it counts as hung
-    leaving: float = 90.0  # from LEAVE to its end
+    ready: float = 120.0  # from the start to the first report that it is ready
+    silent: float = 60.0  # without a report; then the command counts as hung
+    leaving: float = 90.0  # from LEAVE to the end
 
 
 _DEADLINES = Deadlines()
 
 
 class Supervisor:
-    """Supervisor of `children` on `servers`; calls `prepare` in between, the place for migrations.
+    """Supervisor of `children` on `servers`. After the servers start it calls `prepare`, as for migrations.
 
-    All children are forks of one process, which loads the modules and calls the functions named in `loaded`.
-    The variables that `prepare` returns are set for all children. `stand_in` is a process that is sent LEAVE
-    once all is loaded.
+    All children are forks of one process, which loads the modules and calls the functions in `loaded`. The
+    variables that `prepare` returns are set for all children. The process `stand_in` gets LEAVE once all is
+    loaded.
     """
 
     def __init__(
@@ -77,16 +77,16 @@ class Supervisor:
         self._keeping: asyncio.Task[None] | None = None
         self._child_ended = asyncio.Event()
         self._replacing = asyncio.Event()
-        self._lives: dict[str, Fork] = {}  # the latest of each command
+        self._lives: dict[str, Fork] = {}  # latest fork of each command
         self._reports = Reports()
         self._given: Mapping[str, str] = {}
         self._all_forking: dict[ForkServer, asyncio.Task[None]] = {}
 
     def run(self) -> int:
-        """Start everything in order and keep it running until a signal; needs the main thread.
+        """Start everything in order, and keep it running until a signal. Must run in the main thread.
 
-        Returns the exit status for the whole: 0 after a signal, 1 when a command would not stay up. An error
-        of the servers' start or of `prepare` passes through, after everything was stopped.
+        Returns 0 after a signal, 1 if a command would not stay up. Errors of the servers' start or of
+        `prepare` are raised after everything is stopped.
         """
         if sys.platform == "linux":
             prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -108,7 +108,7 @@ class Supervisor:
         if self._stop_requested:
             raise _StopRequested
         self._log("starting the servers")
-        forking = self._fork_server()  # it loads while the servers start
+        forking = self._fork_server()  # loads while the servers start
         try:
             servers = self._servers.start()
             for server in self._servers.running:
@@ -171,7 +171,7 @@ class Supervisor:
                 return status
 
     async def _keep(self, name: str, life: Callable[[], Awaitable[int]], *, proven: bool = False) -> None:
-        """Run the process again when it ends; raises _GaveUp unless it is `proven` that it can stay up."""
+        """Restart a process whenever it ends; raises _GaveUp if it is not `proven` and keeps ending."""
         delay, false_starts = _FIRST_DELAY, 0
         while True:
             started = time.monotonic()
@@ -198,7 +198,7 @@ class Supervisor:
     async def _server_life(self, server: Server) -> int:
         if server.exit_status() is not None:
             server.launch()
-            self._log(f"{server.name} is started again")
+            self._log(f"{server.name} is restarted")
         while (status := server.exit_status()) is None:
             await self._child_ended.wait()
         return status
@@ -210,9 +210,9 @@ class Supervisor:
                 status = await fork.wait()
                 if self._lives[spec.name] is fork:
                     return status
-                fork = self._lives[spec.name]  # that has taken its place
+                fork = self._lives[spec.name]  # its replacement
         except asyncio.CancelledError:
-            for listener in spec.listeners:  # else who connects meanwhile would wait in vain
+            for listener in spec.listeners:  # otherwise new connections would wait for ever
                 listener.close()
             raise
         finally:
@@ -230,7 +230,7 @@ class Supervisor:
             old, new = self._forking, self._fork_server()
             self._take(new)
             if not await self._replace_all():
-                self._log("a new process did not get ready: those that run go on")
+                self._log("a new process did not get ready; the running processes continue")
                 if not new.forks:
                     self._forking = old
             for each in [each for each in self._all_forking if each is not self._forking]:
@@ -239,16 +239,16 @@ class Supervisor:
                     await self._all_forking.pop(each)
 
     async def _replace_all(self) -> bool:
-        """Replace the commands one by one; returns False if a new one does not get ready."""
+        """Replace the commands one by one; returns False if a new process does not get ready."""
         for spec in self._specs:
             if not await self._replace(spec):
                 return False
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
-        """Start a command again, and end the old one once the new one is ready; returns False if it never is.
+        """Start a command again, and end the old process once the new one is ready; returns False if never.
 
-        One that cannot report counts as ready at once.
+        A command that cannot report counts as ready at once.
         """
         try:
             async with asyncio.timeout(self._deadlines.ready):
@@ -258,7 +258,7 @@ class Supervisor:
         to_end = new
         try:
             is_ready = not spec.replaceable or await new.gets_ready(self._deadlines.ready)
-            # If the old one has died meanwhile, another one has been started already.
+            # If the old process has died in the meantime, another has already been started.
             if not is_ready or old is None or old.returncode is not None or self._lives[spec.name] is not old:
                 return is_ready
             self._lives[spec.name], to_end = new, old
@@ -278,7 +278,7 @@ class Supervisor:
                 if not spec.replaceable or fork is None or fork.returncode is not None:
                     continue
                 if time.monotonic() - fork.heard_at > self._deadlines.silent:
-                    self._log(f"{spec.name} has not been heard of for {self._deadlines.silent:.0f} s")
+                    self._log(f"{spec.name} has not reported for {self._deadlines.silent:.0f} s")
                     fork.send_signal(signal.SIGKILL)
 
     async def _turn_logs(self) -> None:
@@ -297,7 +297,7 @@ class Supervisor:
     def _stop(self) -> None:
         self._log("stopping")
         self._servers.stop()
-        for _ in range(3):  # the orphans of an orphan become our children in turn
+        for _ in range(3):  # orphans of an orphan become children of this process in turn
             orphans = psutil.Process().children()
             kill(orphans)
             _reap({orphan.pid for orphan in orphans})
@@ -309,7 +309,7 @@ class Supervisor:
             signal.SIGTERM: self._request_stop,
             signal.SIGINT: self._request_stop,
         }
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # ignored under nohup
             handlers[signal.SIGHUP] = partial(self._hang_up, _has_terminal())
         previous = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
@@ -333,11 +333,11 @@ class Supervisor:
 
 
 class _StopRequested(BaseException):
-    """A signal to stop came during the start."""
+    """A signal to stop arrived during the start."""
 
 
 class _GaveUp(Exception):
-    """A command was never steady and keeps ending of its own accord."""
+    """A command was never steady and keeps ending without a signal."""
 
 
 def _has_terminal() -> bool:
@@ -349,7 +349,7 @@ def _has_terminal() -> bool:
 
 
 def _reap(pids: set[int]) -> None:
-    """Reap children that nothing here has claimed: those adopted from other processes."""
+    """Reap ended children that no code here has claimed: adopted orphans."""
     for pid in pids:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

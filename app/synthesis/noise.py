@@ -1,9 +1,9 @@
-"""The changes of a text between two copies of a book: OCR errors, and sentences added or lost.
+"""Changes between two copies of a book: OCR errors, and sentences added or lost.
 
-After Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers", section 3.1:
-Errors are drawn from a distribution of confusions in which no single one is as common as a stray space. New
-sentences come from another book, so that the length hardly changes. The paper prints no shares; these, and
-lost characters, are ours.
+The model follows Vladimir et al., "A preliminary study on similarity-preserving digital book identifiers",
+section 3.1. Errors are drawn from a distribution of confusions; a stray space is the most common error. Added
+sentences come from another book, so the length hardly changes. The paper contains no shares. The shares here,
+and lost characters, are our own.
 """
 
 import re
@@ -19,10 +19,10 @@ _Places = NDArray[np.intp]
 
 SPACE, SUBSTITUTE, INSERT, DELETE, MERGE, SPLIT = range(6)
 SHARES = (0.30, 0.30, 0.10, 0.10, 0.10, 0.10)
-"""The frequency of each kind of error, in the order above."""
+"""Shares of the kinds of errors, in the order above."""
 
 COSTS = (1, 1, 1, 1, 2, 2)
-"""Characters that an error of each kind changes, as edit distance counts them."""
+"""Edit distance of an error of each kind, in characters, in the order above."""
 
 _LATIN = (
     "aeo bhl ceo dal eco ftl gqy hbn il1j ji; klh l1it mnu nur oce0 pn qg rnt sao tfl unv vuy wv xz yvg "
@@ -35,16 +35,16 @@ _CYRILLIC = (
 _GREEK = "αοσ βθ γν δό εσ ζξ ην θβ ιί κx λχ μν νυ ξζ οσ πτ ρο σο τπ υν φρ χλ ψφ ωο"
 
 LOOKALIKES = {entry[0]: entry[1:] for table in (_LATIN, _CYRILLIC, _GREEK) for entry in table.split()}
-"""A character in Latin, Cyrillic or Greek print, and each of those it is taken for, equally often."""
+"""Characters of Latin, Cyrillic or Greek print, and the characters that each is misread as, equally often."""
 
 MERGERS = ("rnm", "cld", "rin", "vvw", "lih", "nim", "inm", "iiu", "tin", "еса", "пиш", "ινμ")
-"""Two characters, and the third that they are taken for."""
+"""Two characters, and the one character that they are misread as."""
 
 SPLITTERS = ("mrn", "dcl", "nri", "wvv", "hli", "uii", "ыьі", "шпи", "юіо", "μιν")
-"""One character, and the two that it is taken for."""
+"""One character, and the two characters that it is misread as."""
 
 _NOTHING = np.uint32(0xFFFFFFFF)
-_GUESSES = 6  # a multiple of every number of look-alikes, so that each is as likely
+_GUESSES = 6  # a common multiple of the numbers of look-alikes, so that all are equally likely
 _KNOWN = np.array(sorted(map(ord, LOOKALIKES)), dtype=np.uint32)
 _TAKEN_FOR = np.array(
     [[ord(other) for other in (LOOKALIKES[chr(code)] * _GUESSES)[:_GUESSES]] for code in _KNOWN],
@@ -52,19 +52,19 @@ _TAKEN_FOR = np.array(
 )
 SENTENCE = re.compile(r"""[^.!?…。！？؟।]*[.!?…。！？؟।]+["'”’»)\]]*\s*|[^.!?…。！？؟।]+""")
 LONGEST_SENTENCE = 400
-"""Characters; longer ones (verse, lists, texts without full stops) are cut into pieces of this length."""
+"""Maximum length of a sentence in characters; verse, lists and text without full stops are cut."""
 
 
 def corrupt(text: str, rate: float, rng: np.random.Generator) -> str:
-    """Return the text as an OCR engine reads it with error rate `rate` (edit distance over length, 0 to 1).
+    """Return the text with OCR errors of rate `rate` (edit distance divided by length, 0 to 1).
 
-    A character without look-alikes is taken for any other of the text. 80,000 characters take about 3 ms.
+    A character without look-alikes becomes a random character of the text. 80,000 characters take about 3 ms.
     """
     return corrupt_pages([text], rate, rng)[0]
 
 
 def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -> list[str]:
-    """Return the pages as `corrupt` reads their join; much faster than page by page."""
+    """Apply `corrupt` to the joined pages; much faster than to each page."""
     codes = np.frombuffer("".join(pages).encode("utf-32-le"), dtype=np.uint32)
     mean_cost = float(np.dot(SHARES, COSTS))
     struck = np.flatnonzero(rng.random(codes.size, dtype=np.float32) < rate / mean_cost)
@@ -91,7 +91,7 @@ def corrupt_pages(pages: Sequence[str], rate: float, rng: np.random.Generator) -
 
 
 def _lookalikes(codes: _Codes, places: _Places, rng: np.random.Generator) -> _Codes:
-    """Return the characters for which those at these places are taken."""
+    """Return the characters that the characters at these places are misread as."""
     true = codes[places]
     row = np.minimum(np.searchsorted(_KNOWN, true), _KNOWN.size - 1)
     guesses = _TAKEN_FOR[row, rng.integers(0, _GUESSES, places.size)]
@@ -102,9 +102,9 @@ def _lookalikes(codes: _Codes, places: _Places, rng: np.random.Generator) -> _Co
 def _applied(
     codes: _Codes, rules: Sequence[str], length: int, struck: _Places, rng: np.random.Generator
 ) -> tuple[_Places, _Codes, _Places]:
-    """Applies rules to as many places as were struck, where the text has a rule's first `length` characters.
+    """Choose a rule for each struck place, as far as the text contains the rules' first `length` characters.
 
-    Returns the places, the characters of the rule at each, (places, 3), and the strikes left over.
+    Returns the places, the characters of the rule at each place (places, 3), and the remaining strikes.
     """
     places, of_rule = _places(codes, rules, length)
     used = min(struck.size, places.size)
@@ -114,7 +114,7 @@ def _applied(
 
 
 def _places(codes: _Codes, rules: Sequence[str], length: int) -> tuple[_Places, _Places]:
-    """Where the first `length` characters (1 or 2) of a rule stand, and the rule; by rule, then by place."""
+    """Return the places of the rules' first `length` (1 or 2) characters, and the rule at each, by rule."""
     found = []
     for rule in rules:
         hits = codes == ord(rule[0])
@@ -125,7 +125,7 @@ def _places(codes: _Codes, rules: Sequence[str], length: int) -> tuple[_Places, 
 
 
 def sentences(text: str) -> list[str]:
-    """Return the text cut after each sentence; joined they are the text again."""
+    """Split the text after each sentence; the parts joined are the text."""
     return [
         sentence[start : start + LONGEST_SENTENCE]
         for sentence in SENTENCE.findall(text)
@@ -135,12 +135,12 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _last_cut(text: str) -> tuple[str, ...]:
-    # Derivatives of one text are made one after the other.
+    # Cached, because all copies of one text are made in succession.
     return tuple(sentences(text))
 
 
 def edit_sentences(text: str, share: float, donor: str, rng: np.random.Generator) -> str:
-    """Return the text with a `share` of its sentences edited: half are lost, half follow one of `donor`'s."""
+    """Edit a `share` of the sentences: half are removed, half get a sentence of `donor` before them."""
     own, foreign = list(_last_cut(text)), sentences(donor)
     edited = rng.permutation(len(own))[: round(share * len(own))]
     lost = rng.random(edited.size) < 0.5

@@ -1,15 +1,14 @@
-"""Prose of a made-up language: ordinary words spread evenly, and a book's own names and topics in bursts.
+"""Prose of a made-up language: evenly spread common words, and a book's own names and topics in clusters.
 
-All books share one vocabulary, its words as unequally common as a real language's: the word of rank r has a
-probability in proportion to 1 / (r + 2.7) (Zipf-Mandelbrot). A text moves between a few modes of writing
-(talk, narration, description), each of which prefers some words, as real prose does in slow swings.
+All books have one vocabulary, in which the word of rank r has a probability proportional to 1 / (r + 2.7)
+(Zipf-Mandelbrot), as in real languages. A text changes between modes of writing (talk, narration,
+description), each of which prefers some words.
 
-A book is a sequence of scenes. Each scene has a few of the book's people and topics, which come again and
-again within it and are rare elsewhere. Everything else is drawn from the vocabulary that all books share, in
-the book's own style.
+A book is a sequence of scenes. Each scene repeats a few of the book's people and topics, which are rare
+elsewhere. All other words are drawn from the common vocabulary in the book's own style.
 
-The constants are set by chunks of one real novel. Volumes of one author lie as far from each other, from
-other books and from their copies, under tf-simhash and gap-simhash.
+The constants are fitted to chunks of one real novel. Under tf-simhash and gap-simhash, volumes of one author
+have the same distances as real volumes: to each other, to other books and to their copies.
 """
 
 from dataclasses import dataclass
@@ -21,13 +20,13 @@ from numpy.typing import NDArray
 ONSETS = "- t n s h r l d m th w c b st f p g br ch v sh tr pr dr gr j"
 VOWELS = "e a o i u ea ou ai"
 CODAS = "- - - n r s l t nd m st th rd ck"
-"""Sounds of a syllable, the more common ones first; a hyphen stands for none."""
+"""Sounds of a syllable, the most common first; a hyphen means no sound."""
 
 _SYLLABLE = tuple(tuple(sounds.replace("-", "").split(" ")) for sounds in (ONSETS, VOWELS, CODAS))
 
 VOCABULARY = 12_000
 COMMON = 150
-"""Number of the most common words, which have one syllable."""
+"""Number of words, the most common ones, that have one syllable."""
 SYLLABLES = (0.2, 0.5, 0.25, 0.05)
 """Shares of the other words with one, two, three and four syllables."""
 MODES = 4
@@ -37,7 +36,7 @@ MODE_SPREAD = 1.2
 AUTHOR_SPREAD = 0.35
 """Standard deviation of the log of an author's preference for a word."""
 BOOK_SPREAD = 0.2
-"""The same for one book of the author."""
+"""Standard deviation of the log of a book's preference for a word, in addition to its author's."""
 
 PEOPLE = (6, 16)
 TOPICS = (60, 160)
@@ -45,18 +44,18 @@ SCENE_WORDS = (250, 1200)
 SCENE_PEOPLE = 3
 SCENE_TOPICS = 8
 NAMED = 0.025
-"""Share of the words that name somebody."""
+"""Share of words that are names of people."""
 TOPICAL = 0.025
-"""Share of the words that belong to the scene's topics."""
+"""Share of words that are topics of the scene."""
 FAMILIAR_NAMES = 60
-"""First names of the language; half of a book's people have one of these, as in real books."""
+"""Number of first names of the language. Half of a book's people have one of these, as in real books."""
 SENTENCE_WORDS = (4, 26)
 PARAGRAPH_SENTENCES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """Words in order of rank, and how likely each is in each mode."""
+    """Words in order of rank, and the probability of every word in every mode."""
 
     words: tuple[str, ...]
     likelihoods: NDArray[np.float64]  # (modes, words), each row sums to 1
@@ -73,7 +72,7 @@ def word(rng: np.random.Generator, syllables: int) -> str:
 
 @lru_cache(maxsize=4)
 def language(seed: int = 0) -> Language:
-    """Return the language of this seed; books of one language share its vocabulary."""
+    """Return the language of this seed; all books of one language share its vocabulary."""
     rng = np.random.default_rng([0x1A06, seed])
     words: dict[str, None] = {}
     while len(words) < VOCABULARY:
@@ -92,9 +91,9 @@ class World:
 
     language: Language
     author: str
-    lexicon: NDArray[np.object_]  # the language's words, then the names
+    lexicon: NDArray[np.object_]  # words of the language, then names
     capitalised: NDArray[np.object_]
-    cumulative: NDArray[np.float64]  # (modes, words), each row ends at 1
+    cumulative: NDArray[np.float64]  # (modes, words); each row ends at 1
     people: NDArray[np.intp]  # indices into the lexicon
     topics: NDArray[np.intp]
     prominence: NDArray[np.float64]  # of the people, sums to 1
@@ -107,7 +106,7 @@ def _familiar_names(language: Language) -> tuple[str, ...]:
 
 
 def world(language: Language, author: np.random.Generator, rng: np.random.Generator) -> World:
-    """Return a world with author and people from `author`, and topics and style of one book from `rng`."""
+    """Return a world with author and people from `author`, and topics and style of a book from `rng`."""
     count = int(author.integers(*PEOPLE))
     familiar = _familiar_names(language)
     names = [
@@ -132,7 +131,7 @@ def world(language: Language, author: np.random.Generator, rng: np.random.Genera
 
 
 def title(world: World, rng: np.random.Generator) -> str:
-    """Return a title from the book's own people and topics."""
+    """Return a title made of the book's own people and topics."""
     person = world.capitalised[rng.choice(world.people)]
     topic = world.capitalised[rng.choice(world.topics)]
     patterns = (f"{person} and the {topic}", f"The {topic} of {person}", f"{topic}: A Tale of {person}")
@@ -157,7 +156,7 @@ def _scene(world: World, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def prose(world: World, characters: int, rng: np.random.Generator) -> str:
-    """Return the book's prose, about this many characters: sentences, and a blank line between paragraphs."""
+    """Return about `characters` characters of the book's prose; blank lines separate paragraphs."""
     pieces: list[str] = []
     length = 0
     while length < characters:

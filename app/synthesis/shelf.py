@@ -1,4 +1,4 @@
-"""A made shelf with one book of each kind of relation, and titles and names of real words for made books."""
+"""A synthetic shelf with books of every kind of relation, and readable titles for synthetic books."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from app.synthesis.prose import language, prose, world
 
 _CHARACTERS, _PAGE, _OTHER_PAGE = 70_000, 1_800, 1_450
 _ISBN = "9780306406157"
-_NUMBERED = 12  # words from one number of a report to the next
-_SHELF = 1 << 42  # seeds, apart from those of works and authors
+_NUMBERED = 12  # distance between two numbers of a report, in words
+_SHELF = 1 << 42  # first seed, far from the seeds of works and authors
 
 _THINGS = (
     "Lantern Orchard Harbour Winter Garden Letter Mountain River Window Bridge Forest Island Summer Mirror "
@@ -28,7 +28,7 @@ _LAST = "Bennett Carter Fletcher Hughes Lawson Norton Parker Reeves Sutton Turne
 
 
 def readable(book: SyntheticBook) -> SyntheticBook:
-    """Return the book with a title and an author of real words, the same ones for every copy of the work."""
+    """Return the book with a title and author made of real words, the same for every copy of a work."""
     things, places, first, last = (names.split() for names in (_THINGS, _PLACES, _FIRST, _LAST))
     row, column = divmod(book.work * 7, len(things))
     thing, place = things[column], places[(row + column) % len(places)]
@@ -39,9 +39,9 @@ def readable(book: SyntheticBook) -> SyntheticBook:
 
 
 def shelf(seed: int) -> Iterator[SyntheticBook]:
-    """Yield eleven books: copies, another edition, a volume, an anthology, two yearly reports, a wrong text.
+    """Yield eleven books: copies, another edition, a volume, an anthology, two annual reports, a wrong text.
 
-    One copy lacks two pages. The record with the wrong text has the title and ISBN of another book.
+    One copy lacks two pages. The record with the wrong text has another book's title and ISBN.
     """
     road, ferry, winter = (_novel(seed, number) for number in range(3))
     pages = paginate(road, _PAGE)
@@ -79,7 +79,7 @@ def _novel(seed: int, number: int) -> str:
 
 
 def _report(form: str, year: int) -> tuple[str, ...]:
-    """Return the pages of a yearly report: a form with the year and numbers of its own."""
+    """Return the pages of an annual report: the text of `form` with this year and random numbers."""
     rng = np.random.default_rng(year)
     words = iter(range(len(form)))
     text = re.sub(

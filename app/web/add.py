@@ -1,4 +1,4 @@
-"""The page that adds books from files and shows the result for each."""
+"""The page that adds books from files and shows the result of each file."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from bookprint_core.model import Book
 
 log = structlog.get_logger()
 
-MOST_NEAR = 5  # near-duplicates that are shown of a book
+MOST_NEAR = 5  # near-duplicates shown for a book
 
-_OF_SEVERAL = {"language", "collection"}  # what may be said of several files at once
+_OF_SEVERAL = {"language", "collection"}  # fields that may be set for several files at once
 _OF_ONE = [each for each in FIELDS if each.name not in _OF_SEVERAL | {"external_id"}]
 
 router = PageRouter()
@@ -43,17 +43,17 @@ async def show_add(request: Request) -> Response:
 async def add_files(
     request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep
 ) -> Response:
-    """Add the files one after the other; an unreadable file does not stop the others."""
+    """Add the files one after another. An unreadable file does not stop the other files."""
     form = await request.form()
     files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
     if not files:
-        raise InvalidInput("No file was sent. Choose the files of the books.", "file")
+        raise InvalidInput("No file was sent. Choose at least one file.", "file")
     known, record = await changes_in_form(form)
     if len(files) > 1 and (record is not None or not known.keys() <= _OF_SEVERAL):
         names = ", ".join(each.label for each in _OF_ONE)
         raise InvalidInput(
-            f"{names} and a record are those of one book, and several files were sent. Leave these fields "
-            "empty, or send the files one by one."
+            f"{names} and a record describe one book, but several files were sent. Leave these fields empty, "
+            "or send the files one by one."
         )
 
     async def added(file: UploadFile) -> _AddedFile:
@@ -89,5 +89,5 @@ class _AddedFile:
     book: Book | None = None
     is_new: bool = False
     warnings: Sequence[str] = ()
-    near: Sequence[Match] | None = None  # None: they could not be looked up
+    near: Sequence[Match] | None = None  # None: the lookup failed
     problem: Problem | None = None

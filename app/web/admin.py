@@ -1,6 +1,6 @@
-"""Administration: keys, sessions, webhooks, failed jobs and the audit log, a page each.
+"""Administration: keys, sessions, webhooks, failed jobs and the audit log, each on its own page.
 
-A change that cannot be undone is confirmed on a page of its own.
+A change that cannot be undone must be confirmed on a separate page.
 """
 
 from datetime import UTC, date, datetime, time
@@ -22,17 +22,17 @@ from app.web.routes import Filters, PageRouter
 from app.wiring import Services
 
 MOST_LISTED = 200
-"""Webhooks and failed jobs on a page."""
+"""Maximum number of webhooks or failed jobs on a page."""
 
 _AT_ONCE = 50
 
 ASKED = {
-    ("keys", "revoke"): "Revoke this key? Whoever uses it is shut out, and signed out, at once and for good.",
-    ("keys", "rotate"): "Make a new text for this key? The present one ends at once.",
-    ("webhooks", "delete"): "Delete this webhook? Nothing more is delivered to it.",
-    ("webhooks", "rotate"): "Make a new secret for this webhook? For a day the present one signs as well.",
+    ("keys", "revoke"): "Revoke this key for ever? It stops working at once, and its users are signed out.",
+    ("keys", "rotate"): "Make a new text for this key? The present text stops working at once.",
+    ("webhooks", "delete"): "Delete this webhook? It will receive no more deliveries.",
+    ("webhooks", "rotate"): "Make a new secret for this webhook? The present one also signs for one day.",
 }
-"""Question that confirms a change."""
+"""Questions that confirm a change."""
 
 router = PageRouter()
 
@@ -72,7 +72,7 @@ async def confirm_change(
 ) -> Response:
     """Ask for confirmation of a change that cannot be undone."""
     if (question := ASKED.get((subject, change))) is None:
-        raise UnknownPath("Nothing is found at this path.")
+        raise UnknownPath("There is no page at this path.")
     if subject == "keys":
         name = (await services.keys.get(object_id)).name
     else:
@@ -99,7 +99,7 @@ async def make_change(
             webhook = await services.webhooks.rotate(object_id, actor=actor)
             return await _webhooks_page(request, services, webhook.secret)
         case _:
-            raise UnknownPath("Nothing is found at this path.")
+            raise UnknownPath("There is no page at this path.")
     return redirect(request, f"/admin/{subject}")
 
 
@@ -107,7 +107,7 @@ async def make_change(
 async def retry_jobs(
     request: Request, services: ServicesDep, job: Annotated[int | None, Form()] = None
 ) -> Response:
-    """Retry one failed job or all of them."""
+    """Retry one failed job, or all failed jobs."""
     await (services.jobs.retry_all() if job is None else services.jobs.retry(job))
     return redirect(request, "/admin/jobs")
 
@@ -132,7 +132,7 @@ class AuditSearch(Filters):
 async def list_audit(
     search: Annotated[AuditSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """List who wrote what, newest first."""
+    """List who changed what, newest first."""
     entries = await services.audit.list_entries(search.to_filter(), search.after, _AT_ONCE + 1)
     shown = entries[:_AT_ONCE]
     following = search.query(after=shown[-1].sequence) if len(entries) > _AT_ONCE else None
@@ -155,7 +155,7 @@ async def show_section(request: Request, services: ServicesDep, section: str = "
         case "jobs":
             counts, failed = await services.jobs.count(), await services.jobs.list_failed(MOST_LISTED)
             return page(request, "admin_jobs.html", counts=counts, failed=failed, tasks=TASKS, states=STATES)
-    raise UnknownPath("Nothing is found at this path.")
+    raise UnknownPath("There is no page at this path.")
 
 
 async def _keys_page(request: Request, services: Services, text: str | None = None) -> Response:

@@ -67,7 +67,7 @@ class BookSearch(Filters):
 async def search_books(
     search: Annotated[BookSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """Find books; an id leads to its book at once."""
+    """Find books; redirect to the book if the query is its id."""
     if (book_id := book_id_of(search.q or "")) is not None:
         return redirect(request, f"/books/{book_id}")
     found = await services.finder.find(search.q, search.to_filter(), search.after, _AT_ONCE)
@@ -80,9 +80,9 @@ async def search_books(
 
 @router.get("/books/{book_id}.{form}", scope="read")
 async def download_record(book_id: BookId, form: str, services: ServicesDep) -> Response:
-    """Return the record of a book with its relations, as a file."""
+    """Return the record of a book with its relations as a file."""
     if form not in _DOWNLOADS:
-        raise UnknownPath("There is no such form of a record.")
+        raise UnknownPath("A record cannot be downloaded in this format.")
     wanted, media_type = _DOWNLOADS[form]
     description = await services.descriptions.read(book_id)
     body = await asyncio.to_thread(description.written, wanted)
@@ -99,7 +99,7 @@ async def show_book(
     near: str | None = None,
     skip: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    """Show a book; `near` and `skip` page through its near-duplicates and relations."""
+    """Show a book. `near` continues the list of near-duplicates, and `skip` the list of relations."""
     book, answer, relations, clusters, contents, events = await asyncio.gather(
         services.books.get(book_id),
         _near(services, book_id, near),
@@ -135,7 +135,7 @@ async def show_book(
 
 
 async def _near(services: Services, book_id: UUID, near: str | None) -> Answer | None:
-    """Return the near-duplicates of a book after a place, None while the index is not available."""
+    """Return near-duplicates of a book after the place `near`; None while the index is not available."""
     position = None
     with suppress(ValueError):
         distance, entry_id = map(int, (near or "").split("-"))
@@ -152,16 +152,16 @@ async def _clusters(services: Services, book_id: UUID) -> list[ClusterPage]:
 
 
 def _identifiers(book: Book) -> Iterator[tuple[str, str]]:
-    """Yield the identifiers to copy, each with its label."""
+    """Yield each identifier of a book that can be copied, with its label."""
     yield "Id in this library", str(book.id)
     if book.metadata.external_id:
-        yield "Own number", book.metadata.external_id
+        yield "External id", book.metadata.external_id
     for each in book.metadata.identifiers:
         yield "Catalogue number", each
     written = identifier.of_book(book, next(iter(isbns(book.metadata.identifiers)), None))
     told = {
         "Identifier of the text": written.short,
-        "Longer identifier": written.long,
+        "Long identifier": written.long,
         "Identifier with ISBN": written.composite,
         "ISCC": book.iscc,
     }

@@ -1,6 +1,6 @@
 """The page that checks whether the library has the books of a list, a text or a file.
 
-The rows are answered while the list is read: in memory are the list itself, at most 16 MiB, and four rows.
+Rows are answered while the list is read. Only the list (at most 16 MiB) and four rows are in memory.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOST_LIST_BYTES = 16 << 20
-MOST_BOOKS_SHOWN = 5  # of a row
-MOST_SHOWN = 10_000  # rows on a page; a table has all
+MOST_BOOKS_SHOWN = 5  # books shown in a row
+MOST_SHOWN = 10_000  # rows on a page; a table contains all
 
 WORDS = {
     "have": "Yes",
@@ -49,14 +49,14 @@ WORDS = {
 EVIDENCE = {
     "text": "by its text",
     "identifier": "by its number",
-    "name": "by title and author alone",
+    "name": "by title and author only",
 }
 
 _HEAD_BYTES = 1 << 14
 _ROWS, _SUMMARY = "<!-- rows -->", "<!-- summary -->"
 
 _Answer = dict[str, Any]
-"""Answer to a row as POST /v1/checks gives it, with its place, its share of the list and its words."""
+"""Answer to a row, as from POST /v1/checks, with the row's place, its share of the list, and its text."""
 
 router = PageRouter()
 
@@ -111,8 +111,8 @@ async def answer_check(
 
 
 async def _rows(request: Request, form: FormData, permit: Permit) -> tuple[Iterator["Unread"], int]:
-    """Yield the rows of the form and the position where each ends; the file may be closed afterwards."""
-    # Late, because a process that is asked nothing of this kind needs no reader.
+    """Return the rows of the form, and its size in bytes or characters. The file may be closed afterwards."""
+    # Imported late: most processes never read a list.
     from app.services.bulk.lists import ListedBook, pasted_lines, pasted_text, sent_rows
 
     file, text = form.get("file"), str(form.get("text", ""))
@@ -124,12 +124,12 @@ async def _rows(request: Request, form: FormData, permit: Permit) -> tuple[Itera
                 [ListedBook(name, "", 1, await request.app.state.reading.read(descriptor, name, {}))]
             ), 1
         if size > MOST_LIST_BYTES:
-            raise FileTooLarge(f"A list may have {MOST_LIST_BYTES >> 20} MiB. Split it.")
+            raise FileTooLarge(f"A list may have at most {MOST_LIST_BYTES >> 20} MiB. Split it.")
         permit.memory.hold(size)
         await file.seek(0)
         return sent_rows(await file.read(), name) or iter(()), size
     if not text.strip():
-        raise InvalidInput("Nothing was sent to be checked. Paste a list or a text, or choose a file.")
+        raise InvalidInput("There is nothing to check. Paste a list or a text, or choose a file.")
     permit.memory.hold(len(text))
     return (pasted_text(text) if form.get("is") == "text" else pasted_lines(text)), len(text)
 

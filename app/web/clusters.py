@@ -1,4 +1,4 @@
-"""The list of clusters, and the page of one: its books, their relations, its text, and taking a book out."""
+"""The list of clusters, the page of a cluster, its master copy, and the removal of a book from it."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -32,11 +32,11 @@ WORDS: Mapping[Kind, str] = {
     "DIFFERENT_PAGINATION": "text",
     "SAME_TEXT": "text",
     "CONTIGUOUS_SUBSET": "part",
-    "OVERLAPPING_TEXT": "some",
-    "UNRELATED": "apart",
-    "INSUFFICIENT_TEXT": "little",
+    "OVERLAPPING_TEXT": "overlap",
+    "UNRELATED": "unrelated",
+    "INSUFFICIENT_TEXT": "too little",
 }
-"""Word of the matrix for each kind of relation."""
+"""Word in the matrix for each kind of relation."""
 
 
 class ClusterSearch(Filters):
@@ -46,7 +46,7 @@ class ClusterSearch(Filters):
     min_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = 2
     max_size: Annotated[int, Field(ge=2, le=MOST_SIZE)] = MOST_SIZE
     order: ClusterOrder = "size"
-    rank: float | None = None  # of the cluster to go on behind, with its founder
+    rank: float | None = None  # with `after`: last cluster of the previous page
     after: UUID | None = None
 
     def to_filter(self) -> ClusterFilter:
@@ -58,7 +58,7 @@ class ClusterSearch(Filters):
 async def list_clusters(
     search: Annotated[ClusterSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """List the clusters of two books or more."""
+    """List the clusters of at least two books."""
     listed = await services.clusters.list_clusters(search.by, search.to_filter(), _LISTED_AT_ONCE)
     last = listed.clusters[-1] if listed.more else None
     more = last and search.query(rank=last.rank, after=last.founder_id)
@@ -76,7 +76,7 @@ async def show_cluster(
     after: UUID | None = None,
     apart: UUID | None = None,
 ) -> Response:
-    """Show the books of a cluster and the relation of each pair; `apart` was taken out just now."""
+    """Show the books of a cluster and the relation of each pair. The book `apart` was just taken out."""
     cluster = await services.clusters.read(cluster_name_of(cluster_id), after, _MEMBERS_AT_ONCE)
     if cluster.name != cluster_name_of(cluster_id) and apart is None:
         return redirect(request, f"/clusters/{cluster.name}")
@@ -102,7 +102,7 @@ async def show_master_copy(
     services: ServicesDep,
     first: Annotated[int, Query(ge=1, le=MAX_PAGES)] = 1,
 ) -> Response:
-    """Show pages of the text that most copies share, and where the best copy differs."""
+    """Show pages of the master copy, and where the best copy differs."""
     more = first + _PAGES_AT_ONCE
     read = await services.master_copies.read(cluster_name_of(cluster_id), range(first - 1, more - 1))
     return page(
@@ -129,7 +129,7 @@ async def take_out(
     services: ServicesDep,
     actor: ActorDep,
 ) -> Response:
-    """Reject all relations that hold a book in a cluster, or none."""
+    """Take a book out of a cluster: reject all its relations in the cluster, or none on failure."""
     name = cluster_name_of(cluster_id)
     others = await services.clusters.neighbours(name, book_id)
     note = f"Does not belong in the cluster {name}"
@@ -153,7 +153,7 @@ async def put_back(
 def _cell(
     this: Member, other: Member, relations: Mapping[Pair, PairRelation]
 ) -> tuple[Kind, str, bool] | None:
-    """Return the kind of a relation, its word, and whether a person decided it; None if not compared."""
+    """Return a relation's kind, its word, and whether a person decided it; None if it was not computed."""
     pair = ordered(this.book_id, other.book_id)
     if (relation := relations.get(pair)) is None:
         return None

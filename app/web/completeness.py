@@ -1,4 +1,4 @@
-"""Faults of one scan, and of all scans of a library."""
+"""The faults of one scan, and the faults of all scans of a library."""
 
 from typing import Annotated
 from uuid import UUID
@@ -17,9 +17,9 @@ router = PageRouter()
 
 FAULTS: dict[FaultKind, str] = {
     "missing": "missing",
-    "doubled": "there twice",
-    "misplaced": "out of order",
-    "foreign": "of another book",
+    "doubled": "doubled",
+    "misplaced": "misplaced",
+    "foreign": "from another book",
 }
 
 
@@ -31,7 +31,7 @@ class CompletenessSearch(Filters):
 
 @router.get("/books/{book_id}/completeness", scope="read")
 async def show_completeness(book_id: BookId, request: Request, services: ServicesDep) -> Response:
-    """Show the faults of a scan, found by other scans of its printing."""
+    """Show the faults of a scan, found by comparison with other scans of its printing."""
     book = await services.books.get(book_id)
     read: CompletenessRead | str
     try:
@@ -45,7 +45,7 @@ async def show_completeness(book_id: BookId, request: Request, services: Service
 async def list_faults(
     search: Annotated[CompletenessSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """List the faults of all scans that have another scan of their printing, surest first."""
+    """List the faults of all scans that can be compared with a scan of the same printing, surest first."""
     listed = await services.completeness.of_books(search.collection, search.after)
     more = search.query(after=listed.next) if listed.next else None
     return page(

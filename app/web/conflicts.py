@@ -32,7 +32,9 @@ class ConflictSearch(Filters):
     """Filters of the list of conflicts."""
 
     by: ConflictBy = "isbn"
-    key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None  # with both books, where to go on
+    key: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = (
+        None  # with `left` and `right`: place of the next page
+    )
     left: UUID | None = None
     right: UUID | None = None
 
@@ -47,7 +49,7 @@ class ConflictSearch(Filters):
 async def list_conflicts(
     search: Annotated[ConflictSearch, Query()], request: Request, services: ServicesDep
 ) -> Response:
-    """List the pairs in the order of the value that they share."""
+    """List the pairs, ordered by the value that they share."""
     found = await services.conflicts.list_conflicts(search.by, search.place, _AT_ONCE, search.collection)
     more = found.next and search.query(**found.next._asdict())
     return page(

@@ -18,11 +18,11 @@ CHANGES: dict[ChangeType, str] = {
     "book.content_replaced": "Text replaced",
     "book.deleted": "Deleted",
     "relation.found": "Relation found",
-    "relation.gone": "Relation gone",
-    "relation.decided": "Decided",
+    "relation.gone": "Relation removed",
+    "relation.decided": "Decision made",
     "cluster.changed": "Cluster changed",
 }
-TASKS = {"relate": "Comparing books", "reconcile": "Bringing the index up to date"}
+TASKS = {"relate": "Comparing books", "reconcile": "Updating the index"}
 STATES = {"waiting": "waiting", "running": "running", "failed": "failed"}
 PARTS = {"postgres": "Database", "redis": "Index", "jobs": "Background work"}
 
@@ -31,7 +31,7 @@ router = PageRouter()
 
 @router.get("/", scope="read")
 async def show_library(request: Request, services: ServicesDep, part: str | None = None) -> Response:
-    """Show contents, background work and changes; with `part=now` only the last two."""
+    """Show contents, background work and changes; with `part=now` only background work and changes."""
     now: dict[str, Any] = {
         "jobs": await services.jobs.count(),
         "pending": await services.entries.count_pending(),

@@ -1,6 +1,6 @@
-"""Values for the page of a pair of books: the reason, a dot plot of their pages, and the words that differ.
+"""Values for the page of a pair of books: its relation, a dot plot of its pages, and the different words.
 
-`self_contained_page` shows two files; `pairs` has the page of two stored books.
+`self_contained_page` compares two files; the module `pairs` shows the page of two stored books.
 """
 
 import re
@@ -29,41 +29,41 @@ from bookprint_core.relations.related import MatchedRun
 from bookprint_core.relations.word_differences import DIFFERENCES, Passage
 
 MOST_RUNS = 200
-"""Most runs that are listed and drawn, longest first."""
+"""Maximum number of runs that are listed and drawn, longest first."""
 
 KINDS: dict[Kind, str] = {
     "SAME_PAGINATION": "same text, same pages",
-    "DIFFERENT_PAGINATION": "same text, other page breaks",
-    "SAME_TEXT": "same text, pages not known",
-    "CONTIGUOUS_SUBSET": "one is a part of the other",
+    "DIFFERENT_PAGINATION": "same text, different page breaks",
+    "SAME_TEXT": "same text, pages unknown",
+    "CONTIGUOUS_SUBSET": "one is part of the other",
     "OVERLAPPING_TEXT": "some text in common",
     "UNRELATED": "unrelated",
-    "INSUFFICIENT_TEXT": "too little text to say",
+    "INSUFFICIENT_TEXT": "too little text to compare",
 }
 CLASSES = {
     "spelling": "Spelling, long s, accents, capitals",
     "hyphen": "Hyphens and blanks",
     "ocr": "Likely misread (OCR)",
     "punctuation": "Punctuation",
-    "other": "Other words",
+    "other": "Different words",
 }
 ANSWERS: dict[Said, str] = {
     "confirmed": "confirmed",
     "rejected": "not related",
-    "kind": "another kind",
-    "withdrawn": "taken back",
+    "kind": "changed",
+    "withdrawn": "withdrawn",
     "undone": "undone",
     "unsure": "not sure",
 }
 OUTCOMES: dict[DecisionOutcome, str] = {
-    "counts": "This decision is in force.",
-    "withdrawn": "It is no longer in force.",
+    "counts": "The decision is in force.",
+    "withdrawn": "The decision is no longer in force.",
     "undone": "The earlier state is in force again.",
-    "unsure": "You will not see this pair again; others will.",
+    "unsure": "You will not see this pair in the queue again; other people will.",
 }
 _DIRECTIONS = {
-    "contains": "This book contains the other one.",
-    "contained_in": "This book is a part of the other one.",
+    "contains": "This book contains the other book.",
+    "contained_in": "This book is part of the other book.",
 }
 
 _WIDTH, _HEIGHT = 560.0, 420.0
@@ -73,13 +73,13 @@ _TICKS = 6
 
 
 def self_contained_page(pair: ShownPair) -> str:
-    """Return the page as one file that needs no other."""
+    """Return the page as one HTML file without links to other files."""
     style = Markup(_style("pages") + _style("pair"))
     return templates.get_template("pair_file.html").render(shown_values(pair), style=style)
 
 
 def shown_values(pair: ShownPair) -> dict[str, Any]:
-    """Return the values for the templates of a pair; callers with further pages set `link` and `place`."""
+    """Return the values for the templates of a pair. Callers that show more pages set `link` and `place`."""
     return {
         "pair": pair,
         "finding": pair.finding,
@@ -103,7 +103,7 @@ def shown_values(pair: ShownPair) -> dict[str, Any]:
 
 
 def plot_file(pair: ShownPair) -> str:
-    """Return the dot plot as an SVG file in light colours."""
+    """Return the dot plot as an SVG file in the light colours of the pages."""
     colours = dict(re.findall(r"--(\w+): (#\w+)", _style("pages").partition("@media")[0]))
     rules = [line for line in _style("pair").splitlines() if line.startswith("svg ")]
     style = re.sub(r"var\(--(\w+)\)", lambda found: colours[found[1]], "\n".join(rules))
@@ -117,16 +117,16 @@ def _style(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownRun:
-    """A run of matching pages as it is drawn and listed."""
+    """A run of matching pages, as drawn and listed."""
 
     run: MatchedRun
-    moved: bool  # it crosses runs that have more pages
-    points: str  # of its line
+    moved: bool  # not in the longest chain of ordered runs
+    points: str  # corners of its line, as SVG points
 
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A measurement of each book or of both, and its threshold in a definition."""
+    """A measurement of each book or of both books, and its threshold in a definition."""
 
     name: str
     values: Sequence[float]
@@ -137,7 +137,7 @@ class _Figure:
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """The geometry of the dot plot: the pages of this book from left to right, of the other downwards."""
+    """Geometry of the dot plot: pages of this book from left to right, pages of the other book downwards."""
 
     width: float
     height: float
@@ -147,11 +147,11 @@ class _Plot:
     other_gaps: Sequence[tuple[float, float]]
     this_ticks: Sequence[tuple[float, str]]
     other_ticks: Sequence[tuple[float, str]]
-    this_scale: float  # units of a page
+    this_scale: float  # SVG units per page
     other_scale: float
 
     def point(self, page: MatchedPage) -> tuple[float, float]:
-        """Return the point of a page, in the middle of the pages that it matches."""
+        """Return the point of a page: at the middle of the pages that match it."""
         return (page.this + 0.5) * self.this_scale, sum(page.other) / 2 * self.other_scale
 
 
@@ -181,7 +181,7 @@ def _plot(pair: ShownPair) -> _Plot:
 
 
 def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
-    """Return the longest chain of runs that are in order in both books; neighbours may share a page."""
+    """Return the longest chain of runs that are in order in both books; consecutive runs may share a page."""
     best: list[tuple[int, list[MatchedRun]]] = []
     for run in sorted(runs, key=lambda run: (run.this, run.other)):
         before = [
@@ -195,7 +195,7 @@ def _in_order(runs: Sequence[MatchedRun]) -> list[MatchedRun]:
 
 
 def _points(run: MatchedRun, x: float, y: float) -> str:
-    """Return the corners of a run's line; points on a straight diagonal are left out."""
+    """Return the corners of a run's line. Points inside a straight part are left out."""
     pairs = np.reshape(run.pairs, (-1, 2))
     steps = np.diff(pairs, axis=0)
     turns = (steps[1:] != steps[:-1]).any(axis=1)
@@ -211,14 +211,14 @@ def _gaps(matched: set[int], count: int, scale: float) -> Iterator[tuple[float, 
 
 
 def _ticks(count: int, scale: float, labels: Sequence[str | None] | None) -> Iterator[tuple[float, str]]:
-    """Yield places of some pages with their printed labels, or their numbers in brackets."""
+    """Yield the positions of some pages, with their printed labels or else their numbers in brackets."""
     for page in sorted({round(step * (count - 1) / (_TICKS - 1)) for step in range(_TICKS)} if count else ()):
         label = labels[page] if labels else None
         yield (page + 0.5) * scale, label or f"[{page + 1}]"
 
 
 def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
-    """Format a range of pages, counted from 1, with its printed numbers."""
+    """Format a range of pages, counted from 1, with the printed numbers."""
     first, last = pages[0] + 1, pages[1]
     told = f"{first}" if first == last else f"{first}–{last}"
     ends = [(labels[page - 1] or "–") for page in (first, last)] if labels else ["–", "–"]
@@ -229,7 +229,7 @@ def _range(pages: tuple[int, int], labels: Sequence[str | None] | None) -> str:
 
 
 def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the fields of both records: label, this value, the other value, and how they compare."""
+    """Yield the fields of both records: label, value of this book, value of the other, and comparison."""
     this, other = (
         facts(book.metadata)
         | {
@@ -244,7 +244,7 @@ def _fields(pair: ShownPair) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _compared(this: str, other: str) -> str:
-    """Return how two values compare, in words; the order of words does not count, as in "Austen, Jane"."""
+    """Return in words how two values compare. The order of words is ignored, as in "Austen, Jane"."""
     if not (this and other):
         return "unknown"
     if this == other:
@@ -254,32 +254,32 @@ def _compared(this: str, other: str) -> str:
 
 
 def _figures(pair: ShownPair) -> Iterator[_Figure]:
-    """Yield the measurements with the thresholds of the definitions."""
+    """Yield the measurements, with the thresholds of the definitions."""
     if pair.finding is None or (signals := pair.finding.signals) is None:
         return
     text, pages, span = signals.text_shared, signals.pages_matched, signals.span_matched
     shares = [text.left, text.right]
-    line = "%(share)s of either book: related"
+    line = "at least %(share)s of either book: related"
     yield _Figure("Text found in the other book", shares, line, LEAST_SHARED, text.most >= LEAST_SHARED)
-    line = "%(share)s of both books: the same text"
+    line = "at least %(share)s of both books: same text"
     yield _Figure("Text found in the other book", shares, line, MOST, text.least >= MOST)
     if signals.unit == "page":
-        name, line = "Pages that match one to one", "%(share)s of both books: the same pages"
+        name, line = "Pages that match one to one", "at least %(share)s of both books: same pages"
         yield _Figure(name, [pages.left, pages.right], line, MOST, pages.least >= MOST)
-        name = "Pages that match in the longest stretch"
-        line = "%(share)s of either book: a part of the other"
+        name = "Pages in the longest run of matches"
+        line = "at least %(share)s of either book: part of the other"
         yield _Figure(name, [span.left, span.right], line, PART, span.most >= PART)
-        name, line = "Pages that lie across page breaks", "%(share)s: other page breaks"
+        name, line = "Pages across page breaks of the other book", "at least %(share)s: other page breaks"
         yield _Figure(name, [signals.other_breaks], line, OTHER_BREAKS, signals.other_breaks >= OTHER_BREAKS)
     if (revised := pair.finding.revised) is not None:
-        name, line = "Lines with other words or numbers", "%(share)s: another issue, not a copy"
+        name, line = "Lines with different words or numbers", "at least %(share)s: another issue, not a copy"
         yield _Figure(name, [revised], line, REVISED_LINES, revised >= REVISED_LINES)
     yield _Figure("Similarity of the books (Jaccard of five-word sequences)", [signals.book_similarity])
     yield _Figure("Mean similarity of matching pages", [signals.page_similarity])
 
 
 def _marked(passages: Sequence[Passage], side: str) -> Markup:
-    """Return the words of one side, with differing words marked by class."""
+    """Return the words of one side; differing words are marked with their class."""
     names = {kind: escape(name) for kind, name in CLASSES.items()}
     told: list[str] = []
     for passage in passages:

@@ -1,4 +1,4 @@
-"""The page of two stored books: reason, matching pages, decisions, and the form to decide."""
+"""The page of two stored books: relation, matching pages, decisions, and the form to decide."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ router = PageRouter()
 
 LONGEST_NOTE = 1_000  # characters
 _MOST_PAST = 50
-"""Most decisions on the pair that are listed."""
+"""Maximum number of decisions on the pair that are listed."""
 
 _MOST_DIFFERENT = 8
 """Number of links to the pages that differ most."""
@@ -50,17 +50,17 @@ class _Place:
     """The shown page of this book, its matches, and the pages before and after it."""
 
     page: MatchedPage
-    run: int | None  # number of the run that it is in, from 1
-    before: int | None  # numbers of the pages that match, from 1
+    run: int | None  # number of the page's run, from 1
+    before: int | None  # number of the previous page with a match, from 1
     after: int | None
-    asked: int | None  # the page that was asked for, where it has no match
+    asked: int | None  # the requested page, if it has no match
 
 
 @router.get("/pairs/{book_id}/{other_id}.{form}", scope="read")
 async def export_pair(
     book_id: BookId, other_id: OtherId, form: Literal["csv", "jsonld", "svg"], services: ServicesDep
 ) -> Response:
-    """Return the evidence of a pair as a file for other tools."""
+    """Return the evidence of a pair as a file for other programs."""
     if form == "svg":
         body = plot_file(await services.evidence.shown(book_id, other_id)).encode()
     else:
@@ -81,7 +81,7 @@ async def show_pair(
     done: bool = False,
     meanwhile: bool = False,
 ) -> Response:
-    """Show two books side by side, at the run and page of the address, else where they differ most."""
+    """Show two books side by side at the requested run or page, else at the pages that differ most."""
     wanted = HistoryFilter(pair=(min(book_id, other_id), max(book_id, other_id)))
     pair, texts, past = await asyncio.gather(
         services.evidence.shown(book_id, other_id),
@@ -127,11 +127,11 @@ async def decide(
 ) -> Response:
     """Record a decision on two books, and return to the pair or to the queue.
 
-    `instead_of` is the time of the decision that the person saw, or of what is undone. Where there is another
-    one now, nothing is recorded, and the pair is shown with it.
+    `instead_of` is the time of the decision that the person saw, or that is undone. If a newer decision
+    exists, nothing is recorded, and the pair is shown with the newer decision.
     """
     if (code := control_in(note)) is not None:
-        raise InvalidInput(f"The control character {code} cannot be in a note.", "note")
+        raise InvalidInput(f"A note may not contain the control character {code}.", "note")
     verdict: Said = "kind" if answer in _KINDS else answer  # type: ignore[assignment]
     kind: Kind | None = answer if answer in _KINDS else None  # type: ignore[assignment]
     decision = NewDecision(book_id, other_id, verdict, kind, on_one_line(note).strip() or None, instead_of)
@@ -160,14 +160,14 @@ def place_name(place: ReviewPlace) -> str:
 
 
 def place_named(name: str | None) -> ReviewPlace | None:
-    """Parse a place in the queue."""
+    """Parse a place in the queue; raises InvalidInput."""
     if name is None:
         return None
     try:
         rank, left, right = name.split("_")
         return ReviewPlace(float(rank), UUID(left), UUID(right))
     except ValueError:
-        raise InvalidInput("This is not a place in the queue.", "after") from None
+        raise InvalidInput("This is not a place in the queue. Open the queue again.", "after") from None
 
 
 def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:
@@ -176,7 +176,7 @@ def most_different(pair: ShownPair, most: int) -> Sequence[MatchedPage]:
 
 
 def _place(pair: ShownPair, runs: Sequence[ShownRun], run: int | None, page: int | None) -> _Place | None:
-    """Return the place that an address names, None if no page matches."""
+    """Return the place that a request names; None if no page matches."""
     if not pair.matched:
         return None
     pages = list(pair.matched)

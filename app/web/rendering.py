@@ -1,4 +1,4 @@
-"""Pages from templates: their common frame, security headers, and errors as pages."""
+"""Rendering of pages from templates: common frame, security headers, and error pages."""
 
 from contextlib import suppress
 from typing import Any
@@ -16,14 +16,14 @@ from bookprint_core.errors import Unavailable
 from bookprint_core.metadata import FIELDS, Metadata
 
 _FIELDS = {each.name: each.label for each in FIELDS} | {"metadata": "MARC record"}
-"""Labels of form fields by the names in errors."""
+"""Labels of form fields, by the field names in errors."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "private, no-store",
 }
-"""Header fields of every page. Pages have no inline code or style, so no digest is needed."""
+"""Header fields of every page. Pages contain no inline script or style, so no hash is needed."""
 
 templates = Environment(
     loader=PackageLoader("app.web"),
@@ -38,7 +38,7 @@ templates = Environment(
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a template to a response with these values.
 
-    Each template can use `caller` (None: nobody has signed in), `url(path)` for addresses of this service,
+    Each template can use `caller` (None if nobody has signed in), `url(path)` for addresses of this service,
     and the filters `number`, `share` and `moment`.
     """
     return HTMLResponse(rendered(request, template, **values), status, HEADERS)
@@ -54,7 +54,7 @@ def redirect(request: Request, path: str) -> RedirectResponse:
 
 
 async def page_of_problem(request: Request, problem: Problem) -> Response | None:
-    """Return an error as a page, None if the client wants a problem document."""
+    """Return an error as a page; None if the client wants a problem document."""
     route = request.scope.get("route")
     if not isinstance(route, PageRoute) and (
         route is not None or "text/html" not in request.headers.get("accept", "")
@@ -68,7 +68,7 @@ async def page_of_problem(request: Request, problem: Problem) -> Response | None
 
 
 async def _name_caller(request: Request) -> None:
-    """Find out who has signed in, for the menu of an error page that no route has handled."""
+    """Set the caller for the menu of an error page, if no route has set it."""
     state = request.scope.setdefault("state", {})
     if "caller" not in state and not request.app.state.asks_for_keys:
         state["caller"] = ANYONE
@@ -79,7 +79,7 @@ async def _name_caller(request: Request) -> None:
 
 
 def _frame(request: Request) -> dict[str, Any]:
-    """Return the values for the frame of every page."""
+    """Return the values that the frame of every page needs."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     root = _root(request)
@@ -97,7 +97,7 @@ def _root(request: Request) -> str:
 
 
 def facts(metadata: Metadata) -> dict[str, str]:
-    """Return the metadata of a book by the labels of its fields."""
+    """Return the metadata of a book, by field label."""
     values = {each.label: getattr(metadata, each.name) for each in FIELDS}
     return {
         name: "; ".join(value) if isinstance(value, tuple) else str("" if value is None else value)

@@ -1,4 +1,4 @@
-"""The queue of pairs that a person should look at: one at a time, decided by one key."""
+"""The queue of pairs that a person should review: one pair at a time, decided with one key press."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ from bookprint_core.relations.classification import Kind
 router = PageRouter()
 
 _MOST_NEXT = 5
-"""Number of next pairs that are listed."""
+"""Maximum number of next pairs that are listed."""
 
 _MOST_UNDONE = 5
-"""Number of own decisions that are listed, newest first."""
+"""Maximum number of the person's own decisions that are listed, newest first."""
 
 _MOST_PAST = 100
-"""Number of own decisions that are searched for these."""
+"""Maximum number of the person's own decisions that are read to find the listed ones."""
 
 _LONGEST_WORD = 100  # characters
 
@@ -49,7 +49,7 @@ _Word = Annotated[str | None, Query(max_length=_LONGEST_WORD, pattern=r"^[^\x00]
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A decision made a moment ago, and the computed result for the pair."""
+    """The person's latest decision on a pair, and the computed result for the pair."""
 
     past: PastDecision
     pair: ShownPair
@@ -69,7 +69,7 @@ async def show_review(
     show: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
     done: Annotated[str | None, Query(max_length=_LONGEST_WORD), _Blank] = None,
 ) -> Response:
-    """Show the first pair of the queue, or the pair that `show` names, with the form to decide."""
+    """Show the first pair of the queue, or the pair `show`, with the form to decide."""
     asked = {"kind": kind, "collection": collection, "language": language, "year": year}
     kept = asked | {"blind": "1" if blind else None}
 
@@ -119,7 +119,7 @@ async def show_review(
 
 
 async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _Told | None:
-    """Return the person's last decision on a pair."""
+    """Return the person's last decision on a pair; None without a decision."""
     wanted = HistoryFilter(author=actor.author, pair=(min(left, right), max(left, right)))
     for past in await services.decisions.history(wanted, None, 1, actor=actor):
         return _Told(past, await services.evidence.shown(left, right))
@@ -127,7 +127,7 @@ async def _told(services: Services, actor: Actor, left: UUID, right: UUID) -> _T
 
 
 async def _own(services: Services, actor: Actor) -> Sequence[PastDecision]:
-    """Return the decisions that the person may undo, newest first: those no older than a session."""
+    """Return the decisions that the person may undo, newest first. They are no older than a session."""
     since = HistoryFilter(author=actor.author, after=datetime.now(UTC) - LASTING)
     latest: dict[tuple[UUID, UUID], PastDecision] = {}
     for past in await services.decisions.history(since, None, _MOST_PAST, actor=actor):

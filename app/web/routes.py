@@ -1,4 +1,4 @@
-"""Routes of pages: sign-in, address fields, and bounded forms that only this site may send."""
+"""Routes of pages: sign-in, address fields, and forms of bounded size that only this site may send."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -34,11 +34,11 @@ _LONGEST_SHOWN = 100  # characters
 
 
 class ForeignForm(RequestRefusal):
-    """A form came from a page of another site."""
+    """A form was sent by a page of another site."""
 
     status = 403
-    title = "A form of another site"
-    remedy = "Open the page here and send its form from there."
+    title = "A form from another site"
+    remedy = "Open the page of this service and send its form."
     field = "Origin"
 
     def __init__(self, origin: str) -> None:
@@ -46,7 +46,7 @@ class ForeignForm(RequestRefusal):
 
 
 class Filters(BaseModel):
-    """Form fields in the address; a blank field counts as absent."""
+    """Fields of a form in the query string; a blank field counts as absent."""
 
     model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
 
@@ -57,7 +57,7 @@ class Filters(BaseModel):
     def _without_blanks(cls, sent: dict[str, Any]) -> dict[str, Any]:
         for name, value in sent.items():
             if (code := control_in(str(value))) is not None:
-                raise InvalidInput(f"The control character {code} cannot be looked for. Remove it.", name)
+                raise InvalidInput(f"The control character {code} is not allowed. Remove it.", name)
         return {name: value for name, value in sent.items() if str(value).strip()}
 
     def query(self, **more: object) -> str:
@@ -67,12 +67,12 @@ class Filters(BaseModel):
 
 
 def cookie_name(scope: Scope) -> str:
-    """Return the name of the session cookie; over TLS it is bound to this host and valid for all paths."""
+    """Return the name of the session cookie. Over TLS it is bound to this host and valid for all paths."""
     return "__Host-bookprint" if scope["scheme"] == "https" else "bookprint"
 
 
 async def session_of(scope: Scope) -> OpenSession | None:
-    """Return the session of the browser's token, None if nobody has signed in."""
+    """Return the session of the browser's cookie; None if nobody has signed in."""
     cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
     if not (token := cookies.get(cookie_name(scope))):
         return None
@@ -83,7 +83,7 @@ async def session_of(scope: Scope) -> OpenSession | None:
 class PageRoute(ScopedRoute):
     """Route of a page or a form, for sessions with the scope.
 
-    With `scope` None it answers anyone.
+    `scope=None` makes a public route.
     """
 
     def __init__(
@@ -94,19 +94,19 @@ class PageRoute(ScopedRoute):
         super().__init__(path, endpoint, scope=scope, include_in_schema=False, **options)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as `ScopedRoute` does; raises `ForeignForm`, too."""
+        """Answer as `ScopedRoute` does; also raises `ForeignForm`."""
         if scope["method"] not in _SAFE:
             _require_own_form(scope)
         await super().handle(scope, receive, send)
 
     async def caller(self, scope: Scope) -> Caller:
-        """Return who has signed in; raises `NoValidKey`."""
+        """Return the caller who has signed in; raises `NoValidKey`."""
         if (session := await session_of(scope)) is None:
             raise NoValidKey
         return session.caller
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler, with bodies bounded as usual, or as files if the form has files."""
+        """Return FastAPI's handler with bounded bodies. Forms with files have the bounds of files."""
         handle_page = APIRoute.get_route_handler(self)
 
         async def handler(request: Request) -> Response:
@@ -124,11 +124,11 @@ class PageRoute(ScopedRoute):
                 if size is None or size > SMALL_BODY:
                     raise BodyTooLarge(SMALL_BODY)
                 open_form = PacedRequest(request.scope, request.receive)
-                await open_form.form()  # as below
+                await open_form.form()  # before FastAPI reads it, as below
                 return await handler(open_form)
             sent = BodyRequest(request, is_file=media_type(request.headers) == FORM)
             try:
-                # FastAPI would take what is raised while it reads for a fault of the form.
+                # Read first: FastAPI would report errors during its own reading as invalid form fields.
                 await sent.form()
                 return await handler(sent)
             finally:
@@ -138,7 +138,7 @@ class PageRoute(ScopedRoute):
 
 
 class PageRouter(SubjectRouter):
-    """The pages of one subject: `@router.get("/x", scope="read")`."""
+    """The pages of one subject, declared with `@router.get("/x", scope="read")`."""
 
     route_class = PageRoute
 
@@ -149,8 +149,7 @@ class PageRouter(SubjectRouter):
 def _require_own_form(scope: Scope) -> None:
     """Raise `ForeignForm` unless a page of this service sends the request.
 
-    Browsers send Sec-Fetch-Site over TLS and to this machine, and Origin with every form (the Fetch
-    standard).
+    By the Fetch standard, browsers send Sec-Fetch-Site over TLS and to loopback, and Origin with every form.
     """
     headers = Headers(scope=scope)
     origin, site = headers.get("origin", "null"), headers.get("sec-fetch-site")

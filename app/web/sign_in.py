@@ -1,4 +1,4 @@
-"""Signing in with an API key, and signing out."""
+"""Sign-in with an API key, and sign-out."""
 
 import re
 from typing import Annotated
@@ -34,7 +34,7 @@ async def sign_in(
     key: Annotated[str, Form()],
     to: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Begin a session and redirect to the requested page. It counts as a request with the key."""
+    """Begin a session and redirect to the requested page. The sign-in counts as a request with the key."""
     key = key.strip()
     try:
         if (caller := await services.keys.caller_of(key)) is not None:
@@ -44,7 +44,7 @@ async def sign_in(
         await count_attempt(request.scope)
         return page(request, "sign_in.html", 403, to=_own_path(to), refused=True)
     answer = redirect(request, _own_path(to))
-    # Without TLS a browser keeps no cookie that is Secure; plain HTTP leads to this machine alone.
+    # Browsers store no Secure cookie without TLS. Plain HTTP is only used on this machine.
     answer.set_cookie(
         cookie_name(request.scope),
         token,

@@ -1,8 +1,8 @@
-"""Pairs of books as lists of pages whose relation is known, made from books with real pages.
+"""Pairs of books with a known relation, as lists of pages, made from books with real pages.
 
-Two books print the same pages, the same text on other pages, a whole and a part of it, texts with a part in
-common, or different works. No figure that the definitions of the classes name lies near its line. Each side
-is read with errors of its own. Leaves are lost, scanned again, blank or plates, and running heads differ.
+A pair has equal pages, an equal text on different pages, a whole and its part, texts with a common part, or
+different works. No share in the definitions of the classes is near its threshold. Both sides have independent
+errors. Leaves are lost, scanned twice, blank or plates, and running heads differ.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ Kind = Literal[
 Half = Literal["tuning", "report"]
 Pages = list[str]
 Shelf = Mapping[str, Sequence[CorpusBook]]
-"""Books by their works."""
+"""Books of each work."""
 
 ERROR_RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.10)
 """OCR errors per character on each side."""
@@ -50,17 +50,17 @@ TABLE_I: dict[str, tuple[float, float, float, float]] = {
 """Spasojević and Poncin (2011), Table I: precision and recall, in %, of the manual classifier and the SVM."""
 
 SEED = 2
-"""Divides the works into the half that was tuned on and the half reported."""
+"""Seed that divides the works into the half tuned on and the half reported."""
 PER_KIND = 360
-"""Pairs of each class, as many at each error rate: 300 up to 5 % CER."""
+"""Number of pairs of each class, equal for all error rates: 300 up to 5 % CER."""
 HARD = 0.05
-"""CER up to which the figures of Table I must be beaten; noisier pairs are counted apart."""
+"""Highest CER at which the figures of Table I must be exceeded; noisier pairs are counted separately."""
 TEXT_PAGE, TEXT_PAGES = 50, 60
-"""Letters and digits of a text page, and text pages that a book has at least."""
+"""Minimum letters and digits of a text page, and minimum text pages of a book."""
 LONGEST = 400
-"""Pages; of longer books the first so many are used."""
+"""Maximum pages of a book; the rest of a longer book is not used."""
 _BODY = (80, 300)
-"""Pages of a book's main text, as far as its source has so many."""
+"""Minimum and maximum pages of a book's main text, if its source is long enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class MadePair:
     right: Pages
     kind: Kind
     direction: Direction | None  # of a contiguous subset, seen from the left
-    works: tuple[str, str]  # whose text the books mainly are
+    works: tuple[str, str]  # main work of each book
     error_rate: float  # OCR errors per character on each side, 0 to 1
     metadata: tuple[Metadata, Metadata]
 
@@ -91,9 +91,9 @@ def made_pairs(
     seed: int,
     error_rates: Sequence[float] = ERROR_RATES,
 ) -> Iterator[MadePair]:
-    """Return at least `per_kind` pairs of each class from one half of the works, as many at each error rate.
+    """Return at least `per_kind` pairs of each class from one half of the works, equally many per error rate.
 
-    The same arguments give the same pairs; the books of one work are all in one half.
+    Equal arguments give equal pairs; all books of a work are in one half.
     """
     side = ("tuning", "report").index(half)
     shelf = halves(books, seed)[side]
@@ -104,7 +104,7 @@ def made_pairs(
 
 
 def halves(books: Sequence[CorpusBook], seed: int) -> tuple[Shelf, Shelf]:
-    """The books with pages in two halves, to tune on and to report on; books of one work stay together."""
+    """Return the books with pages in two halves, for tuning and for the report; a work is in one half."""
     works: dict[str, list[CorpusBook]] = {}
     for book in books:
         pages = (book.pages or ())[:LONGEST]
@@ -112,7 +112,7 @@ def halves(books: Sequence[CorpusBook], seed: int) -> tuple[Shelf, Shelf]:
             works.setdefault(book.work, []).append(book)
     names = sorted(works)
     shuffled = (names[place] for place in np.random.default_rng(seed).permutation(len(names)))
-    # Neighbours of one language go to different halves, so that both have every language that two works have.
+    # Neighbours of one language are in different halves, so both halves have every language with two works.
     order = sorted(shuffled, key=lambda work: works[work][-1].language)
     tuning, report = ({work: works[work] for work in sorted(part)} for part in (order[::2], order[1::2]))
     return tuning, report
@@ -154,7 +154,7 @@ def _pair(shelf: Shelf, kind: Kind, rate: float, rng: np.random.Generator) -> Ma
 
 
 def _body(book: CorpusBook, rng: np.random.Generator) -> Pages:
-    """Consecutive pages of a book."""
+    """Return consecutive pages of a book."""
     pages = (book.pages or ())[:LONGEST]
     size = min(len(pages), int(rng.integers(_BODY[0], _BODY[1] + 1)))
     first = int(rng.integers(0, len(pages) - size + 1))
@@ -162,14 +162,14 @@ def _body(book: CorpusBook, rng: np.random.Generator) -> Pages:
 
 
 def _part(pages: Pages, share: float, rng: np.random.Generator) -> Pages:
-    """A part of this length, anywhere in these pages."""
+    """Return a random part of the pages with this share of their number."""
     size = round(share * len(pages))
     first = int(rng.integers(0, len(pages) - size + 1))
     return pages[first : first + size]
 
 
 def _reset(pages: Pages, rng: np.random.Generator) -> Pages:
-    """The text on pages half to .85 times as long, or 1.2 times to twice, as uneven as printed pages are."""
+    """Return the text on uneven pages of .5 to .85 or 1.2 to 2 times the length."""
     text = "".join(f"{page}\n" for page in pages)
     ratio = rng.uniform(0.5, 0.85) if rng.random() < 0.5 else rng.uniform(1.2, 2)
     count = max(2, round(len(pages) / ratio))
@@ -180,7 +180,7 @@ def _reset(pages: Pages, rng: np.random.Generator) -> Pages:
 
 
 def _other(shelf: Shelf, main: CorpusBook, count: float, rng: np.random.Generator) -> Pages:
-    """This many pages of other works, in the language of the main one as far as there are any."""
+    """Return this many pages of other works, preferably in the language of the main work."""
     works = [work for work in shelf if work != main.work]
     order = [shelf[works[place]][0] for place in rng.permutation(len(works))]
     pages: Pages = []
@@ -194,7 +194,7 @@ def _other(shelf: Shelf, main: CorpusBook, count: float, rng: np.random.Generato
 def _within(
     shared: Pages, shelf: Shelf, main: CorpusBook, works: Sequence[str], rng: np.random.Generator
 ) -> Pages:
-    """A book of which these pages are 15 to 60 %; the rest is of these works."""
+    """Return a book with 15 to 60 % shared pages and other pages from these works."""
     others = {work: shelf[work] for work in works}
     rest = _other(others, main, len(shared) * (1 / rng.uniform(0.15, 0.6) - 1), rng)
     place = int(rng.integers(0, len(rest) + 1))
@@ -202,7 +202,7 @@ def _within(
 
 
 def _bound(book: Pages, rng: np.random.Generator) -> Pages:
-    """Leaves lost, scanned again, blank at the ends, and plates within: up to some of each."""
+    """Return the pages with some lost leaves, leaves scanned twice, blank ends and plates."""
     pages = list(book)
     for _ in range(int(rng.integers(0, 1 + min(3, len(pages) // 50)))):
         lost = int(rng.integers(0, len(pages) - 1))
@@ -218,7 +218,7 @@ def _bound(book: Pages, rng: np.random.Generator) -> Pages:
 
 
 def _read(pages: Pages, book: CorpusBook, rate: float, rng: np.random.Generator) -> Pages:
-    """The pages with errors; running heads are for even and odd pages, and one book of three has none."""
+    """Return the pages with errors and, in two thirds of the books, running heads for even and odd pages."""
     read = corrupt_pages(pages, rate, rng)
     if rng.random() < 1 / 3:
         return read
@@ -232,7 +232,7 @@ def _read(pages: Pages, book: CorpusBook, rate: float, rng: np.random.Generator)
 
 
 def _metadata(book: CorpusBook, rng: np.random.Generator) -> Metadata:
-    """The metadata of a printing, in the first year or up to 40 years after."""
+    """Return the metadata of a printing, of the book's year or up to 40 years later."""
     year = (book.year or 1850) + int(rng.integers(0, 41) * rng.integers(0, 2))
     authors = (book.author,) if book.author else ()
     return Metadata(title=book.title, authors=authors, language=book.language, year=year)

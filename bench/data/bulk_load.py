@@ -1,7 +1,7 @@
-"""Simulated libraries in embedded servers, written by COPY as the product's own rows.
+"""Simulated libraries in embedded servers, written by COPY as rows of the product.
 
-A library that was loaded into a folder is found there again, and so are the batches of one that was not
-loaded to its end. It is whole once the sequence of entry ids stands at its size.
+A library in a folder is used again; an interrupted load continues after the last batch. A library is complete
+when the sequence of entry ids equals its size.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from bench.data.simulated_books import BATCH, Books, simulate
 from bench.harness.report import CannotMeasure
 
 _WITHOUT_INDEX = ("uq_books_content_key", "ix_books_identifiers", "ix_books_title_words", "ix_books_pending")
-"""Indexes built after the rows are there, which takes a third of the time."""
+"""Indexes built after the rows are loaded, which takes a third of the time."""
 
 _FIRST_MILLISECOND = 1_700_000_000_000
 
@@ -49,13 +49,13 @@ class Library:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """Return the name of the library's folder."""
         return f"{self.books}-all"
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was loaded in addition to what was there."""
+    """Count and duration of newly loaded books."""
 
     books: int
     seconds: float
@@ -63,7 +63,7 @@ class Loaded:
 
 @contextmanager
 def opened(library: Library, folder: Path) -> Iterator[Servers]:
-    """Run embedded servers with this library in Postgres; loaded first where it is not there."""
+    """Run embedded servers with this library in Postgres, after loading it if necessary."""
     with EmbeddedServers(folder / library.name) as servers:
         if loaded := load(servers.database_url, library.books):
             print(f"  loaded {loaded.books:,} books in {loaded.seconds:.0f} s", flush=True)
@@ -76,7 +76,7 @@ def client_of(servers: Servers) -> "redis.Redis":
 
 
 def reconcile(servers: Servers) -> float:
-    """Bring the index in step with the catalogue as the product does, or build it if lost; the seconds."""
+    """Reconcile the index with the catalogue as the product does, or build it; return the seconds."""
 
     async def run() -> float:
         settings = Settings(DATABASE_URL=servers.database_url, REDIS_URL=servers.redis_url)
@@ -90,7 +90,7 @@ def reconcile(servers: Servers) -> float:
 
 
 def load(database_url: str, n: int) -> Loaded | None:
-    """Bring n simulated books into the database; None where they are there. Whole batches there stay."""
+    """Load n simulated books, except complete batches already stored; return None if all are stored."""
     upgrade(database_url)
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
     started = time.perf_counter()
@@ -125,10 +125,10 @@ def load(database_url: str, n: int) -> Loaded | None:
 
 
 def _load_batch(database_url: str, n: int, number: int) -> None:
-    """Write one batch of n books, all or nothing."""
+    """Write one batch of n books in one transaction."""
     url = sa.make_url(database_url).set(drivername="postgresql")
     with psycopg.connect(url.render_as_string(hide_password=False)) as connection:
-        # The rows fit together; checking each against the other table takes longer than writing it.
+        # The rows are consistent; checking a foreign key takes longer than writing a row.
         connection.execute("SET session_replication_role = replica")
         [batch] = simulate(n, numbers=[number])
         first = 1 + number * BATCH
@@ -146,7 +146,7 @@ def _load_batch(database_url: str, n: int, number: int) -> None:
 
 
 def book_id(entry_id: int) -> UUID:
-    """Return the id of the simulated book with this entry: UUIDs of version 7, a millisecond apart."""
+    """Return the id of the simulated book with this entry: a UUID of version 7, one per millisecond."""
     noise = int.from_bytes(hashlib.blake2b(entry_id.to_bytes(8, "big"), digest_size=10).digest(), "big")
     value = (_FIRST_MILLISECOND + entry_id) << 80 | noise
     value = value & ~(0xF << 76) | 0x7 << 76

@@ -1,10 +1,10 @@
-"""Texts with known versions, made from real books: the hard set; signed under the recipes that are studied.
+"""The hard set: texts with known versions, made from real books, signed with the studied recipes.
 
-It takes chunks of novels as books, so that two of them share author, names and style but no text. A query
-must find its own versions and nothing else, not even the next chunk of its own novel. As in Vladimir et al.
-("A preliminary study on similarity-preserving digital book identifiers", section 3.2), each book gets 1 to 15
-derivatives with 0 to 5 % OCR errors. 0 to 8 % of the sentences are removed or inserted from other books; the
-paper says "a certain amount".
+A book is a chunk of a novel, so two books may share author, names and style but no text. A query must find
+only its own versions, not even the next chunk of its novel. As in Vladimir et al. ("A preliminary study on
+similarity-preserving digital book identifiers", section 3.2), a book has 1 to 15 derivatives with 0 to 5 %
+OCR errors. 0 to 8 % of the sentences are removed, or inserted from other books; the paper says "a certain
+amount".
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from bookprint_core.text.content import content_from_text
 from bookprint_core.text.normal_form import normalise
 
 CHUNK = 80_000
-"""Characters."""
+"""Characters of a chunk."""
 COPIES = (1, 15)
 ERROR_RATE = 0.05
 EDITED = 0.08
@@ -31,14 +31,14 @@ EDITED = 0.08
 class Version:
     """One text of a set."""
 
-    work: int  # chunks of one novel have one work
-    book: int  # versions of one chunk have one book
+    work: int  # number of the novel
+    book: int  # number of the chunk
     language: str
     text: str
 
 
 def one_per_work(books: Sequence[CorpusBook], at_least: int = CHUNK) -> list[CorpusBook]:
-    """The longest book of each work, where it has so many characters; OCR output (`cis-`) is left out."""
+    """Return the longest book of each work of at least this many characters, without OCR output (`cis-`)."""
     longest: dict[str, CorpusBook] = {}
     for book in books:
         known = longest.get(book.work)
@@ -48,7 +48,7 @@ def one_per_work(books: Sequence[CorpusBook], at_least: int = CHUNK) -> list[Cor
 
 
 def hard_set(books: Sequence[CorpusBook], chunks_per_work: int, seed: int) -> Iterator[Version]:
-    """Chunks of these books, one book of each work; a chunk is followed by its derivatives."""
+    """Yield chunks of these books, one book per work; its derivatives follow a chunk."""
     number = 0
     for work, book in enumerate(books):
         for chunk in chunks_of(books, work, chunks_per_work, seed):
@@ -58,14 +58,14 @@ def hard_set(books: Sequence[CorpusBook], chunks_per_work: int, seed: int) -> It
 
 
 def chunks_of(books: Sequence[CorpusBook], work: int, count: int, seed: int) -> Iterator[Iterator[str]]:
-    """Return the texts of each chunk of one book; each is read to its end before the next."""
+    """Yield the texts of each chunk of one book; read one chunk to its end before the next."""
     rng, text = np.random.default_rng([seed, work]), books[work].text
     for chunk in np.sort(rng.permutation(len(text) // CHUNK)[:count]).tolist():
         yield versions(text[chunk * CHUNK : (chunk + 1) * CHUNK], books, work, rng)
 
 
 def versions(text: str, books: Sequence[CorpusBook], work: int, rng: np.random.Generator) -> Iterator[str]:
-    """The text and its derivatives; the other books, of over 40,000 characters, lend sentences."""
+    """Yield the text and its derivatives; other books of over 40,000 characters provide sentences."""
     yield text
     for _ in range(int(rng.integers(COPIES[0], COPIES[1] + 1))):
         share = rng.uniform(0, EDITED)
@@ -81,19 +81,19 @@ SIZES = (64, 128, 256)
 
 @dataclass(frozen=True, slots=True)
 class SignedTexts:
-    """A set of texts, signed; a shorter fingerprint is the beginning of the longest."""
+    """Signatures of a set of texts; a shorter fingerprint is the beginning of the longest."""
 
     words: Mapping[str, Words]  # by weighting; (texts, bits / 64)
     works: Numbers
     books: Numbers
 
     def fingerprints(self, weighting: str, bits: int) -> Words:
-        """The fingerprints of this many bits, (texts, bits / 64)."""
+        """Return the fingerprints of this many bits, (texts, bits / 64)."""
         return np.ascontiguousarray(self.words[weighting][:, : bits // 64])
 
 
 def studied_recipes(bits: int = WIDEST) -> dict[str, FingerprintRecipe]:
-    """Plain term frequency and the default's weighting, at this size."""
+    """Return the recipes of plain term frequency and of the default's weighting, at this size."""
     return {
         "tf": replace(FINGERPRINT_RECIPES["tf-simhash128-v1"], bits=bits),
         "gap": replace(FINGERPRINT_RECIPES[DEFAULT_FINGERPRINT], bits=bits),
@@ -101,7 +101,7 @@ def studied_recipes(bits: int = WIDEST) -> dict[str, FingerprintRecipe]:
 
 
 def sign(text: str, *recipes: FingerprintRecipe) -> Words:
-    """The fingerprint under each recipe as 64-bit words, one after the other; zeros where there is none."""
+    """Return the fingerprints under the recipes as consecutive 64-bit words; zeros for no fingerprint."""
     normal = normalise(content_from_text(text))
     fingerprints = [simhash(normal, recipe) for recipe in recipes]
     bits = [
@@ -112,7 +112,7 @@ def sign(text: str, *recipes: FingerprintRecipe) -> Words:
 
 
 def sign_all(versions: Iterable[Version], bits: int = WIDEST) -> SignedTexts:
-    """Every text under every studied recipe."""
+    """Sign every text under every studied recipe."""
     recipes = studied_recipes(bits)
     signed: list[Words] = []
     numbers: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
-"""Real pairs of books of the corpus with the relation that a reader found, from real_relations.csv.
+"""Real pairs of books of the corpus with a reader's label of their relation, from real_relations.csv.
 
-A side may be a part of a book, cut where it begins and ends in print: no two files of the corpus are a volume
-and the whole work. The reader saw pages of both sides beside each other and looked up their phrases in the
-other book by plain search, before any classifier was asked.
+A side may be a part of a book, cut where the part begins and ends in print: no two files of the corpus are a
+volume and the whole work. Before any classification the reader compared pages of both sides and searched for
+their phrases in the other book.
 """
 
 import csv
@@ -20,12 +20,12 @@ from bookprint_core.signatures.sketch import sketch
 LABELS = Path(__file__).with_name("real_relations.csv")
 
 KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind != "INSUFFICIENT_TEXT")
-"""What a reader may call a pair."""
+"""Labels that a reader may choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookSpan:
-    """A book of the corpus, or the pages of it from the first to the last, counted from 1."""
+    """A book of the corpus, or its pages from the first to the last, counted from 1."""
 
     book_id: str
     pages: tuple[int, int] | None = None  # None: the whole book
@@ -36,14 +36,14 @@ class BookSpan:
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """Two books, or parts of books, and what a reader says of them."""
+    """Two books, or parts of books, and a reader's label."""
 
     left: BookSpan
     right: BookSpan
     kind: Kind
     direction: Direction | None  # of a contiguous subset, seen from the left
-    clear: bool  # False: a figure that the definitions name lies near its line
-    second_kind: Kind | None  # at a second reading of other pages; None: read once
+    clear: bool  # False: a share in the definitions is near its threshold
+    second_kind: Kind | None  # label at a second reading of other pages; None: read once
     evidence: str  # one sentence
 
 
@@ -70,7 +70,7 @@ def _span(book_id: str, pages: str) -> BookSpan:
 
 
 def book_span(span: BookSpan, books: Mapping[str, CorpusBook]) -> CorpusBook:
-    """Return the book, with the pages of the part alone; raises `ValueError` where it has no such pages."""
+    """Return the book with only the pages of the part; raises `ValueError` if it lacks these pages."""
     book = books[span.book_id]
     if span.pages is None:
         return book
@@ -82,13 +82,13 @@ def book_span(span: BookSpan, books: Mapping[str, CorpusBook]) -> CorpusBook:
 
 
 class ComparedCorpus:
-    """Books of the corpus, or parts of them, as sides of comparisons; each is signed once."""
+    """Books of the corpus, or parts of books, signed once as sides of comparisons."""
 
     def __init__(self) -> None:
         self._kept: dict[str, ComparedBook] = {}
 
     def __call__(self, book: CorpusBook, name: str | None = None) -> ComparedBook:
-        """Return the book, signed; parts of a book need a name of their own."""
+        """Return the signed book; a part of a book needs its own name."""
         key = name or book.id
         if key not in self._kept:
             made, metadata = sketch(book.content), Metadata(title=book.title, year=book.year)

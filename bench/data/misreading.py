@@ -1,7 +1,7 @@
-"""Errors of machine reading after a model of its own, not that of `app/synthesis/noise.py`.
+"""Errors of machine reading, by a model independent of `app/synthesis/noise.py`.
 
-Most are look-alikes, letter for letter, letter for two (m read as rn) and two for one (cl read as d). The
-others are letters lost and added, words split and joined. The shares are ours.
+Most errors are look-alikes: one letter for another, two for one (m read as rn) and one for two (cl read as
+d). The others are lost and added letters, and split and joined words. The shares are our choice.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 _KINDS = _MISREAD, _LOST, _ADDED, _SPLIT, _JOINED = range(5)
 _SHARES = (0.70, 0.10, 0.08, 0.06, 0.06)
 _MET_AGAIN = 1.03
-"""Edits made for each that is left: neighbouring errors share some, by edit distance."""
+"""Edits made per edit of the edit distance: neighbouring errors share some edits."""
 
 _ONE = (
     "a:o,u b:h,6 c:e,o d:cl,a e:c,o f:s,t g:q,9 h:li,b i:l,1,j j:i k:lc,h l:1,i,t m:rn,nn,in n:u,ri o:0,c,e "
@@ -33,7 +33,7 @@ _LOOK_ALIKES = _table(_ONE) | _table(_TWO) | {".": [","], ",": ["."], ";": [":"]
 
 
 def misread(text: str, rate: float, rng: np.random.Generator) -> str:
-    """The text with errors until their edits make up `rate` (0 to 1) of its length."""
+    """Return the text with errors, whose edits are a share `rate` (0 to 1) of its length."""
     letters = list(text)
     edits = _MET_AGAIN * rate * len(text)
     places = rng.permutation(len(text))[: round(edits)]
@@ -56,7 +56,7 @@ def misread(text: str, rate: float, rng: np.random.Generator) -> str:
 
 
 def _misread(text: str, letters: list[str], place: int, draw: int) -> int:
-    """Read a letter, or it and the next, as something else; how many edits that is."""
+    """Misread one letter or two; return the number of edits."""
     pair = text[place : place + 2]
     seen = pair if pair in _LOOK_ALIKES and pair == "".join(letters[place : place + 2]) else pair[0]
     alike = _LOOK_ALIKES.get(seen)
@@ -66,6 +66,6 @@ def _misread(text: str, letters: list[str], place: int, draw: int) -> int:
 
 
 def misread_pages(pages: Sequence[str], rate: float, seed: Sequence[int]) -> list[str]:
-    """The pages with errors at this rate in each."""
+    """Return the pages with errors at this rate on each page."""
     rng = np.random.default_rng(seed)
     return [misread(page, rate, rng) for page in pages]

@@ -1,4 +1,4 @@
-"""The corpus's labelled pairs: how far apart they are, and which of them the verification rule accepts."""
+"""Distances of the corpus's labelled pairs, and their acceptance by the verification rule."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ DISTANCES = (7, 15, 20, 23, 28, 31)
 
 @dataclass(frozen=True, slots=True)
 class PairSet:
-    """Every pair of books once, i < j: what it is and how far apart."""
+    """Label, distance and acceptance of every pair of books i < j."""
 
-    label: NDArray[np.str_]  # a relation, "unrelated", "same author", "other language" or "" (of one work)
-    distance: NDArray[np.int64]  # bits; 129 where a book has no fingerprint
+    label: NDArray[np.str_]  # a relation, "unrelated", "same author", "other language" or "" (same work)
+    distance: NDArray[np.int64]  # bits; 129 if a book has no fingerprint
     accepted: NDArray[np.bool_]  # by the verification rule
 
 
 def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
-    """Sketches every book and compares it with every other."""
+    """Sketch every book and compare every pair."""
     sketches = [sketch(book.content) for book in books]
     compared = [_compare(this, other) for this, other in combinations(sketches, 2)]
     distance, accepted = zip(*compared, strict=True)
@@ -37,7 +37,7 @@ def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
 
 
 def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
-    """The label of each pair of books, in the order of `itertools.combinations`; see PairSet."""
+    """Return the label of each pair of books, in the order of `itertools.combinations`; see PairSet."""
     relation: dict[frozenset[str], str] = {frozenset((pair.a, pair.b)): pair.relation for pair in pairs}
     authors = {book.id: set(re.findall(r"\w{4,}", book.author.lower())) for book in books}
     return np.array(
@@ -63,7 +63,7 @@ def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:
 
 
 def relation_table(pairs: PairSet) -> Table:
-    """Pairs within d, and pairs that the verification rule accepts, by what they are."""
+    """Count the pairs within d and the pairs that the verification rule accepts, by label."""
     rows: list[list[Cell]] = []
     for label in (*RELATIONS, "unrelated", "same author", "other language"):
         of = pairs.label == label

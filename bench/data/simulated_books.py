@@ -1,12 +1,12 @@
 """Simulated books by the million: fingerprints, MinHash values and samples.
 
-A work is a set of shingles and one of grams, whose hashes are the points of Poisson processes. A book of it
-keeps each with some probability and has others of its own. MinHash values and samples of the book follow by
-the recipes: minima of kept and own shingles, and the least hashes of grams. So two books of one work share
-values as often as their Jaccard similarity says, and unrelated books as rarely as 32 bits allow. One book in
-ten carries the same notice of some three hundred shingles. Fingerprints and lengths of works come from
-`fingerprint_model`, with one journal in each batch. Those of a work's further books lie as far from its first
-as errors move those of real books, those of parts and collections further away.
+A work is a set of shingles and a set of grams, whose hashes are the points of Poisson processes. A book of
+the work has each of them with some probability, and adds its own. MinHash values and samples of the book
+follow by the recipes: minima of its shingles, and the least hashes of its grams. Two books of one work
+therefore share values according to their Jaccard similarity, and unrelated books as rarely as 32 bits allow.
+One book in ten contains the same notice of some three hundred shingles. Fingerprints and lengths of works
+come from `fingerprint_model`, with one journal per batch. The distance of a work's further books to its first
+follows the effect of errors on real books; parts and collections are farther away.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,25 +25,25 @@ VALUES = 128
 _SEED = 20261121
 
 _TAIL = 3.0  # Zipf's exponent of the number of a work's books: 83 % have one
-_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # of the books carry the notice, and its length
-_MOST_BOOKS = 60  # of one work
+_NOTICE_SHARE, _NOTICE_SHINGLES = 0.1, 300  # share of books with the notice; its shingles
+_MOST_BOOKS = 60  # maximum books of one work
 _WORDS = np.array([1_000, 3_000, 10_000, 30_000, 100_000, 200_000])
 _BITS_LOST = np.array([25, 24, 20, 16, 14, 9])
-"""Median bits that 5 % errors move a fingerprint of so many words (decision 2)."""
-_MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # character error rate of a copy
+"""Median bits by which 5 % errors change a fingerprint of this many words (decision 2)."""
+_MEAN_ERRORS, _MOST_ERRORS = 0.015, 0.06  # mean and highest character error rate of a copy
 _LENGTHS = np.array([[28.0], [10.0]])
-"""Characters of a shingle, spaces included, and those of a gram that errors change: folding hides many."""
+"""Characters of a shingle, with spaces, and of a gram that errors change: folding hides many errors."""
 _GRAMS_PER_SHINGLE = 3.6  # mean of 99 books of the corpus
-_PARTS = 0.04  # of a work's further books: parts of it, and collections with it
-_MINIMA = 6  # a work's least hashes that are followed for each MinHash value
-_DEEP = 352  # a work's least hashes that are followed for the sample
+_PARTS = 0.04  # share of parts and collections among a work's further books
+_MINIMA = 6  # least hashes of a work that are stored per MinHash value
+_DEEP = 352  # least hashes of a work that are stored for the sample
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Books:
-    """Some simulated books."""
+    """A batch of simulated books."""
 
     works: NDArray[np.int64]  # (n,), equal for books of one work
     fingerprints: NDArray[np.uint8]  # (n, 16)
@@ -57,7 +57,7 @@ class Books:
         return len(self.works)
 
     def sketch(self, row: int) -> Sketch:
-        """One of the books as the product knows it."""
+        """Return one of the books as a sketch of the product."""
         return Sketch(
             fingerprint=Fingerprint(DEFAULT_FINGERPRINT, self.fingerprints[row].tobytes()),
             minhash=MinHashSignature(DEFAULT_MINHASH, self.minhash[row], int(self.shingle_counts[row])),
@@ -70,7 +70,7 @@ class Books:
 
 
 def simulate(n: int, *, seed: int = _SEED, numbers: Iterable[int] | None = None) -> Iterator[Books]:
-    """Return n books in batches, or those batches of them."""
+    """Yield n books in batches, or only the batches with these numbers."""
     model = LibraryModel.load()
     notice = _Notice.draw(np.random.default_rng([seed, 0]), _NOTICE_SHINGLES)
     for number in range(-(-n // BATCH)) if numbers is None else numbers:
@@ -81,7 +81,7 @@ def simulate(n: int, *, seed: int = _SEED, numbers: Iterable[int] | None = None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Notice:
-    """A text that many books carry: the least hash of its shingles for each value, and those of its grams."""
+    """A text in many books: the least hash of its shingles per value, and the hashes of its grams."""
 
     minima: Floats  # (128,), 0 to 2**32
     grams: Floats  # ascending, 0 to 2**64
@@ -100,8 +100,8 @@ def _batch(model: LibraryModel, notice: _Notice, rng: np.random.Generator, start
     work, first = work[shuffled], first[shuffled]
 
     errors = np.minimum(rng.exponential(_MEAN_ERRORS, n), _MOST_ERRORS)
-    kept = np.where(first, 1.0, (1 - errors) ** _LENGTHS)  # of shingles and of grams, (2, n)
-    added = 1 - kept  # own ones, as a multiple of the work's
+    kept = np.where(first, 1.0, (1 - errors) ** _LENGTHS)  # share of the work's shingles and grams, (2, n)
+    added = 1 - kept  # a book's own shingles and grams, relative to the work's
     odd = ~first & (rng.random(n) < _PARTS)
     is_part = odd & (rng.random(n) < 0.5)
     share = rng.uniform(0.05, 0.8, n)
@@ -112,7 +112,7 @@ def _batch(model: LibraryModel, notice: _Notice, rng: np.random.Generator, start
     whole = drawn.shingle_counts
     counts = np.maximum(whole[work] * (kept[0] + added[0]), 1)
     words = np.ceil(counts * model.words_per_shingle).astype(np.int64)
-    # At 1, 3 and 10 % the square root comes within three bits of the medians measured.
+    # At 1, 3 and 10 % the square root is within three bits of the measured medians.
     flips = rng.poisson(np.interp(np.log(words), np.log(_WORDS), _BITS_LOST) * np.sqrt(errors / 0.05))
     flips[odd] = rng.integers(10, 50, odd.sum())
     flips[first] = 0
@@ -133,7 +133,7 @@ def _batch(model: LibraryModel, notice: _Notice, rng: np.random.Generator, start
 
 
 def _flips(rng: np.random.Generator, flips: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Masks with so many bits set, (n, 16)."""
+    """Return masks with this many random bits set, (n, 16)."""
     bits = np.zeros((len(flips), BITS), dtype=np.uint8)
     flipped = np.flatnonzero(flips)
     order = rng.random((flipped.size, BITS), dtype=np.float32).argsort(axis=1)
@@ -149,14 +149,14 @@ def _minhash(
     added: Floats,
     notice: Floats,
 ) -> NDArray[np.uint32]:
-    """For each value the least hash among the kept shingles, the own ones and the notice's."""
+    """Return per value the least hash of a book's shingles: the work's, its own and the notice's."""
     least = rng.standard_exponential((whole.size, VALUES, _MINIMA)).cumsum(axis=2)
     least *= (2.0**32 / whole)[:, None, None]
     n = len(work)
     values = least[work, :, 0]
     changed = np.flatnonzero(kept < 1)
     follows = rng.random((changed.size, VALUES, _MINIMA), dtype=np.float32) < kept[changed, None, None]
-    # Where none of those followed is kept, the next lies some way behind the last.
+    # If a book has none of the stored hashes, its next hash is drawn behind the last.
     behind = least[work[changed], :, -1] + 2.0**32 / (whole[work[changed]] * kept[changed])[:, None]
     least_there = np.where(follows, least[work[changed]], np.inf).min(axis=2)
     values[changed] = np.where(np.isfinite(least_there), least_there, behind * (1 + rng.random(behind.shape)))
@@ -176,9 +176,9 @@ def _grams(
     has_notice: NDArray[np.bool_],
     notice: _Notice,
 ) -> NDArray[np.uint64]:
-    """The least hashes of each book's grams, of which `whole` are in its work."""
+    """Return the least hashes of each book's grams; a work has `whole` grams."""
     least = rng.standard_exponential((whole.size, _DEEP)).cumsum(axis=1) * (2.0**64 / whole)[:, None]
-    # A float has fewer bits than a hash; the lowest tell no order but choose buckets.
+    # A float has fewer bits than a hash. The lowest bits do not affect the order, but choose buckets.
     least = least.clip(max=2.0**64 - 2.0**12)
     hashes = least.astype(np.uint64) ^ rng.integers(0, 1 << 12, least.shape, dtype=np.uint64)
     lowest = hashes[work]
@@ -187,7 +187,7 @@ def _grams(
     part = np.where(rng.random((changed.size, _DEEP)) < kept[changed, None], lowest[changed], lost)
     own = rng.standard_exponential((changed.size, _DEEP)).cumsum(axis=1)
     own *= (2.0**64 / (whole[work[changed]] * added[changed]))[:, None]
-    # Behind those that are followed, hashes of the work that a book keeps are drawn like its own.
+    # Behind the stored hashes, a book's hashes of the work are drawn like its own.
     last = least[work[changed], -1:]
     own = np.where(own < last, own, last + (own - last) * (added / (kept + added))[changed, None])
     own = own.clip(max=2.0**64 - 2.0**12)

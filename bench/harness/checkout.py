@@ -1,6 +1,6 @@
-"""Checkouts of this repository: this one, and another commit beside it with an environment of its own.
+"""Checkouts of this repository: the current one, and another commit with its own environment.
 
-Every process started here ends with this one, even when that is killed.
+Every process started here ends with the current process, even if that is killed.
 """
 
 import ctypes
@@ -30,17 +30,17 @@ _SECONDS_TO_END = 30.0
 _LOCK = "requirements-run.lock"
 _PR_SET_PDEATHSIG = 1
 _WHOLE_GROUP = 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!'
-"""A shell script that passes SIGTERM on to all that the command has started."""
+"""A shell script that passes SIGTERM to all processes started by the command."""
 
 
 def processes(count: int | None = None, *, start: Literal["fork", "spawn"] = "fork") -> ProcessPoolExecutor:
-    """Return a pool of processes, one for each core by default; to be made in the main thread."""
+    """Return a pool of processes, by default one per core; call this in the main thread."""
     context = get_context(start)
     return ProcessPoolExecutor(count, mp_context=context, initializer=_end_with, initargs=(os.getpid(),))
 
 
 def _end_with(parent: int) -> None:
-    """Have the kernel kill this process when the thread that started it ends (Linux)."""
+    """Let the kernel kill this process when its parent thread ends (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
@@ -49,7 +49,7 @@ def _end_with(parent: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Sources, and an interpreter in whose environment they run."""
+    """Sources, and the interpreter that runs them."""
 
     commit: str
     folder: Path
@@ -59,7 +59,7 @@ class Checkout:
     def started(
         self, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
     ) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a process with its own sources first and no servers of others; its output goes to the log."""
+        """Start a process with this checkout's sources and no external servers, with output in the log."""
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
         kept["PYTHONPATH"] = os.pathsep.join(map(str, (self.folder, self.folder / "client")))
         with log.open("ab") as output:
@@ -83,7 +83,7 @@ class Checkout:
         seconds: float,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Run a command to its end; raises CannotMeasure where it fails or takes longer than this."""
+        """Run a command; raises CannotMeasure if it fails or takes longer than `seconds`."""
         with self.started(command, log, environment) as process:
             try:
                 status = process.wait(seconds)
@@ -94,21 +94,21 @@ class Checkout:
 
 
 def tail(log: Path) -> str:
-    """Return the end of what was written to a log."""
+    """Return the last 4,000 characters of a log."""
     return log.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
 def this_checkout() -> Checkout:
-    """Return the sources that this process runs, changes that are not committed included."""
+    """Return the sources of this process, including uncommitted changes."""
     commit = _git("rev-parse", "--short", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return Checkout(f"{commit} with changes" if changed else commit, ROOT, Path(sys.executable))
 
 
 def other_checkout(commit: str, folder: Path) -> Checkout:
-    """Unpack the sources of a commit into this folder, and install there what its lock names.
+    """Unpack the sources of a commit into this folder, and install the distributions of its lock.
 
-    Where its lock equals ours, our environment serves it as well.
+    If its lock equals ours, use our environment.
     """
     name = _git("rev-parse", "--short", f"{commit}^{{commit}}")
     archive = folder.with_suffix(".zip")
@@ -119,7 +119,7 @@ def other_checkout(commit: str, folder: Path) -> Checkout:
         return Checkout(name, folder, Path(sys.executable))
     checkout = Checkout(name, folder, folder / ".venv" / "bin" / "python")
     make = ["/bin/sh", "-c", _WHOLE_GROUP, "sh", "/bin/sh", "tools/make-venv", ".venv"]
-    # the interpreter under our environment, so that both sides run the same Python
+    # The base interpreter of our environment, so both sides run one Python.
     python = {"PYTHON": getattr(sys, "_base_executable", sys.executable)}
     checkout.run(make, folder / "make-venv.log", seconds=900, environment=python)
     return checkout

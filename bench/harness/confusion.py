@@ -1,4 +1,4 @@
-"""Quality of a classifier of relations: confusion matrix, precision, recall, F1, with Wilson intervals."""
+"""Quality of a relation classifier: confusion matrix, precision, recall and F1, with Wilson intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,12 +7,12 @@ from math import sqrt
 from typing import Any
 
 Z95 = 1.959964
-"""Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+"""Standard deviations on either side of the mean that contain 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An estimated share, 0 to 1, and the interval that holds the true one in 95 of 100 cases."""
+    """An estimated share, 0 to 1, and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -23,7 +23,7 @@ class Share:
 
 
 def wilson(value: float, count: float) -> Share:
-    """The Wilson score interval of a share seen in so many cases; without cases anything is possible."""
+    """Return the Wilson score interval of a share observed in `count` cases; 0 to 1 without cases."""
     if count <= 0:
         return Share(0.0, 0.0, 1.0)
     scale = 1 + Z95**2 / count
@@ -36,22 +36,22 @@ class Confusion:
     """Counts of pairs by true and predicted kind."""
 
     def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
-        """`outcomes` are pairs of the true kind and the one predicted."""
+        """Count `outcomes`, pairs of the true and the predicted kind."""
         self.counts = Counter(outcomes)
 
     def row(self, kind: str, predicted: Sequence[str]) -> list[int]:
-        """Counts of pairs of this kind by predicted kind."""
+        """Return the counts of pairs of this kind by predicted kind."""
         return [self.counts[kind, each] for each in predicted]
 
     def recall(self, kind: str) -> Share:
-        """Share of the pairs of this kind that were predicted to be."""
+        """Return the share of pairs of this kind that were predicted as this kind."""
         total = sum(count for (true, _), count in self.counts.items() if true == kind)
         return wilson(self.counts[kind, kind] / max(total, 1), total)
 
     def precision(self, kind: str, shares: Mapping[Any, float]) -> Share:
-        """Share of the pairs predicted to be of this kind that are, if kinds were as common as `shares` says.
+        """Return the correct share of pairs predicted as this kind, weighted by the kinds' `shares`.
 
-        The interval is that of as many equal pairs as the unequal ones are worth: (sum w)^2 / sum w^2.
+        The interval is for the effective number of pairs, (sum w)^2 / sum w^2.
         """
         totals: Counter[str] = Counter()
         for (true, _), count in self.counts.items():
@@ -67,7 +67,7 @@ class Confusion:
         return wilson(right / weight, weight**2 / squares) if weight else wilson(0.0, 0)
 
     def macro_f1(self, kinds: Sequence[str]) -> float:
-        """The mean over the kinds, all equally common, of the harmonic mean of precision and recall."""
+        """Return the mean F1 over the kinds, with all kinds equally common."""
         even = dict.fromkeys(kinds, 1 / len(kinds))
         return sum(
             _harmonic(self.precision(kind, even).value, self.recall(kind).value) for kind in kinds

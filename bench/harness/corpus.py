@@ -1,4 +1,4 @@
-"""The corpus of real books that BOOKPRINT_CORPUS names: books.jsonl.gz and real_pairs.csv."""
+"""The corpus of real books in the folder BOOKPRINT_CORPUS: books.jsonl.gz and real_pairs.csv."""
 
 import csv
 import gzip
@@ -18,20 +18,20 @@ Relation = Literal["same_work", "contains", "overlaps", "series", "different", "
 
 @dataclass(frozen=True, slots=True)
 class CorpusBook:
-    """One line of books.jsonl.gz."""
+    """A book: one line of books.jsonl.gz."""
 
     id: str
     work: str
     title: str
     author: str
-    year: int | None  # of the first or the printed edition
+    year: int | None  # year of the first or the printed edition
     language: str
     text: str
     pages: Sequence[str] | None
 
     @property
     def content(self) -> Content:
-        """The book as Bookprint takes it in."""
+        """Return the book as content of Bookprint."""
         return content_from_pages(self.pages) if self.pages else content_from_text(self.text)
 
 
@@ -46,15 +46,15 @@ class Pair:
 
 
 def corpus_folder() -> Path:
-    """The folder; raises CannotMeasure where there is none."""
+    """Return the folder of the corpus; raises CannotMeasure if there is none."""
     folder = os.environ.get("BOOKPRINT_CORPUS")
     if not folder or not (Path(folder) / "books.jsonl.gz").exists():
-        raise CannotMeasure("Set BOOKPRINT_CORPUS to a folder that holds books.jsonl.gz and real_pairs.csv.")
+        raise CannotMeasure("Set BOOKPRINT_CORPUS to a folder with books.jsonl.gz and real_pairs.csv.")
     return Path(folder)
 
 
 def corpus_books(folder: Path) -> Iterator[CorpusBook]:
-    """Every book, in the order of the file."""
+    """Yield every book, in the order of the file."""
     with gzip.open(folder / "books.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             fields = json.loads(line)
@@ -72,10 +72,10 @@ def corpus_books(folder: Path) -> Iterator[CorpusBook]:
 
 
 def gutenberg_books() -> dict[int, CorpusBook]:
-    """The books of Reeve's table by their rows, in the folder that BOOKPRINT_GUTENBERG names."""
+    """Return the books of Reeve's table by row, from the folder BOOKPRINT_GUTENBERG."""
     folder = os.environ.get("BOOKPRINT_GUTENBERG")
     if not folder or not (Path(folder) / "works.jsonl.gz").exists():
-        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz.")
+        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder with works.jsonl.gz.")
     with gzip.open(Path(folder) / "works.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = list(map(json.loads, lines))
     books = {}
@@ -88,7 +88,7 @@ def gutenberg_books() -> dict[int, CorpusBook]:
 
 
 def corpus_pairs(folder: Path) -> list[Pair]:
-    """Every labelled pair."""
+    """Return every labelled pair."""
     with (folder / "real_pairs.csv").open(encoding="utf-8", newline="") as rows:
         return [
             Pair(row["a"], row["b"], cast(Relation, row["relation"]), float(row["containment"]))

@@ -1,9 +1,9 @@
-"""Load for an HTTP service, from a process of its own with as little work per request as can be.
+"""Load for an HTTP service, from a separate process with minimal work per request.
 
-Open loop: requests fall due at a constant rate, and latency counts from when a request was due. So a service
-that stalls for a second is charged with every request of that second. Those of a second stream fall due at
-random moments of their turns, so the two meet in every way. Closed loop: each connection asks again as soon
-as it was answered. `select` waits to the microsecond.
+Open loop: requests are due at a constant rate, and latency counts from the time when a request is due. A
+service that stalls for a second is thus charged with every request of that second. Requests of a second
+stream are due at random moments of their turns, so the streams overlap in every way. Closed loop: each
+connection sends its next request after an answer. `select` waits to the microsecond.
 """
 
 import os
@@ -23,7 +23,7 @@ from typing import cast
 from bench.harness.checkout import processes
 
 Request = tuple[bytes, ...]
-"""The bytes to send, in pieces; pieces that many requests share are held once."""
+"""The bytes to send, in pieces; requests share equal pieces in memory."""
 
 _DRAIN_SECONDS = 20.0
 _NICENESS, _SEED = -10, 5
@@ -37,10 +37,10 @@ class Stream:
     """Requests of one kind."""
 
     name: str
-    requests: Sequence[Request]  # taken in turn
+    requests: Sequence[Request]  # sent in turn
     connections: int = 16
     rate: float | None = None  # requests a second; None: closed loop
-    once: bool = False  # stop when every request was sent; else begin again
+    once: bool = False  # stop after the last request; else begin again
 
 
 @dataclass(slots=True)
@@ -49,23 +49,23 @@ class Outcome:
 
     name: str
     counted_from: float  # the end of the warm-up
-    end: float  # nothing falls due any more
-    latencies: list[float] = field(default_factory=list)  # seconds; of refusals apart
-    refusals: list[float] = field(default_factory=list)  # seconds until "too much" was answered
-    statuses: Counter[int] = field(default_factory=Counter)  # 0: the connection was closed
-    totals: list[int] = field(default_factory=list)  # the answers' "total", where there is one
-    ids: list[str] = field(default_factory=list)  # of books that were created
+    end: float  # no request is due later
+    latencies: list[float] = field(default_factory=list)  # seconds; without refusals
+    refusals: list[float] = field(default_factory=list)  # seconds until a refusal
+    statuses: Counter[int] = field(default_factory=Counter)  # 0: closed connection
+    totals: list[int] = field(default_factory=list)  # the "total" of answers that have one
+    ids: list[str] = field(default_factory=list)  # ids of created books
     unanswered: int = 0
-    answered: int = 0  # since the warm-up and until the end, whenever due; without refusals
-    all_answered: int = 0  # warm-up included
+    answered: int = 0  # between warm-up and end, whenever due; without refusals
+    all_answered: int = 0  # with the warm-up
 
     @property
     def rate(self) -> float:
-        """Requests answered a second, refusals apart."""
+        """Return the answers per second, without refusals."""
         return self.answered / (self.end - self.counted_from)
 
     def give_up(self, dues: Iterable[float], now: float) -> None:
-        """Count requests that were given up with the time that they were waited for."""
+        """Count requests without an answer, with their waiting time as latency."""
         waited = [now - due for due in dues if due >= self.counted_from]
         self.latencies += waited
         self.unanswered += len(waited)
@@ -100,7 +100,7 @@ def post(path: str, *body: bytes) -> Request:
 def drive(
     address: tuple[str, int], streams: Sequence[Stream], *, seconds: float, warm_up: float = 1.0
 ) -> list[Outcome]:
-    """Run the streams side by side in another process; `seconds` are counted after the warm-up."""
+    """Run the streams concurrently in another process; `seconds` begin after the warm-up."""
     limit = seconds + warm_up + 2 * _DRAIN_SECONDS
     with processes(1, start="spawn") as pool:
         return pool.submit(_drive, address, streams, seconds, warm_up).result(limit)
@@ -114,17 +114,17 @@ class _Connection:
     unsent: deque[memoryview] = field(default_factory=deque)
     received: bytearray = field(default_factory=bytearray)
     due: float = 0.0
-    is_over: bool = False  # the service has closed it, or has said that it will
+    is_over: bool = False  # the service has closed the connection or announced it
 
     def fileno(self) -> int:
         return self.socket.fileno()
 
     def awaited(self) -> int:
-        """What the connection waits for, as selectors name it."""
+        """Return the events that the connection waits for, as in `selectors`."""
         return selectors.EVENT_READ | (selectors.EVENT_WRITE if self.unsent else 0)
 
     def open_again(self) -> None:
-        """Connect anew where the service has closed the connection, or has said that it will."""
+        """Connect again if the service has closed the connection or announced it."""
         if not self.is_over:
             try:
                 if self.socket.recv(1, socket.MSG_PEEK):
@@ -139,7 +139,7 @@ class _Connection:
         self.received.clear()
 
     def send(self) -> None:
-        with suppress(BlockingIOError, ConnectionError):  # what has happened is noticed where it is read
+        with suppress(BlockingIOError, ConnectionError):  # `receive` notices the failure
             while self.unsent:
                 sent = self.socket.send(self.unsent[0])
                 if sent < len(self.unsent[0]):
@@ -148,7 +148,7 @@ class _Connection:
                     self.unsent.popleft()
 
     def receive(self) -> bool:
-        """Read what has come; True when the answer is whole, or none will come."""
+        """Read available bytes; return True if the answer is complete or will not arrive."""
         received, outcome = self.received, self.stream.outcome
         try:
             data = self.socket.recv(_READ_AT_ONCE)
@@ -175,8 +175,8 @@ class _Connection:
 class _StreamState:
     stream: Stream
     outcome: Outcome
-    turn: float  # when the next request's turn begins
-    moments: random.Random | None  # None: requests fall due when their turn begins
+    turn: float  # time at which the next request's turn begins
+    moments: random.Random | None  # None: requests are due when their turn begins
     next_due: float = 0.0
     next_request: int = 0
     free: list[_Connection] = field(default_factory=list)
@@ -190,7 +190,7 @@ class _StreamState:
         return self.stream.once and self.next_request >= len(self.stream.requests)
 
     def fall_due(self, now: float, end: float) -> None:
-        """Note the requests that are due by now."""
+        """Add the requests that are due by now."""
         if self.stream.rate is not None:
             while self.next_due <= min(now, end):
                 self.waiting.append(self.next_due)
@@ -204,7 +204,7 @@ class _StreamState:
         self.next_due = self.turn + moment / (self.stream.rate or 1.0)
 
     def start(self) -> list[_Connection]:
-        """Send what waits on connections that are free; returns those that are now busy."""
+        """Send waiting requests on free connections; return these connections."""
         started = []
         while self.waiting and self.free and not self.exhausted:
             connection = self.free.pop()
@@ -221,8 +221,8 @@ class _StreamState:
 def _drive(
     address: tuple[str, int], streams: Sequence[Stream], seconds: float, warm_up: float
 ) -> list[Outcome]:
-    # On a machine of its own the driver would not wait for the service either. Where Linux weighs sessions
-    # against each other, niceness counts only within one.
+    # On a separate machine the driver would not wait for the service either. If Linux weighs sessions against
+    # each other, niceness counts only within a session.
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
         os.setsid()
@@ -230,9 +230,9 @@ def _drive(
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = sum(stream.connections for stream in streams) + _OTHER_FILES
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, wanted), most))
-    # Made before the connections, so that `select` takes its descriptor.
+    # Created before the connections, so `select` accepts its descriptor.
     selector = selectors.DefaultSelector()
-    # Nothing falls due while thousands of connections are made.
+    # No request is due while thousands of connections are opened.
     sockets = [[_connected(address) for _ in range(stream.connections)] for stream in streams]
     began = time.perf_counter() + 0.1
     counted_from, end = began + warm_up, began + warm_up + seconds

@@ -1,8 +1,8 @@
 """F1 of a fingerprint as a finder of near-duplicates, for every Hamming distance d.
 
-Every text is a query against all others. At d, a query finds the texts at most d bits away. Its precision is
-the share of those that are versions of it, its recall the share of its versions that it finds. Its F1 is
-their harmonic mean (0 where it finds none). The curve is the mean over queries that have a version to find.
+Every text is a query against all others. At d, a query finds the texts at most d bits away. Precision is the
+share of versions among the found texts; recall is the share of versions found. F1 is their harmonic mean (0
+if no version is found). The curve is the mean over all queries with versions.
 """
 
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ Numbers = NDArray[np.int64]
 
 
 def distances_from(words: Words, row: int) -> Numbers:
-    """Hamming distances of one row to every row."""
+    """Return the Hamming distances of one row to every row."""
     distances: Numbers = np.bitwise_count(words ^ words[row]).sum(axis=1, dtype=np.int64)
     return distances
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Means over all queries, by d: arrays of bits + 1 values from 0 to 1."""
+    """Means over all queries by d: arrays of bits + 1 values from 0 to 1."""
 
     f1: NDArray[np.float64]
-    precision: NDArray[np.float64]  # an answer without texts counts as precise
+    precision: NDArray[np.float64]  # an empty answer counts as precise
     recall: NDArray[np.float64]
-    pairs_f1: NDArray[np.float64]  # over all pairs in one pot
+    pairs_f1: NDArray[np.float64]  # over all pairs instead of queries
 
     @property
     def best(self) -> int:
-        """The d of the highest F1."""
+        """Return the d of the highest F1."""
         return int(np.argmax(self.f1))
 
 
 def curve(words: Words, books: Numbers) -> Curve:
-    """The curve of fingerprints (texts, words) of which those with one number in `books` are versions."""
+    """Return the curve of fingerprints (texts, words); versions have one number in `books`."""
     bits = words.shape[1] * 64
     pairs = np.zeros((len(words), bits + 1))
     right = np.zeros((len(words), bits + 1))
@@ -51,8 +51,9 @@ def curve(words: Words, books: Numbers) -> Curve:
 def curve_of(
     pairs: NDArray[np.float64], right: NDArray[np.float64], wanted: NDArray[np.float64] | Numbers
 ) -> Curve:
-    """The curve of answers: by query and d the counts of texts found, and of those found rightly, (queries,
-    bits + 1) each. `wanted` are the counts of versions to find, (queries,)."""
+    """Return the curve of counts of found texts and found versions by query and d, (queries, bits + 1) each,
+    and of the wanted versions of each query, (queries,).
+    """
     asked = wanted > 0
     pairs, right, wanted = pairs[asked], right[asked], wanted[asked, None]
     return Curve(
@@ -65,7 +66,7 @@ def curve_of(
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A distance chosen on one half of the works, and what it is worth on the other."""
+    """A distance chosen on one half of the works, and its F1 on the other half."""
 
     d: int
     f1: float
@@ -73,7 +74,7 @@ class Fitted:
 
 
 def fit(words: Words, books: Numbers, works: Numbers, seed: int) -> list[Fitted]:
-    """Both ways round: d fitted on each half of the works, F1 on the other."""
+    """Fit d on each half of the works; return its F1 on the other half."""
     names = np.unique(works)
     first = np.isin(works, np.random.default_rng(seed).permutation(names)[: names.size // 2])
     a, b = (curve(words[half], books[half]) for half in (first, ~first))

@@ -1,4 +1,4 @@
-"""The result of a benchmark: tables of figures, kept as JSON and shown as Markdown."""
+"""Results of benchmarks: tables of figures, stored as JSON and shown as Markdown."""
 
 import json
 import os
@@ -13,19 +13,19 @@ Cell = str | int | float | None
 
 
 class CannotMeasure(Exception):
-    """Something that the benchmark needs is not there; the message says what, and how to supply it."""
+    """A requirement of the benchmark is missing; the message names it and how to supply it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of figures under one heading line."""
+    """Rows of figures under one row of headers."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
 
     def to_markdown(self) -> str:
-        """Return the table without its caption; columns of figures stand right."""
+        """Return the table without its caption, with columns of figures aligned to the right."""
         columns = range(len(self.headers))
         right = [all(not isinstance(row[column], str) for row in self.rows) for column in columns]
         lines = [self.headers, ["---:" if each else "---" for each in right]]
@@ -35,10 +35,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One benchmark's part of the report."""
+    """A benchmark's part of the report."""
 
     title: str
-    command: str  # what a reader runs to see these figures again
+    command: str  # repeats the benchmark
     tables: Sequence[Table]
     notes: Sequence[str] = ()  # paragraphs of Markdown under the tables
     machine: str = field(default_factory=lambda: machine())
@@ -49,11 +49,11 @@ class Section:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Section":
-        """Return the section that `to_json` was called on."""
+        """Return the section of a value of `to_json`."""
         return cls(**{**value, "tables": [Table(**table) for table in value["tables"]]})
 
     def to_markdown(self) -> str:
-        """Return the section as it stands in the report."""
+        """Return the section as a part of the report."""
         parts = [f"## {self.title}", f"{self.machine}. Again with `{self.command}`."]
         for table in self.tables:
             parts += [f"**{table.caption}**"] if table.caption else []
@@ -62,15 +62,15 @@ class Section:
 
 
 def kept_json(value: dict[str, Any]) -> str:
-    """Return the text of a result file: indented, but each row of a table on one line."""
+    """Return the text of a result file: indented, with each row of a table on one line."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
-    # Strings hold no line breaks in JSON, so what is joined here is layout alone.
+    # Strings in JSON contain no line breaks, so only layout is joined here.
     rows = re.compile(r"\[\n +([^\[\]{}]+?)\n *\]")
     return rows.sub(lambda row: "[" + re.sub(r"\n +", " ", row[1]) + "]", text) + "\n"
 
 
 def machine() -> str:
-    """Return processor, cores at hand, memory, system and Python."""
+    """Return processor, usable cores, memory, system and Python version."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cpuinfo = Path("/proc/cpuinfo")

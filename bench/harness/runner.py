@@ -1,8 +1,8 @@
 """The runner of `python -m bench` and `python -m research`.
 
-A benchmark is a module of either package with a function `run(out_dir) -> Section`, or with the options of
-the command as a second argument; `add_options(parser)` beside it adds options of its own. Its result is kept
-as results/NAME.json of the package. REPORT.md is then made of all results that lie there, so one benchmark
+A benchmark is a module of either package with a function `run(out_dir) -> Section`, which may take the
+options of the command as a second argument. Its function `add_options(parser)` adds further options. Its
+result is stored as results/NAME.json of the package. REPORT.md is made of all stored results, so a benchmark
 can be repeated without the others.
 """
 
@@ -27,7 +27,7 @@ Benchmark = Callable[[Path], Section]
 
 
 def modules(package: ModuleType) -> dict[str, ModuleType]:
-    """Return the modules of all benchmarks by their own names, in alphabetical order."""
+    """Return the modules of all benchmarks by name without package, in alphabetical order."""
     by_name: dict[str, ModuleType] = {}
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         name = info.name.rpartition(".")[2]
@@ -40,7 +40,7 @@ def modules(package: ModuleType) -> dict[str, ModuleType]:
 
 
 def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
-    """Run one benchmark and keep its section; True also when it had nothing to go on."""
+    """Run one benchmark and store its section; return False if it failed, but True if it cannot measure."""
     print(f"{name} ...", flush=True)
     started = time.perf_counter()
     try:
@@ -58,7 +58,7 @@ def measure(name: str, benchmark: Benchmark, out_dir: Path) -> bool:
 
 
 def write_report(title: str, names: list[str], out_dir: Path, report: Path) -> None:
-    """Make the report of the results of the benchmarks named, as far as they lie in `out_dir`."""
+    """Write the report of the named benchmarks whose results are in `out_dir`."""
     parts = [f"# {title}\n\nEvery section names the command that repeats it alone."]
     for name in names:
         if (result := out_dir / f"{name}.json").exists():
@@ -67,7 +67,7 @@ def write_report(title: str, names: list[str], out_dir: Path, report: Path) -> N
 
 
 def main(package: ModuleType, title: str, description: str, arguments: list[str]) -> int:
-    """Run the benchmarks named (all, when none is) and write the report; 1 when one of them failed."""
+    """Run the named benchmarks, by default all, and write the report; return 1 if one of them failed."""
     keep_kernels()
     known = modules(package)
     here = Path(package.__path__[0])
@@ -89,8 +89,8 @@ def main(package: ModuleType, title: str, description: str, arguments: list[str]
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
     options.out.mkdir(parents=True, exist_ok=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            # as after an error, so that processes and folders are cleared away
+        if signal.getsignal(number) != signal.SIG_IGN:  # ignored under nohup
+            # An exit removes processes and folders, as an error does.
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     names = [] if options.report_only else options.names or list(known)
     succeeded = [measure(name, _with(known[name], options), options.out) for name in names]

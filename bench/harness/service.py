@@ -1,4 +1,4 @@
-"""`bookprint serve` in processes of its own, and the processor time that they take."""
+"""Processes of `bookprint serve`, and their processor time."""
 
 import socket
 import time
@@ -25,16 +25,16 @@ class Service:
     """A running service."""
 
     address: Address
-    process: psutil.Process  # the first one; all others descend from it
-    start_seconds: float  # from the command until it was ready
+    process: psutil.Process  # the root of all processes
+    start_seconds: float  # from the command until the service was ready
 
     @property
     def url(self) -> str:
-        """Its root."""
+        """Return the root URL of the service."""
         return f"http://{self.address[0]}:{self.address[1]}"
 
     def client(self) -> httpx.Client:
-        """Return an HTTP client with the service's root as its base."""
+        """Return an HTTP client with the root URL as its base."""
         return httpx.Client(base_url=self.url, timeout=120)
 
 
@@ -45,9 +45,9 @@ def running(
     checkout: Checkout | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Service]:
-    """Run `bookprint serve` of a checkout (this one by default); its output is in DATA_DIR/serve.log.
+    """Run `bookprint serve` of a checkout, by default the current one, with output in DATA_DIR/serve.log.
 
-    Raises CannotMeasure where it does not become ready.
+    Raises CannotMeasure if it does not become ready.
     """
     checkout = checkout or this_checkout()
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def _is_ready(address: Address) -> bool:
 
 
 def processor_seconds(*roots: psutil.Process) -> float:
-    """User and system time of these processes and their children, those that have ended included."""
+    """Return the user and system time of these processes and all their children, ended ones included."""
     spent = 0.0
     for process in [each for root in roots for each in (root, *root.children(recursive=True))]:
         try:
@@ -85,7 +85,7 @@ def processor_seconds(*roots: psutil.Process) -> float:
 
 
 def post(client: httpx.Client, body: bytes) -> str:
-    """Post a book; returns its id."""
+    """Post a book and return its id."""
     answer = client.post("/v1/books", content=body, headers={"Content-Type": "application/json"})
     answer.raise_for_status()
     posted: dict[str, Any] = answer.json()
@@ -93,7 +93,7 @@ def post(client: httpx.Client, body: bytes) -> str:
 
 
 def await_jobs(client: httpx.Client) -> None:
-    """Return once no job waits or runs; raises where one has failed or they take over ten minutes."""
+    """Wait until no job waits or runs; raises CannotMeasure if a job failed or after ten minutes."""
     deadline = time.monotonic() + _JOBS_SECONDS
     while jobs := [
         sample.labels["state"]
@@ -102,5 +102,5 @@ def await_jobs(client: httpx.Client) -> None:
         if sample.name == "bookprint_jobs" and sample.value
     ]:
         if "failed" in jobs or time.monotonic() > deadline:
-            raise CannotMeasure(f"Jobs failed, or still wait after {_JOBS_SECONDS:.0f} s: {jobs}")
+            raise CannotMeasure(f"Jobs failed, or are still waiting after {_JOBS_SECONDS:.0f} s: {jobs}")
         time.sleep(_POLL_SECONDS)

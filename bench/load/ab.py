@@ -1,10 +1,10 @@
-"""This commit beside another: both built here, and measured in turn on one machine.
+"""Comparison of the current commit with another: both are built here and measured in turn.
 
     python -m bench ab --other COMMIT [--books 1000000]
 
-Both are driven from outside, by HTTP and the command line, so the other may be laid out as it likes. Each
-round measures this one, then the other, a few seconds apart. So a ratio of a round holds where the machine is
-slower in one hour than in the next.
+The benchmark uses only HTTP and the command line, so the layout of the other commit does not matter. Each
+round measures the current commit, then the other, a few seconds apart. The ratio of a round is therefore
+valid on a machine whose speed varies by the hour.
 """
 
 import argparse
@@ -41,16 +41,16 @@ Sides = tuple["Side", "Side"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The comparison that is asked for."""
+    """Options of the comparison."""
 
     other: str  # a commit, by any name that git knows
     books: int = 10_000
     rounds: int = 3
     seconds: float = 5.0  # of each stream of lookups
     warm_up: float = 1.0
-    idle: float = 2.0  # seconds over which the processor time of an idle service is taken
-    posts: int = 30  # texts a round
-    works: int = 4  # books a round that are posted with five relatives each
+    idle: float = 2.0  # seconds over which the processor time of an idle service is measured
+    posts: int = 30  # texts per round
+    works: int = 4  # books per round that are posted with five relatives each
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +59,33 @@ class Side:
 
     name: str
     checkout: Checkout
-    kernels: Path  # where its compiled kernels lie, but those of its first starts
+    kernels: Path  # folder of its compiled kernels, except those of its first starts
 
     @property
     def environment(self) -> dict[str, str]:
-        """The settings of its processes."""
+        """Return the environment of its processes."""
         return {"NUMBA_CACHE_DIR": str(self.kernels)}
 
     def run(self, folder: Path, *arguments: str | Path, seconds: float) -> None:
-        """Run what needs a commit's own code in its environment."""
+        """Run a command of `either_checkout` with this commit's code and environment."""
         command = [self.checkout.python, "-P", _SCRIPT, *arguments]
         self.checkout.run(command, folder / f"{self.name}.log", seconds=seconds, environment=self.environment)
 
 
 class Figures:
-    """Figures of this commit and the other by name, round by round; and what their lookups answered."""
+    """Figures of both commits by name and round, and the answers to their lookups."""
 
     def __init__(self) -> None:
         self.rounds: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         self.answers: defaultdict[str, list[list[Lookups]]] = defaultdict(list)
 
     def add(self, name: str, this: float, other: float) -> None:
-        """Note the figures of one round."""
+        """Add the figures of one round."""
         self.rounds[name].append((this, other))
         print(f"  {name}: {this:.4g} / {other:.4g}, ratio {this / other:.2f}", flush=True)
 
     def look_up(self, name: str, meters: Sequence[Meter], library: Library, query: str) -> None:
-        """Ask both at a constant rate."""
+        """Send lookups to both sides at a constant rate."""
         pair = [meter.measure(lookups(library, query)) for meter in meters]
         self.answers[name].append(pair)
         self.add(f"lookup, {name}, median, ms", *(each.median for each in pair))
@@ -94,14 +94,14 @@ class Figures:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that no other benchmark has."""
-    parser.add_argument("--other", metavar="COMMIT", help="ab: the commit to measure beside this one")
+    """Add the options of this benchmark."""
+    parser.add_argument("--other", metavar="COMMIT", help="ab: commit to compare with the current one")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Measure this commit and the one that `--other` names in turn; about a quarter of an hour."""
+    """Measure the current commit and the commit `--other` in turn; takes about a quarter of an hour."""
     if not options.other:
-        raise CannotMeasure("Name the commit to measure beside this one with --other COMMIT.")
+        raise CannotMeasure("Name the commit to compare with the current one by --other COMMIT.")
     given = {
         name: getattr(options, name) for name in ("books", "rounds", "seconds") if getattr(options, name)
     }
@@ -121,7 +121,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 
 
 def over_http(sides: Sides, folder: Path, options: Options, figures: Figures) -> None:
-    """Load a library on each side, start both services, and ask them round by round."""
+    """Load a library on each side, start both services, and measure them round by round."""
     for side in sides:
         (folder / side.name).mkdir()
         side.run(folder, "load", folder / side.name, str(options.books), seconds=_LOAD_SECONDS)
@@ -151,7 +151,7 @@ def over_http(sides: Sides, folder: Path, options: Options, figures: Figures) ->
 
 
 def _posting(service: Service, number: int, options: Options) -> tuple[float, float]:
-    """Milliseconds of a post, and of all processes for one, its background work included."""
+    """Return the milliseconds of a post, and its processor milliseconds including background work."""
     books = synthetic_library(_SEED + number, works=options.posts, copies=(0, 0), characters=_CHARACTERS)
     bodies = [orjson.dumps({"text": book.text}) for book in books]
     seconds: list[float] = []
@@ -169,7 +169,7 @@ def _posting(service: Service, number: int, options: Options) -> tuple[float, fl
 
 
 def _relating(service: Service, number: int, options: Options) -> float:
-    """Milliseconds of all processes for a book with five relatives: sign, store, index, relate."""
+    """Return the processor milliseconds of a book with five relatives: sign, store, index, relate."""
     books = synthetic_library(
         1000 + _SEED + number,
         works=options.works,
@@ -188,9 +188,9 @@ def _relating(service: Service, number: int, options: Options) -> float:
 
 
 def _spent(service: Service, send: Callable[[httpx.Client], list[str]], idle: float) -> float:
-    """Processor seconds of posts and the jobs after them, less what an idle service spends anyway.
+    """Return the processor seconds of posts and their jobs, less those of an idle service.
 
-    The books are deleted again.
+    The books are deleted afterwards.
     """
     with service.client() as client:
         before = processor_seconds(service.process)
@@ -206,7 +206,7 @@ def _spent(service: Service, send: Callable[[httpx.Client], list[str]], idle: fl
 
 
 def signing(sides: Sides, folder: Path, rounds: int, figures: Figures) -> bool:
-    """Time all signatures of a text in either environment; whether they are the same to the bit."""
+    """Time all signatures of a text in both environments; return whether they are bit-identical."""
     books = synthetic_library(_SEED, works=_SIGNED, copies=(0, 0), characters=_CHARACTERS)
     texts, out = folder / "texts.json", folder / "signed.json"
     texts.write_text(json.dumps([book.text for book in books]), encoding="utf-8")
@@ -223,7 +223,7 @@ def signing(sides: Sides, folder: Path, rounds: int, figures: Figures) -> bool:
 
 
 def starting(sides: Sides, folder: Path, rounds: int, figures: Figures) -> None:
-    """Start each with a new data folder and a new folder of caches, so without kernels, and once again."""
+    """Start each side with a new data folder and without kernels, then start it again."""
     for _ in range(rounds):
         seconds: list[list[float]] = []
         for side in sides:
@@ -238,7 +238,7 @@ def starting(sides: Sides, folder: Path, rounds: int, figures: Figures) -> None:
 
 
 def section(sides: Sides, options: Options, figures: Figures, same_signatures: bool) -> Section:
-    """Return the figures of both, their ratios, and every round."""
+    """Return the figures of both commits, their ratios, and every round."""
     this, other = (side.checkout.commit for side in sides)
     medians: list[list[Cell]] = []
     for name, pairs in figures.rounds.items():

@@ -1,9 +1,9 @@
-"""The parts of `bench ab` that need a commit's own code; run by its path in the environment of either.
+"""Script of `bench ab` for a commit's own code; it runs by its path in the environment of either commit.
 
     python -P either_checkout.py load DATA_DIR BOOKS       a simulated library, by the commit's own COPY
     python -P either_checkout.py sign TEXTS.json OUT.json  milliseconds of all signatures of each text
 
-It therefore imports nothing but the commit's modules.
+It therefore imports only the commit's modules.
 """
 
 import json
@@ -27,7 +27,7 @@ def load(data_dir: str, books: str) -> None:
 
 
 def sign(texts: str, out: str) -> None:
-    """Write the milliseconds of each text and the digest of all signatures."""
+    """Write the milliseconds of each text and a digest of all signatures."""
     keep_kernels()
     given = json.loads(Path(texts).read_text(encoding="utf-8"))
     signed = [encode(sketch(content_from_text(text))) for text in given[:2]]

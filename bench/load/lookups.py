@@ -1,4 +1,4 @@
-"""A running service on a loaded library, and the latency of lookups in it."""
+"""Latency of lookups in a running service with a loaded library."""
 
 import random
 import statistics
@@ -24,52 +24,52 @@ RATE = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """Figures of one stream of lookups, milliseconds."""
+    """Figures of one stream of lookups, in milliseconds unless noted."""
 
     median: float
     p95: float
     p99: float
     highest: float
-    rate: float  # answered a second
+    rate: float  # answers per second
     hits: float  # mean of the answers' "total"
-    failed: int  # answers other than 200, and none at all
-    processor: float  # milliseconds of all processes for one lookup
+    failed: int  # answers other than 200, and missing answers
+    processor: float  # of all processes per lookup
 
 
 @contextmanager
 def served(
     servers: Servers, folder: Path, environment: Mapping[str, str] | None = None, *options: str
 ) -> Iterator[Service]:
-    """Run `bookprint serve` with one API process and a worker for each core on these servers."""
+    """Run `bookprint serve` on these servers with one API process and one worker per core."""
     urls = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
     with running(folder, *options, environment=urls | dict(environment or {})) as service:
         yield service
 
 
 def server_processes() -> list[psutil.Process]:
-    """Return Postgres and Valkey, which run as children of this process."""
+    """Return the processes of Postgres and Valkey, children of the current process."""
     names = ("postgres", "valkey-server")
     return [child for child in psutil.Process().children() if child.name() in names]
 
 
 def lookups(library: Library, query: str, *, rate: float | None = RATE, connections: int = 32) -> Stream:
-    """Lookups of random books; `query` is the part of the path from the question mark on."""
+    """Return a stream of lookups of random books; `query` is the query string with its question mark."""
     entries = random.Random(_SEED).sample(range(1, library.books + 1), min(_PATHS, library.books))
     paths = [f"/v1/books/{book_id(entry)}/near-duplicates{query}" for entry in entries]
     return Stream("lookups", [get(path) for path in paths], connections=connections, rate=rate)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value that this share of the values does not exceed; NaN of none."""
+    """Return the quantile of the values at this share, 0 to 1; NaN without values."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Measures streams against one service."""
+    """A meter of streams against one service."""
 
     address: Address
-    processes: Sequence[psutil.Process]  # roots of everything that serves
+    processes: Sequence[psutil.Process]  # roots of all processes of the service
     seconds: float
     warm_up: float
 
@@ -80,7 +80,7 @@ class Meter:
         return _lookups(outcome, processor_seconds(*self.processes) - before)
 
     def await_idle(self, stream: Stream) -> None:
-        """Ask once for what the service reads first, and wait until what starts with it has ended."""
+        """Send first lookups, and wait until the work that they start has ended."""
         drive(self.address, [replace(stream, rate=20.0)], seconds=2, warm_up=0)
         deadline, before = time.monotonic() + _REST_SECONDS, processor_seconds(*self.processes)
         while time.monotonic() < deadline:

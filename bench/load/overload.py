@@ -1,9 +1,8 @@
-"""More clients, and more requests, than the service can answer: who is refused, who waits, and what is kept.
+"""Overload: refusals, waiting times and stored books with more clients and requests than can be answered.
 
-With one API process and with two: first 8 to 512 clients that ask again once they are answered. Then requests
-that come whether the ones before are answered or not, at half to four times the rate that eight clients are
-answered at, alone and beside posts. From five seconds after each flood lookups are measured again. At the
-end every book that was acknowledged is read, and looked for.
+The services have one API process, then two. First 8 to 512 clients run in a closed loop. Then requests arrive
+in an open loop at half to four times the rate of eight clients, with and without posts. Five seconds after
+each flood lookups are measured again. At the end every acknowledged book is read and looked up.
 """
 
 import argparse
@@ -33,9 +32,9 @@ _PROCESSES = (1, 2)
 _CLIENTS = (8, 32, 128, 512)
 _SHARES = (0.5, 1.0, 2.0, 4.0)
 _CALM = _SHARES[0]
-_POSTING = 2  # clients that find the load of posts, of which half comes beside lookups
-_CONNECTIONS, _FOR_POSTS = 6_000, 500  # of a flood: more than requests wait, as each has one under way
-_WARM_UP, _FLOOD_WARM_UP = 1.0, 6.0  # seconds; a flood is measured once as many wait as ever will
+_POSTING = 2  # clients that determine the rate of posts; half of it is used together with lookups
+_CONNECTIONS, _FOR_POSTS = 6_000, 500  # of a flood: more connections than requests can wait
+_WARM_UP, _FLOOD_WARM_UP = 1.0, 6.0  # seconds; a flood is measured when its queue is full
 _REST_SECONDS = 5.0
 _TEXTS, _CHARACTERS, _SEED = 240, 120_000, 23
 _ANSWERS = ["requests", "answered a second", "to that of 8 clients", "refused", "failed", "median, ms"]
@@ -44,13 +43,13 @@ _TIMES = ["99 %, ms", "slowest, ms", "99 % until refused, ms", "processor, ms"]
 
 @dataclass(slots=True)
 class _Answers:
-    """What became of the requests of one kind, in each round."""
+    """Outcomes of the requests of one kind, in each round."""
 
     rounds: list[Outcome] = field(default_factory=list)
-    spent: list[float] = field(default_factory=list)  # milliseconds of the service's processors an answer
+    spent: list[float] = field(default_factory=list)  # processor milliseconds of the service per answer
 
     def row(self, name: str, beside: Sequence[Outcome]) -> list[Cell]:
-        """Each figure as median and spread of the rounds; rates also to those of the rounds `beside`."""
+        """Return median and spread of each figure over the rounds; rates also relative to `beside`."""
         statuses = sum((outcome.statuses for outcome in self.rounds), Counter())
         refused = statuses[429] + statuses[503]
         failed = statuses.total() - statuses[200] - statuses[201] - refused
@@ -70,13 +69,13 @@ class _Answers:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this benchmark alone."""
-    parser.add_argument("--api-processes", type=int, nargs="+", help="of each service; default 1 and 2")
-    parser.add_argument("--verified", action="store_true", help="verified lookups in place of d = 7")
+    """Add the options of this benchmark."""
+    parser.add_argument("--api-processes", type=int, nargs="+", help="number per service; default 1 and 2")
+    parser.add_argument("--verified", action="store_true", help="verified lookups instead of d = 7")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Measure a library of `--books` in `--rounds`; each load lasts `--seconds`."""
+    """Measure a library of `--books` in `--rounds` rounds; each load lasts `--seconds`."""
     library = Library(options.books or _BOOKS)
     rounds, seconds = options.rounds or _ROUNDS, options.seconds or _SECONDS
     tables, missing, acknowledged = [], 0, 0
@@ -117,10 +116,10 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 
 @dataclass(slots=True)
 class _Loads:
-    """All loads of one service, and what became of them."""
+    """All loads of one service, and their outcomes."""
 
     service: Service
-    processes: Sequence[psutil.Process]  # roots of everything that serves
+    processes: Sequence[psutil.Process]  # roots of all processes of the service
     library: Library
     query: str
     seconds: float
@@ -128,7 +127,7 @@ class _Loads:
     acknowledged: list[str] = field(default_factory=list)
 
     def run(self, rounds: int) -> None:
-        """Put every load on the service, in each round."""
+        """Run every load in each round."""
         books = _posts()
         self._measure("warm-up", self._asked(50.0, 32))
         self._measure("posts", _once(books, 300, connections=_POSTING))
@@ -174,10 +173,10 @@ def _spread(values: Sequence[float], digits: int) -> str:
 
 
 def _posts() -> Iterator[Request]:
-    """Posts of books of which few are alike, without end."""
+    """Yield posts of mostly different books, without end."""
     written = synthetic_library(_SEED, works=_TEXTS, copies=(0, 0), characters=(_CHARACTERS, _CHARACTERS))
     endings = [orjson.dumps(book.text)[1:] + b"}" for book in itertools.islice(written, _TEXTS)]
-    now = time.time_ns()  # a library that is kept has those of former runs
+    now = time.time_ns()  # a stored library contains the books of former runs
     for number in itertools.count():
         yield post("/v1/books", f'{{"text":"Printing {number} of {now}. '.encode(), endings[number % _TEXTS])
 
@@ -188,7 +187,7 @@ def _once(books: Iterator[Request], count: int, *, connections: int, rate: float
 
 
 def lost(url: str, ids: Sequence[str]) -> int:
-    """Count the books that cannot be read, or are not found by their own fingerprint."""
+    """Count the books that cannot be read or are not found by their own fingerprint."""
     missing = 0
     with httpx.Client(base_url=url, timeout=60) as client:
         for book_id in ids:

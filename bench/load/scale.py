@@ -1,10 +1,9 @@
-"""Growth of time and memory with the library: ten thousand books, ten times as many, and so forth.
+"""Growth of time and memory with the library: ten thousand books, then ten times as many, and so on.
 
     python -m bench scale --books 10000000 --data DIR
 
-Each simulated library lies in DIR and is found there again, even one that was not loaded to its end. One
-whose index does not fit into memory is the last. API, workers, Postgres, Valkey and the driver share the
-machine.
+Each simulated library is stored in DIR and used again; an interrupted load continues. The first library whose
+index does not fit into memory is the last. API, workers, Postgres, Valkey and the driver share the machine.
 """
 
 import argparse
@@ -26,9 +25,9 @@ from bookprint_core.errors import Unavailable
 
 _FIRST, _USUAL = 10_000, 1_000_000
 _ROOM = 5 * 2**30
-"""Memory beside the index: signatures of a rebuild, buffers of Postgres, processes; bytes."""
+"""Bytes of memory in addition to the index: signatures of a rebuild, buffers of Postgres, processes."""
 _LEAST = 2**28
-"""Memory that Valkey gets in any case, bytes."""
+"""Minimum memory of Valkey in bytes."""
 _QUERIES = {"d = 7": "?d=7", "d = 15": "?d=15", "d = 23": "?d=23", "k = 10": "?k=10", "verified": ""}
 _CLIENTS = 8
 
@@ -37,7 +36,7 @@ _LOOKUP = ["books", "lookup", "median, ms", "95 %", "99 %", "highest", "spread o
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Measure every size up to `--books`, as far as memory and disk go."""
+    """Measure every size up to `--books` that memory and disk allow."""
     most = options.books or _USUAL
     libraries: list[list[Cell]] = []
     answered: list[list[Cell]] = []
@@ -80,12 +79,12 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 def _measure(
     library: Library, folder: Path, largest: int, options: argparse.Namespace
 ) -> tuple[list[Cell], list[list[Cell]]]:
-    """Load a library, build its index, and ask it: its row, and those of its lookups."""
+    """Load a library, build its index and measure lookups; return the rows of both tables."""
     with EmbeddedServers(folder / library.name) as servers, client_of(servers) as client:
         loaded = load(servers.database_url, library.books)
-        client.config_set("save", "")  # a snapshot copies every page that is written meanwhile
+        client.config_set("save", "")  # a snapshot copies every page written meanwhile
         client.config_set("maxmemory", max(largest, _LEAST))
-        client.config_set("lazyfree-lazy-user-flush", "no")  # the memory is free when FLUSHALL answers
+        client.config_set("lazyfree-lazy-user-flush", "no")  # FLUSHALL answers when the memory is free
         client.flushall()
         empty = client.info("memory")["used_memory"]
         built = reconcile(servers)
@@ -105,7 +104,7 @@ def _measure(
 
 
 def _lookups(meter: Meter, library: Library, rounds: int) -> Iterator[list[Cell]]:
-    """A row for each kind of lookup."""
+    """Yield a row for each kind of lookup."""
     streams = {name: lookups(library, query) for name, query in _QUERIES.items()}
     meter.await_idle(streams["d = 7"])
     streams["no lookup, `/health/live`"] = replace(streams["d = 7"], requests=[get("/health/live")])
@@ -120,7 +119,7 @@ def _lookups(meter: Meter, library: Library, rounds: int) -> Iterator[list[Cell]
 
 
 def _share(process: psutil.Process) -> int:
-    """The memory of a process in bytes; what it shares with others counts in part for each."""
+    """Return the memory of a process in bytes; shared memory is divided among its processes."""
     try:
         return int(process.memory_full_info().pss)
     except psutil.NoSuchProcess:

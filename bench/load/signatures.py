@@ -1,9 +1,8 @@
-"""Signatures per second, from `str` to the last bit, beside the libraries that a team would use instead.
+"""Signatures per second, from `str` to the last bit, of Bookprint and of alternative libraries.
 
-Each contender gets the same 600 KB of text (UTF-8) in the same process and on one core. They take turns, so
-that a change of the machine's pace meets all of them. Bookprint computes all it stores: fingerprint, 128
-MinHash values with the number of distinct shingles, signatures of 330 pages. The others compute MinHash
-alone.
+All contenders sign one text of 600 KB (UTF-8) in one process on one core. They run in turn, so a change of
+the machine's speed affects all of them. Bookprint computes all its signatures: fingerprint, 128 MinHash
+values with the number of distinct shingles, signatures of 330 pages. The others compute only MinHash.
 """
 
 import re
@@ -53,7 +52,7 @@ def run(out_dir: Path) -> Section:
 
 
 def _texts() -> dict[str, str]:
-    """For each language the first book that is long enough, else all of them joined; cut into pages."""
+    """Return for each language the first book that is long enough, else all books joined, cut into pages."""
     long: dict[str, str] = {}
     joined: dict[str, str] = {}
     for book in corpus_books(corpus_folder()):
@@ -90,7 +89,7 @@ def _against_peers(language: str, text: str) -> Table:
 
 
 def _turns(contenders: Sequence[Callable[[], object]]) -> list[list[float]]:
-    """CPU seconds of each contender in each round, after one round that does not count."""
+    """Return the CPU seconds of each contender in each round, after one uncounted round."""
     times: list[list[float]] = [[] for _ in contenders]
     for turn in range(_ROUNDS + 1):
         for contender, own in zip(contenders, times, strict=True):

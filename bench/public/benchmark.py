@@ -1,7 +1,7 @@
-"""`python -m bench benchmark OUT`: what methods find among the books that were fetched to OUT.
+"""`python -m bench benchmark OUT`: results of methods on the books fetched to OUT.
 
-Each method says of every two books of one language whether they are copies, or share text. The page
-docs/why/benchmark.md is written from that. It holds no times, so it is the same to the digit when repeated.
+Each method decides for every pair of books of one language whether they are copies or share text. The page
+docs/why/benchmark.md is made of the results. It contains no times, so a repetition gives an equal page.
 """
 
 import argparse
@@ -39,7 +39,7 @@ NO_RELATION = ("UNRELATED", "INSUFFICIENT_TEXT")
 
 @cache
 def compared() -> tuple[Method[Any], ...]:
-    """The methods that compare signatures, in the order of the table."""
+    """Return the methods that compare signatures, in the order of the table."""
     return (
         verified(LOOKUP),
         long_identifier("Bookprint, identifier `bp2:`"),
@@ -53,20 +53,20 @@ def compared() -> tuple[Method[Any], ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedBook:
-    """What the methods keep of a book."""
+    """Signatures of a book."""
 
-    signatures: Sequence[Any]  # by method; None where it has none
+    signatures: Sequence[Any]  # by method; None without a signature
     relatable: ComparedBook
     text_sha256: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledPairs:
-    """Every pair of books of one language, language by language."""
+    """All pairs of books of one language, language by language."""
 
-    languages: Sequence[Sequence[int]]  # the places of the books of each
-    places: Sequence[tuple[int, int]]  # of the books of each pair
-    columns: NDArray[np.str_]  # of the table, (pairs,)
+    languages: Sequence[Sequence[int]]  # indices of the books of each language
+    places: Sequence[tuple[int, int]]  # indices of the books of each pair
+    columns: NDArray[np.str_]  # column of the table that counts each pair, (pairs,)
 
 
 def main(
@@ -74,7 +74,7 @@ def main(
     books: Sequence[PublicBook] | None = None,
     known: Mapping[frozenset[str], Label] | None = None,
 ) -> int:
-    """Measure, and write the page; 1 where no book was fetched."""
+    """Measure, and write the page; return 1 if no book was fetched."""
     parser = argparse.ArgumentParser(prog="python -m bench benchmark", description=__doc__)
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder of `python -m bench fetch OUT`")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="the page to write")
@@ -114,7 +114,7 @@ def main(
 
 
 def labelled(books: Sequence[PublicBook], known: Mapping[frozenset[str], Label]) -> LabelledPairs:
-    """The pairs of these books that are compared, with the columns that count them."""
+    """Return the compared pairs of these books with their columns."""
     languages = [
         [place for place, book in enumerate(books) if book.language == language]
         for language in sorted({book.language for book in books})
@@ -125,12 +125,12 @@ def labelled(books: Sequence[PublicBook], known: Mapping[frozenset[str], Label])
 
 
 def signed_book(book: PublicBook, out: Path) -> SignedBook:
-    """The signatures of a book that was fetched to `out`."""
+    """Return the signatures of a book fetched to `out`."""
     read = book.read(out)
     minhash = next(method for method in compared() if isinstance(method, EqualBands)).sign(read)
     made = sketch(read.content)
     return SignedBook(
-        # One MinHash serves every threshold; it takes longest to make.
+        # One MinHash serves every threshold, because it is the slowest signature.
         [minhash if isinstance(method, EqualBands) else method.sign(read) for method in compared()],
         ComparedBook(made.pages, made.minhash, Metadata(title=read.title or None, year=read.year)),
         sha256(book.text_file(out).read_bytes()).digest(),
@@ -138,10 +138,10 @@ def signed_book(book: PublicBook, out: Path) -> SignedBook:
 
 
 def answers(signed: Sequence[SignedBook], pairs: LabelledPairs) -> dict[str, NDArray[np.bool_]]:
-    """Whether each method calls the books of each pair copies, (pairs,)."""
+    """Return for each method whether it calls each pair copies, (pairs,)."""
     accepted: dict[str, NDArray[np.bool_]] = {}
     for number, method in enumerate(compared()):
-        assert method.least is not None  # their rules are those in use, and none is fitted here
+        assert method.least is not None  # every rule is one in use, not fitted here
         signatures = [each.signatures[number] for each in signed]
         scores = [pair_scores(method, [signatures[place] for place in each]) for each in pairs.languages]
         accepted[method.name] = np.concatenate(scores) >= method.least

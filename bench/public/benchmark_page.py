@@ -1,4 +1,4 @@
-"""The page docs/why/benchmark.md: which books and labels, and what each method found."""
+"""The page docs/why/benchmark.md: books, labels, and the results of each method."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,52 +18,52 @@ FOUND = (
 FALSE = (STRANGERS, "paratext", "serial")
 _WHO_SAYS = {"provenance": ", by collectors", "source": ", by source notes", "shingles": ""}
 MOST_SHOWN = 30
-"""Pairs of strangers that the page names."""
+"""Maximum number of pairs of strangers on the page."""
 
 _NOTES = """\
-- **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book. The
-  texts had no say in it: some are other volumes or recensions, and no method by text can find all.
-- **by source notes**: the editors of Standard Ebooks, or of ELTeC, name the text of Project Gutenberg that
-  they took, by its number or title. "Contains" is a collection, or a book that was taken from one; of some
-  texts a collection has a few stories alone. Standard Ebooks mends spelling and typography, and adds no text.
-  These pairs came after Bookprint's rule. Two of these Standard Ebooks, and other copies of some of these
-  works, were among the books that it was chosen on.
+- **same work, by collectors**: versions of one book of OpenITI, whose editors name each file by its book
+  without regard to the texts. Some are other volumes or recensions, so no method by text can find all pairs.
+- **by source notes**: the editors of Standard Ebooks, or of ELTeC, name the number or title of their source
+  text of Project Gutenberg. "Contains" is a collection, or a book taken from one; some collections have only
+  a few stories of a text. Standard Ebooks corrects spelling and typography, and adds no text. These pairs
+  were labelled after Bookprint's rule was chosen. Two of these Standard Ebooks, and other copies of some
+  works, were used in that choice.
 - **same work, contains, overlaps**: by equal shingles of five words, in Japanese of eight characters (.3 of
-  the smaller book or a Jaccard similarity of .15), by lengths and titles. These labels were not proofread,
-  and they flatter methods that compare shingles: Bookprint's and datasketch's.
-- **strangers**: pairs of one language that share less than .03 of the smaller book. **paratext**: short plays
-  and conversations with one royal privilege or preface: all pairs of a few dozen texts, so they weigh more
-  in the precision than they would in a library. **serial**: volumes of one journal.
-- Pairs that share .03 to .3 of the smaller book, or a title and no text, count neither way.
+  the smaller book or a Jaccard similarity of .15), by lengths and titles. These labels were not proofread.
+  They favour methods that compare shingles: Bookprint's and datasketch's.
+- **strangers**: pairs of one language that share less than .03 of the smaller book. **paratext**: short
+  plays and conversations with one royal privilege or preface. These are all pairs of a few dozen texts, so
+  they weigh more in the precision than in a library. **serial**: volumes of one journal.
+- Pairs that share .03 to .3 of the smaller book, or a title and no text, are not counted.
 
-Precision is the share of related pairs among those that a method calls copies. Recall is the share of the
-related pairs that it calls so. Both depend on which pairs are here, and these are no sample of a library.
+Precision is the share of related pairs among the pairs that a method calls copies. Recall is the share of
+all related pairs that it calls copies. Both depend on this set of pairs. It is not a sample of a library.
 
-Bookprint's rule was chosen on other real books, some of them of the same works. Whoever changes it looks at
-these pairs, too. So its rows look better than they would elsewhere. The other rules are those that their
-authors or users take, at first try. Users of datasketch often verify what it finds. Institutional Books wants
-no errors rather than all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within
-the distance that its search server takes. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
-permutations, and calls copies what shares a band.
+Bookprint's rule was chosen on other real books, some of them of the same works, and with regard to these
+pairs. Its rows therefore look better than they would elsewhere. The other rules are those of their authors
+or users, at first try. Users of datasketch often verify its candidates. Institutional Books prefers no
+errors to all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within the
+distance of its search server. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
+permutations; copies share a band.
 
-RETSim (`unisim` 1.0.1, at first try) was measured apart: all these books would take it hours, and its
-floating point can differ between processors. 100 Standard Ebooks were drawn (seed 20261125), with the texts
-that they name: 247 books. The vectors of the first eight chunks of 512 characters were averaged, 1,024 bytes
-a book, and a cosine of .9, the library's default, called copies. By source notes it found 48 of 85 that are
-the same work and 7 of 63 that are contained; of 30,097 strangers none."""
+RETSim (`unisim` 1.0.1, at first try) was measured on 100 Standard Ebooks (seed 20261125) and their source
+texts, 247 books. All books would take hours, and its floating point can differ between processors. The
+vectors of the first eight chunks of 512 characters were averaged, 1,024 bytes a book. Pairs with a cosine of
+at least .9, the library's default, were called copies. By source notes these were 48 of 85 pairs of the same
+work and 7 of 63 of contained works, but none of 30,097 strangers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a method called copies."""
+    """The pairs that a method called copies."""
 
     name: str
-    bytes_kept: int | None  # of a book, the mean
-    columns: NDArray[np.str_]  # of each pair that it called copies
-    rule: str  # in words; empty where all pairs are counted
+    bytes_kept: int | None  # mean per book
+    columns: NDArray[np.str_]  # column of each of these pairs
+    rule: str  # in words; empty in the row of all pairs
 
     def cells(self, wanted: int) -> list[Cell]:
-        """The row of the table; `wanted` is how many pairs are to be found."""
+        """Return the row of the table; `wanted` is the number of related pairs."""
         counts = Counter(self.columns.tolist())
         found, false = (sum(counts[name] for name in names) for names in (FOUND, FALSE))
         shares = [f"{found / max(1, of):.1%}" if self.rule else None for of in (found + false, wanted)]
@@ -72,7 +72,7 @@ class Row:
 
 
 def column(label: Label | None) -> str:
-    """The column that counts a pair; "unclear" is none."""
+    """Return the column that counts a pair; the page has no column "unclear"."""
     if label is None:
         return STRANGERS
     kind = label.kind.replace("_", " ")
@@ -81,7 +81,7 @@ def column(label: Label | None) -> str:
 
 
 def results(rows: Sequence[Row]) -> str:
-    """The table in Markdown; the first row holds all pairs."""
+    """Return the table in Markdown; the first row counts all pairs."""
     wanted = int(np.isin(rows[0].columns, FOUND).sum())
     headers = ["method", "bytes a book", "found", "false", "precision", "recall", *FOUND, *FALSE]
     return Table([*headers, "called copies where"], [row.cells(wanted) for row in rows]).to_markdown()
@@ -94,7 +94,7 @@ def page(
     rows: Sequence[Row],
     false: Sequence[tuple[PublicBook, PublicBook]],
 ) -> str:
-    """The page; `texts` is the digest of all texts, `false` the strangers that the lookup called copies."""
+    """Return the page; `texts` is a digest of all texts, `false` the strangers found by the lookup."""
     languages = Counter(book.language for book in books).most_common()
     repositories = Counter(
         "standardebooks, one for each book" if book.set == "standard-ebooks" else book.repository

@@ -1,7 +1,7 @@
-"""The text of a book from the file of its repository; the readers of Bookprint know most of them.
+"""Texts of books from the files of repositories, mostly by the readers of Bookprint.
 
-Two collections have markup of their own. Aozora Bunko describes its in each file, OpenITI mARkdown in the
-documentation of the OpenITI corpus.
+Two collections have special markup. Each file of Aozora Bunko describes its markup. OpenITI mARkdown is
+described in the documentation of the OpenITI corpus.
 """
 
 import re
@@ -15,7 +15,7 @@ from bookprint_readers.recognition import read_book
 from bookprint_readers.source import Source
 
 # Aozora Bunko
-_RULE = re.compile(r"^-{40,}\n", re.MULTILINE)  # above and below the explanation of the marks
+_RULE = re.compile(r"^-{40,}\n", re.MULTILINE)  # before and after the explanation of the marks
 _COLOPHON = re.compile(r"^底本[：:].*", re.MULTILINE | re.DOTALL)
 _READINGS_AND_NOTES = re.compile(r"《[^》]*》|［＃[^］]*］|｜")
 
@@ -28,11 +28,11 @@ _TAGS = re.compile(r"@\w+@?|\bms\d+\b|%~%|[|#$~]")
 
 
 class NoBook(Exception):
-    """The file holds no text of one book; the message says why."""
+    """The file does not contain the text of one book; the message names the reason."""
 
 
 def book_text(data: bytes, repository: str, name: str) -> str:
-    """The text of a file in Unicode NFC, with U+000C between pages where they are known; raises NoBook."""
+    """Return the text of a file in Unicode NFC, with U+000C between known pages; raises NoBook."""
     transcription = _BY_OWNER.get(repository.partition("/")[0])
     try:
         if transcription is not None:
@@ -43,7 +43,7 @@ def book_text(data: bytes, repository: str, name: str) -> str:
 
 
 def aozora_text(data: bytes) -> str:
-    """The text of a file of Aozora Bunko, without title, explanations, readings, notes and colophon."""
+    """Return the text of a file of Aozora Bunko without title, explanations, readings, notes and colophon."""
     text = data.decode("cp932", "replace").replace("\r\n", "\n")
     head, *rest = _RULE.split(text, maxsplit=2)
     body = rest[-1] if rest else head.partition("\n\n")[2]
@@ -51,7 +51,7 @@ def aozora_text(data: bytes) -> str:
 
 
 def openiti_text(data: bytes) -> str:
-    """The text of a file of OpenITI, without its header and tags; its page numbers end pages."""
+    """Return the text of a file of OpenITI without header and tags; page numbers end pages."""
     text = data.decode("utf-8", "replace")
     body = text.partition(_HEADER_END)[2].replace(PAGE_BREAK, "\n").replace(_SAME_LINE, " ")
     return _TAGS.sub(" ", _HEADING_OR_PARAGRAPH.sub("", _PAGE.sub(PAGE_BREAK, body)))

@@ -1,7 +1,7 @@
-"""`python -m bench fetch OUT`: the texts of the public benchmark, from the repositories that hold them.
+"""`python -m bench fetch OUT`: the texts of the public benchmark, from their repositories.
 
-Every file is checked against the SHA-256 in the manifest. What is absent, differs or cannot be read is named,
-and the others are fetched all the same.
+Every file is checked against the SHA-256 in the manifest. Absent, different and unreadable files are named;
+the others are fetched.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from bench.public.manifest import PublicBook, public_books
 from bench.public.repositories import Mirror, NoRepository, Server, file_at
 
 SERVER = "BOOKPRINT_REPOSITORIES"
-"""The environment variable that names the server of the repositories."""
+"""Environment variable with the server of the repositories."""
 
 MISSING = "missing.csv"
 
 
 def main(arguments: Sequence[str], books: Sequence[PublicBook] | None = None) -> int:
-    """Fetch the books (all of the manifest by default); 1 when any is missing."""
+    """Fetch the books, by default all of the manifest; return 1 if any is missing."""
     parser = argparse.ArgumentParser(prog="python -m bench fetch", description=__doc__)
     parser.add_argument("out", type=Path, metavar="OUT", help="folder for the texts")
     parser.add_argument("sets", nargs="*", metavar="SET", help="sets of books; default all")
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str], books: Sequence[PublicBook] | None = None) ->
 def fetch(
     books: Sequence[PublicBook], source: Mirror | Server, out: Path
 ) -> Iterator[tuple[PublicBook, str]]:
-    """Write the text of each book below `out`; yields those that are missing, and why."""
+    """Write the text of each book below `out`; yield each missing book and the reason."""
     place = attrgetter("repository", "commit")
     for (repository, commit), group in groupby(sorted(books, key=place), key=place):
         wanted = list(group)
@@ -73,7 +73,7 @@ def fetch(
 
 
 def _write(book: PublicBook, data: bytes | None, out: Path) -> str | None:
-    """Write the text of a file; what is wrong with it, if anything."""
+    """Write the text of a file; return the fault, or None."""
     if data is None:
         return "absent"
     if (found := sha256(data).hexdigest()) != book.sha256:

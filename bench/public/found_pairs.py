@@ -1,6 +1,6 @@
-"""Precision of what Bookprint finds: 300 pairs drawn uniformly from all found ones, read by two readers.
+"""Precision of Bookprint: two readers' labels of 300 pairs drawn uniformly from all found pairs.
 
-An answer is one of CLASSES; then follows which book is the part, or whether copies have the same page breaks.
+A label is one of CLASSES, followed by the book that is the part, or by whether copies have equal page breaks.
 """
 
 import argparse
@@ -27,15 +27,15 @@ _SAID |= {"INSUFFICIENT_TEXT": "UNRELATED", "contained_in": "PART A", "contains"
 
 @dataclass(frozen=True, slots=True)
 class DrawnPair:
-    """The answers on a pair."""
+    """Labels and results of a pair."""
 
-    readers: tuple[str, str]  # empty: not read
-    said: str  # by Bookprint's relation
-    near: bool  # to the verified lookup
+    readers: tuple[str, str]  # label of each reader; empty: not read
+    said: str  # result of Bookprint's relation
+    near: bool  # result of the verified lookup
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Relate the drawn pairs; about half a minute of processor time."""
+    """Relate the drawn pairs; takes about half a minute of processor time."""
     if options.data is None or not (options.data / "texts").is_dir():
         raise CannotMeasure("Name the folder of `python -m bench fetch OUT` with --data.")
     pairs = list(_drawn_pairs(options.data))
@@ -71,7 +71,7 @@ def _signed(book: CorpusBook) -> tuple[Sketch, ComparedBook]:
 
 
 def answers(pairs: Sequence[DrawnPair], reader: int) -> Table:
-    """What a reader calls the pairs that are found, and what Bookprint's relation says of these."""
+    """Count the found pairs by a reader's label, and by Bookprint's relation."""
     columns = ("SAME_TEXT", "PART", "OVERLAPPING_TEXT", "UNRELATED")
     read = [(pair.readers[reader].partition(" ")[0], pair) for pair in pairs]
     near = Counter(label for label, pair in read if pair.near)
@@ -89,7 +89,7 @@ def answers(pairs: Sequence[DrawnPair], reader: int) -> Table:
 
 
 def agreement(readings: Sequence[tuple[str, str]]) -> Table:
-    """How often two readers say the same class, and Cohen's kappa."""
+    """Return the share of equal labels of two readers, and Cohen's kappa."""
     ones, twos = (
         Counter(answer.partition(" ")[0] for answer in side) for side in zip(*readings, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Files of git repositories at one commit, from a folder of repositories or from a server of them."""
+"""Files of git repositories at one commit, from a folder or a server of repositories."""
 
 import os
 import subprocess
@@ -9,24 +9,24 @@ from itertools import product
 from pathlib import Path
 
 _ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
-"""Git asks for no password, and does not look elsewhere for what a repository lacks."""
+"""Settings that stop git from asking for a password and from fetching missing objects elsewhere."""
 
 _EPUB = ("content.opf", "text")
-"""What is read of a folder: the package document of an EPUB and its texts."""
+"""Files read from a folder: the package document of an EPUB and its texts."""
 
 
 class NoRepository(Exception):
-    """A repository or its commit could not be had; the message says which and why."""
+    """A repository or its commit is not available; the message names it and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A folder in which OWNER/NAME lies as OWNER+NAME or OWNER/NAME, bare or with a work tree."""
+    """A folder with repositories OWNER/NAME as OWNER+NAME or OWNER/NAME, bare or with a work tree."""
 
     folder: Path
 
     def git_folder(self, repository: str, commit: str) -> Path:
-        """Return the git directory of a repository; raises NoRepository where it lacks the commit."""
+        """Return the git directory of a repository; raises NoRepository if it lacks the commit."""
         places = (repository.replace("/", "+"), repository, f"{repository}.git")
         for place, inner in product(places, ("", ".git", "repo", "repo/.git")):
             folder = self.folder / place / inner
@@ -39,13 +39,13 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server whose repositories are at URL/OWNER/NAME, and the folder that keeps what came from it."""
+    """A server with repositories at URL/OWNER/NAME, and the folder of fetched repositories."""
 
     url: str
     kept: Path
 
     def git_folder(self, repository: str, commit: str) -> Path:
-        """Return a git directory with that commit alone, fetched unless it is there; raises NoRepository."""
+        """Return a git directory with only this commit, fetched if missing; raises NoRepository."""
         folder = self.kept / repository.replace("/", "+")
         folder.mkdir(parents=True, exist_ok=True)
         _git(folder, "init", "--quiet", "--bare")
@@ -59,9 +59,9 @@ class Server:
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Return the file at a path of a commit; None where there is none, or its bytes are lost or damaged.
+    """Return the file at a path of a commit; None if it is missing, lost or damaged.
 
-    Of a folder, that is an archive of the EPUB in it, the same bytes wherever it is made.
+    For a folder, return a reproducible archive of the EPUB in it.
     """
     inside = [f"{path}/{part}" for part in _EPUB]
     names = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", *inside).stdout.decode()

@@ -1,4 +1,4 @@
-"""Whether issues of one form are told from copies: real pairs of public repositories, labelled by reading."""
+"""Distinction of issues of one form from copies: real pairs of public repositories, labelled by reading."""
 
 import csv
 import os
@@ -31,27 +31,27 @@ RATES = (0.0, 0.02, 0.05, 0.1)
 """OCR errors per character on both sides."""
 
 _FILLED, _PAGE = 70, 50
-"""Columns of a line and lines of a page, where a file has no pages of its own."""
+"""Columns of a line and lines of a page, for a file without pages."""
 _LEAST_PAGE = 1_800
-"""Characters from which on a page ends with an article or section."""
+"""Minimum characters of a page that ends with an article or section."""
 
 Books = tuple[list[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What becomes of a pair."""
+    """Result of a pair."""
 
     half: str
     label: str
     clear: bool
     rate: float  # errors per character
-    before: bool  # whether it is called SAME_PAGINATION without the texts
-    after: bool  # and with them
+    before: bool  # whether the relation without the texts is SAME_PAGINATION
+    after: bool  # whether the relation with the texts is SAME_PAGINATION
 
 
 def run(out_dir: Path) -> Section:
-    """Relate the labelled pairs with and without their texts; three minutes of processor time."""
+    """Relate the labelled pairs with and without their texts; takes three minutes of processor time."""
     if (folder := os.environ.get("BOOKPRINT_MIRROR")) is None:
         raise CannotMeasure("Set BOOKPRINT_MIRROR to a folder of git repositories, OWNER+NAME each.")
     warm_up()
@@ -134,7 +134,7 @@ def _outcomes(pair: Mapping[str, str], books: Books) -> Iterator[_Outcome]:
 
 
 def _judged(left: list[str], right: list[str]) -> tuple[bool, bool]:
-    """Whether two books have one pagination, without their texts and with them."""
+    """Return whether two books have one pagination, without and with their texts."""
     contents = [content_from_pages([page.replace("\f", " ") for page in side]) for side in (left, right)]
     signed = [sketch(content) for content in contents]
     comparison = compare(*(ComparedBook(each.pages, each.minhash, Metadata()) for each in signed))
@@ -168,7 +168,7 @@ def _counts(outcomes: Sequence[_Outcome]) -> Table:
 
 
 def _scores(outcomes: Sequence[_Outcome]) -> Table:
-    """Precision and recall of SAME_PAGINATION over pairs without made errors, and with made copies."""
+    """Return precision and recall of SAME_PAGINATION, on pairs without made errors and with made copies."""
     rows: list[list[Cell]] = []
     apart = {"apart", "scans"}
     for name, halves, made, only_clear in (

@@ -1,4 +1,4 @@
-"""The fingerprint recipe: F1 on the hard set, and real pairs."""
+"""Quality of the fingerprint recipe: F1 on the hard set, and real pairs."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ WEIGHTINGS = ("tf", "gap")
 
 
 def run(out_dir: Path) -> Section:
-    """Sign every set and measure it; some minutes on one core."""
+    """Sign and measure every set; takes some minutes on one core."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
     works = one_per_work(books)

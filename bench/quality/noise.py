@@ -1,7 +1,7 @@
-"""Books with many wrong letters, over HTTP: which are proposed, found by a lookup, and rightly related.
+"""Books with many wrong letters, over HTTP: proposed, found by a lookup, and correctly related.
 
-Works that the rule of near-duplicates was not tuned on are cut, reprinted and read twice, each side with
-errors of its own, and posted to a service. The errors are those of `bench/data/misreading.py`.
+Works on which the near-duplicate rule was not tuned are cut, reprinted and read twice with independent
+errors, and posted to a service. The errors come from `bench/data/misreading.py`.
 """
 
 import argparse
@@ -29,28 +29,28 @@ Pages = Sequence[str]
 
 PAIRS = 50
 SETS = ((0.05, (1,)), (0.10, (1, 2, 3)), (0.15, (1, 2)))
-"""Error rates, and the seeds at each."""
+"""Error rates, and the seeds of each rate."""
 TENTH, SHORT = 0.1, 11_000
 RATE, COPIES = 0.10, 5
-"""Of the parts and short texts."""
+"""Error rate of the parts and short texts; copies of a short text."""
 _PAGE = 1_800
 _LONGEST_WORK = 450_000
-"""Characters of a page, and of a work at most."""
+"""Characters of a page, and maximum characters of a work."""
 _SHORTEST, _COLLECTION = 118_800, 3_000_000
-"""Characters that a file has at least, and from which on it is a collection of works."""
+"""Minimum characters of a file, and of a collection of works."""
 _LETTERS = 0.6
-"""Share of letters below which a file is a table."""
+"""Minimum share of letters in a text; a file with fewer is a table."""
 _PER_LANGUAGE = 10
-"""Works in each language but English, one of an author."""
+"""Works in each language except English, one per author."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The folder of texts in languages other than English."""
-    parser.add_argument("--public", type=Path, metavar="OUT", help="noise: where `bench fetch` put its texts")
+    """Add the option of the folder of texts in languages other than English."""
+    parser.add_argument("--public", type=Path, metavar="OUT", help="noise: folder of `bench fetch`")
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Post one set after the other to a service; some minutes on two cores."""
+    """Post one set after the other to a service; takes some minutes on two cores."""
     works = unseen_works(options.public)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -89,7 +89,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
 
 
 def unseen_works(public: Path | None) -> list[CorpusBook]:
-    """Return works of Project Gutenberg and of a folder of public texts that the corpus lacks, in pages."""
+    """Return works of Project Gutenberg and of a folder of public texts, outside the corpus, in pages."""
     books = list(gutenberg_books().values())
     for book in public_books() if public else ():
         if public and book.language != "en":
@@ -100,7 +100,7 @@ def unseen_works(public: Path | None) -> list[CorpusBook]:
 
 
 def unseen(books: Iterable[CorpusBook], corpus: Iterable[CorpusBook]) -> list[CorpusBook]:
-    """The texts that are works of their own and not in the corpus, cut into pages."""
+    """Return the texts that are single works and not in the corpus, cut into pages."""
     known = {_key(book) for book in corpus}
     seen: set[str] = set()
     languages: Counter[str] = Counter()
@@ -122,12 +122,12 @@ def unseen(books: Iterable[CorpusBook], corpus: Iterable[CorpusBook]) -> list[Co
 
 
 def _key(book: CorpusBook) -> str:
-    """The key that editions of a work share: the language and the first letters of the title."""
+    """Return the key of all editions of a work: the language and the first letters of the title."""
     return f"{book.language} {''.join(filter(str.isalpha, book.title.casefold()))[:12]}"
 
 
 def _cut(text: str) -> list[str]:
-    """Pages of about equal length, cut at the ends of lines or words where there are any."""
+    """Return pages of about equal length, preferably cut at the ends of lines or words."""
     cuts = [0]
     while len(text) - cuts[-1] > _PAGE:
         end = cuts[-1] + _PAGE
@@ -136,16 +136,16 @@ def _cut(text: str) -> list[str]:
 
 
 class Case(NamedTuple):
-    """Two books with errors, and what relates them."""
+    """Two books with errors, and their true relation."""
 
     left: Pages
     right: Pages
-    kinds: frozenset[str]  # those that are right
-    direction: str | None  # None: not asked for
+    kinds: frozenset[str]  # correct kinds
+    direction: str | None  # correct direction; None: not checked
 
 
 def reprints(works: Sequence[CorpusBook], rate: float, seed: int) -> Iterator[Case]:
-    """Pairs of half of the works, as many of each of the four relations."""
+    """Yield pairs of half of the works, equally many of each of the four relations."""
     number = 0
     for pair in made_pairs(works, "report", PAIRS, seed, (0.0,)):
         if pair.kind == "UNRELATED":
@@ -161,7 +161,7 @@ def reprints(works: Sequence[CorpusBook], rate: float, seed: int) -> Iterator[Ca
 
 
 def tenths(works: Sequence[CorpusBook], rate: float) -> Iterator[Case]:
-    """Each work, and a tenth of it from a random page on."""
+    """Yield each work and a tenth of it from a random page on."""
     for number, work in enumerate(works):
         pages = work.pages or ()
         size = round(TENTH * len(pages))
@@ -174,9 +174,9 @@ def tenths(works: Sequence[CorpusBook], rate: float) -> Iterator[Case]:
 
 
 def compare(client: httpx.Client, cases: Iterable[Case]) -> list[tuple[bool, bool, bool]]:
-    """Post all these books to an empty service, ask it, and empty it again.
+    """Post all these books to an empty service, query it, and empty it again.
 
-    An answer says whether the books were compared, related rightly, and found by a lookup.
+    Return for each case whether the books were compared, correctly related, and found by a lookup.
     """
     posted = [(case, _post(client, case.left), _post(client, case.right)) for case in cases]
     await_jobs(client)
@@ -209,7 +209,7 @@ def _row(rate: float, answers: Sequence[tuple[bool, bool, bool]]) -> list[Cell]:
 
 
 def short_texts(client: httpx.Client, works: Sequence[CorpusBook], rate: float) -> list[Cell]:
-    """Copies of a short text of each work: precision, recall and F1 of a verified lookup."""
+    """Return precision, recall and F1 of a verified lookup among copies of a short text of each work."""
     figures, posted = [], []
     for number, work in enumerate(works):
         text = work.text[len(work.text) // 2 :][:SHORT]

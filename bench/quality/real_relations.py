@@ -1,4 +1,4 @@
-"""Quality of the classifier of relations on real pairs that a reader labelled."""
+"""Quality of the relation classifier on real pairs labelled by a reader."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,21 +25,21 @@ WHOLE_BOOKS, WITH_PARTS, ONE_WITHOUT_PAGES = GROUPS = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A labelled pair and what the classifier says of it."""
+    """A labelled pair and its classification."""
 
     pair: LabelledPair
     group: str  # one of GROUPS
-    works: frozenset[str]  # of both sides
+    works: frozenset[str]  # works of both sides
     classified: Classification
 
     @property
     def is_right(self) -> bool:
-        """Whether both say the same."""
+        """Return whether label and classification are equal."""
         return self.classified.kind == self.pair.kind
 
 
 def run(out_dir: Path) -> Section:
-    """Relate the labelled pairs; about a minute of processor time."""
+    """Relate the labelled pairs; takes about a minute of processor time."""
     warm_up()
     pairs, books = labelled_pairs(), list(corpus_books(corpus_folder()))
     tuned_on = halves(books, SEED)[0].keys()
@@ -94,7 +94,7 @@ def _judge(pairs: Iterable[LabelledPair], books: Mapping[str, CorpusBook]) -> It
 
 
 def agreement(pairs: Sequence[LabelledPair]) -> str:
-    """Return what the second reading found, one sentence."""
+    """Return the result of the second reading in one sentence."""
     twice = [pair for pair in pairs if pair.second_kind is not None]
     same = sum(pair.second_kind == pair.kind for pair in twice)
     return (
@@ -105,7 +105,7 @@ def agreement(pairs: Sequence[LabelledPair]) -> str:
 
 
 def scores(judged: Sequence[Judged]) -> Table:
-    """Precision and recall of each class, beside those of Table I."""
+    """Return precision and recall of each class, with those of Table I."""
     confusion = _confusion(judged)
     counts = Counter(each.pair.kind for each in judged)
     rows: list[list[Cell]] = []
@@ -131,7 +131,7 @@ def scores(judged: Sequence[Judged]) -> Table:
 
 
 def matrix(judged: Sequence[Judged]) -> Table:
-    """Count how many pairs of each class were taken for each."""
+    """Count the pairs of each class by classified kind."""
     columns = [*KINDS, "INSUFFICIENT_TEXT"]
     rows = [[kind, *_confusion(judged).row(kind, columns)] for kind in KINDS]
     return Table(["", *columns], rows, f"{CLASSIFIER}, all {len(judged)} pairs: rows are the labels")

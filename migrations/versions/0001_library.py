@@ -1,6 +1,6 @@
-"""The whole schema, as `schema.py` says it, with the job queue's own tables.
+"""The complete schema of `schema.py` and the tables of the job queue.
 
-A new library has what later migrations add from here, so they add it only where it is not there.
+New libraries contain everything that later migrations add, so those migrations must check what exists.
 """
 
 from alembic import op
@@ -14,7 +14,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    # The driver's own cursor: the script holds many statements, and percent signs that are not parameters.
+    # Driver's own cursor: the script has many statements, and percent signs that are not parameters.
     with op.get_bind().connection.cursor() as cursor:
         cursor.execute(SchemaManager.get_schema())
     metadata.create_all(
@@ -22,7 +22,7 @@ def upgrade() -> None:
         [table for table in metadata.sorted_tables if table is not queued_jobs],
         checkfirst=False,
     )
-    # Signatures look random and texts are compressed: Postgres would only try in vain to shrink them.
+    # Signatures look random and texts are compressed, so Postgres could not shrink them.
     op.execute("ALTER TABLE signatures ALTER COLUMN data SET STORAGE EXTERNAL")
     op.execute("ALTER TABLE signatures ALTER COLUMN places SET STORAGE EXTERNAL")
     op.execute("ALTER TABLE texts ALTER COLUMN data SET STORAGE EXTERNAL")
@@ -35,7 +35,7 @@ def upgrade() -> None:
         "WHERE status IN ('failed', 'cancelled', 'aborted')"
     )
     op.execute("CREATE INDEX ix_job_successes ON procrastinate_events (at) WHERE type = 'succeeded'")
-    # Without the name of an age the comparison is null, and nothing is deleted.
+    # If the setting is missing, the comparison is null and nothing is deleted.
     op.execute("""
         CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
         DECLARE

@@ -20,12 +20,12 @@ PUBLISHED = {
     ("rarest 1500", 60): 0.12328,
     ("rarest 2000", 30): 0.1317,
 }
-"""Mean absolute errors that the text and Table I print; nothing is read off the figures."""
+"""Mean absolute errors printed in the text and Table I; none are read from the figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One reference in so many parts."""
+    """Figures of a reference in a number of parts."""
 
     parts: int
     error: float
@@ -33,16 +33,16 @@ class Point:
 
 
 Curves = Mapping[str, Sequence[Point]]
-"""The points of each reference, by its name."""
+"""Reference names and their points."""
 
 
 def run(out_dir: Path) -> Section:
-    """Nine references in up to eleven numbers of parts, on News20; a minute."""
+    """Measure nine references in up to eleven numbers of parts on News20; takes a minute."""
     return measure(out_dir, news_sample(), PARTS)
 
 
 def measure(out_dir: Path, kind: Sample, parts: Sequence[int]) -> Section:
-    """A table and two plots in `out_dir`, and what the publication prints beside ours."""
+    """Return a table with published figures, and write two plots to `out_dir`."""
     curves = curves_of(kind, parts)
     return Section(
         title="Mohammadi and Nikoukaran (2018): error against the parts of a reference",
@@ -60,7 +60,7 @@ def measure(out_dir: Path, kind: Sample, parts: Sequence[int]) -> Section:
 
 
 def curves_of(kind: Sample, parts: Sequence[int]) -> Curves:
-    """Each reference in every number of parts that it can be cut into, by its name."""
+    """Measure each reference in all its possible numbers of parts; the keys are the names."""
     return {
         reference.name: [point(kind, reference, count) for count in parts if count <= reference.most_parts]
         for reference in references(kind.learning)
@@ -68,7 +68,7 @@ def curves_of(kind: Sample, parts: Sequence[int]) -> Curves:
 
 
 def point(kind: Sample, reference: Reference, parts: int) -> Point:
-    """The error of one reference in so many parts, and its time."""
+    """Measure the error and the time of a reference in this number of parts."""
     signatures, taken = microseconds(lambda: reference.signatures(kind.columns, parts))
     error = errors(cosines(signatures), kind.truth).mean_absolute
     return Point(parts, error, taken / len(kind.texts))
@@ -99,7 +99,7 @@ def _published(curves: Curves) -> Table:
 
 
 def _plots(out_dir: Path, curves: Curves) -> list[str]:
-    """Error and time against parts."""
+    """Plot error and time against parts."""
     drawn: dict[str, tuple[str, Callable[[Point], float]]] = {
         "error": ("mean absolute error", lambda each: each.error),
         "time": ("signing, µs per text", lambda each: each.per_text),

@@ -1,4 +1,4 @@
-"""Messages of News20 with their true cosines, the errors of estimates, and what signing them takes."""
+"""Messages of News20 with their true cosines, errors of estimates, and time of signing."""
 
 import gzip
 import json
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Texts to learn references from and others to test on, as 3-gram counts."""
+    """Texts for learning references and texts for testing, as 3-gram counts."""
 
     learning: Rows
     texts: Sequence[str]
-    units: Rows  # of `texts`, at length 1
-    columns: Rows  # the same, one row a 3-gram
-    truth: Rows  # the cosine of every two of `texts`
+    units: Rows  # counts of `texts`, at length 1
+    columns: Rows  # `units` with one row per 3-gram
+    truth: Rows  # cosine of every pair of `texts`
 
     @classmethod
     def of(cls, learning: Sequence[str], testing: Sequence[str]) -> "Sample":
@@ -35,21 +35,21 @@ class Sample:
 
     @property
     def described(self) -> str:
-        """Numbers of texts and pairs."""
+        """Return the numbers of texts and pairs in words."""
         count, pairs = len(self.texts), len(self.texts) * (len(self.texts) - 1) // 2
         return f"News20: {count:,} texts, {pairs:,} pairs; learnt from {len(self.learning):,} others"
 
 
 def news_folder() -> Path:
-    """Return the folder with News20 messages; raises CannotMeasure where there is none."""
+    """Return the folder with News20 messages; raises CannotMeasure if there is none."""
     folder = os.environ.get("BOOKPRINT_NEWS20")
     if not folder or not (Path(folder) / "messages.jsonl.gz").exists():
-        raise CannotMeasure("Set BOOKPRINT_NEWS20 to a folder that holds messages.jsonl.gz.")
+        raise CannotMeasure("Set BOOKPRINT_NEWS20 to a folder with messages.jsonl.gz.")
     return Path(folder)
 
 
 def news_texts(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the messages to learn from and to test on: the collection's own division by date."""
+    """Return the messages for learning and for testing, by the collection's own division by date."""
     parts: dict[str, list[str]] = {"train": [], "test": []}
     with gzip.open(folder / "messages.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -59,12 +59,12 @@ def news_texts(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def news_sample() -> Sample:
-    """Return News20; raises CannotMeasure where it is not at hand."""
+    """Return News20; raises CannotMeasure if it is not available."""
     return Sample.of(*news_texts(news_folder()))
 
 
 def microseconds(work: Callable[[], T]) -> tuple[T, float]:
-    """Return what the work returns, and the processor time it took."""
+    """Return the result of the work and its processor time."""
     started = time.process_time()
     result = work()
     return result, 1e6 * (time.process_time() - started)
@@ -72,7 +72,7 @@ def microseconds(work: Callable[[], T]) -> tuple[T, float]:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Errors of similarities over all pairs of two different texts."""
+    """Errors of similarities over all pairs of different texts."""
 
     mean_absolute: float
     mean_squared: float
@@ -82,11 +82,11 @@ class Errors:
 
 
 def errors(similarities: Rows, truth: Rows) -> Errors:
-    """Return the errors of the pairs above the diagonal; both matrices (texts, texts).
+    """Return the errors of the pairs above the diagonal; both matrices are (texts, texts).
 
-    Equation 2 of Mohammadi and Nikoukaran (2018) has no absolute value and divides by the documents: read as
-    the mean over pairs. Equation 3, their variance, is read as the mean square: only so does their simhash
-    row come out.
+    Equation 2 of Mohammadi and Nikoukaran (2018) has no absolute value and divides by the documents; here it
+    is the mean over pairs. Equation 3, their variance, is here the mean square, which alone reproduces their
+    simhash row.
     """
     upper = np.triu_indices(len(truth), 1)
     differences = similarities[upper].astype(np.float64) - truth[upper]

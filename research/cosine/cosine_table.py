@@ -1,4 +1,4 @@
-"""Multi-reference cosine beside simhash (Mohammadi and Nikoukaran 2018, Table I)."""
+"""Multi-reference cosine and simhash (Mohammadi and Nikoukaran 2018, Table I)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ LARGE = (
     *(("3-grams that occur", 1_920), ("3-grams that occur", 3_840)),
     *(("all 3-grams", 3_840), ("all 3-grams", 7_840)),
 )
-"""The closest of the figures, at 15 to 63 kilobytes."""
+"""The closest references of the figures, at 15 to 63 kilobytes."""
 PUBLISHED: Sequence[Sequence[Cell]] = (
     ("simhash of words", 8, 0.18854, 0.04173),
     ("rarest 1000, 30 parts", 240, 0.13471, 0.02633),
@@ -27,12 +27,12 @@ PUBLISHED: Sequence[Sequence[Cell]] = (
 
 
 def run(out_dir: Path) -> Section:
-    """Measure every signature on News20; some minutes."""
+    """Measure every signature on News20; takes some minutes."""
     return measure(news_sample())
 
 
 def measure(tested: Sample) -> Section:
-    """Return Table I again, and as published."""
+    """Return Table I as measured and as published."""
     headers = ["signature", "bytes", "mean absolute error", "mean square", "variance", "bias"]
     rows = [row_simhash(tested)[1], *rows_published(tested)]
     return Section(

@@ -1,7 +1,7 @@
 """Signatures by cosine with the parts of a reference string (Mohammadi and Nikoukaran 2018, IV).
 
-A reference is a list of 3-grams written one after the other and cut into parts of equal length in
-characters, as the publication says. A part may cut a 3-gram, and holds those that arise where two meet.
+A reference is a concatenated list of 3-grams, cut into parts of equal length in characters, as published. A
+part may cut a 3-gram, and includes 3-grams across the boundary of two list entries.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import numpy as np
 from research.cosine.letter_grams import GRAMS, SIZE, SYMBOLS, Grams, Rows, cosines, grams_of
 
 REGION = 2_000
-"""3-grams in a region of the list by frequency, as published."""
+"""Number of 3-grams in a region of the list by frequency, as published."""
 VALUE_BYTES = 8
-"""Of a part. Printed are some 240 to 480 bytes a signature, which is this for 30 and 60 parts."""
+"""Bytes per part, by the printed 240 to 480 bytes per signature of 30 and 60 parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,13 +26,13 @@ class Reference:
 
     @property
     def most_parts(self) -> int:
-        """Parts that still have three characters each."""
+        """Return the number of parts with three characters each."""
         return int(self.grams.size)
 
     def signatures(self, columns: Rows, parts: int) -> Rows:
-        """The cosine of each text with each part, (texts, parts).
+        """Return the cosine of each text with each part, (texts, parts).
 
-        `columns` are the texts' 3-gram counts at length 1, (19,683, texts): one row a 3-gram.
+        `columns` are the texts' 3-gram counts at length 1, (19,683, texts).
         """
         spelt = np.stack([self.grams // SYMBOLS**2, self.grams // SYMBOLS % SYMBOLS, self.grams % SYMBOLS])
         string = spelt.T.reshape(-1)
@@ -46,18 +46,18 @@ class Reference:
         return values
 
     def similarities(self, columns: Rows, parts: int) -> Rows:
-        """The cosine of every two signatures, (texts, texts); 0 where a signature is all zeros."""
+        """Return the cosine of every pair of signatures, (texts, texts); 0 for a signature of zeros."""
         return cosines(self.signatures(columns, parts))
 
 
 def letter_grams() -> Grams:
-    """The 17,576 3-grams without a space, in alphabetical order."""
+    """Return the 17,576 3-grams without a space, in alphabetical order."""
     numbers = np.arange(GRAMS)
     return numbers[(numbers % SYMBOLS > 0) & (numbers // SYMBOLS % SYMBOLS > 0) & (numbers // SYMBOLS**2 > 0)]
 
 
 def by_frequency(counts: Rows) -> Grams:
-    """The letter 3-grams that occur in the texts, the most frequent first, equals alphabetically."""
+    """Return the letter 3-grams of the texts, most frequent first, then alphabetically."""
     grams = letter_grams()
     frequency = counts.sum(axis=0)[grams]
     order = np.lexsort((grams, -frequency))
@@ -65,9 +65,9 @@ def by_frequency(counts: Rows) -> Grams:
 
 
 def rarest(counts: Rows, size: int) -> Grams:
-    """The letter 3-grams of the fewest texts, then the least frequent, then alphabetically; `size` at most.
+    """Return at most `size` letter 3-grams by rising numbers of texts, then by frequency, then by letters.
 
-    Our reading of "information gain" in IV: frequency one, in a single document. No formula is given there.
+    This interprets "information gain" in IV, which has no formula: frequency one, in a single document.
     """
     grams = letter_grams()
     frequency = counts.sum(axis=0)[grams]
@@ -77,7 +77,7 @@ def rarest(counts: Rows, size: int) -> Grams:
 
 
 def references(counts: Rows) -> Sequence[Reference]:
-    """The references of figures 1 to 18, with the 3-gram frequencies of these counts."""
+    """Return the references of figures 1 to 18, with the 3-gram frequencies of these counts."""
     occurring = by_frequency(counts)
     regions = [
         Reference(f"{start} to {start + REGION} by frequency", occurring[start : start + REGION])

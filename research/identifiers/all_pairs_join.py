@@ -1,8 +1,8 @@
-"""All pairs of a set of fingerprints within a Hamming distance: by brute force, and by bands.
+"""All pairs of a set of fingerprints within a Hamming distance, by brute force and by bands.
 
-Both compare every text with every other once. The join by bands finds the same pairs where the pigeonhole
-bound holds: of B bands one differs in at most d // B bits. Where it does not, as with 24-bit bands at d = 7
-in Vladimir et al. (2015), it loses pairs.
+Both compare every pair of texts once. The join by bands is complete if the pigeonhole bound holds: one of B
+bands differs in at most d // B bits. Otherwise, as with 24-bit bands at d = 7 in Vladimir et al. (2015), it
+loses pairs.
 """
 
 import os
@@ -26,12 +26,12 @@ _AT_ONCE = 1024
 _ROWS = 2048
 _FLIPS = 3
 MASKED_BITS = 16
-"""Bands of up to so many bits can be probed with flips."""
+"""Maximum bits of a band that can be probed with flips."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairs of rows, i < j, by i and then by j."""
+    """Pairs of rows, i < j, in the order of i, then j."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]
@@ -40,7 +40,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Banding:
-    """A division of fingerprints into bands, and the bits by which a bucket may differ from a query's."""
+    """A division of fingerprints into bands, and the bits by which a probed bucket may differ."""
 
     bands: int
     bits: int  # of one band
@@ -48,12 +48,12 @@ class Banding:
 
     @property
     def name(self) -> str:
-        """As in a table."""
+        """Return the name for tables."""
         flips = f", {self.flips} flip{'s' * (self.flips != 1)}"
         return f"{self.bands} bands of {self.bits}{flips if self.bits <= MASKED_BITS else ''}"
 
     def keys(self, words: Words) -> NDArray[np.uint32]:
-        """The bands of each fingerprint, (bands, n); bits left over belong to no band."""
+        """Return the bands of each fingerprint, (bands, n); remaining bits belong to no band."""
         bits = np.unpackbits(words.view(np.uint8), axis=1)[:, : self.bands * self.bits]
         weights = (np.uint64(1) << np.arange(self.bits, dtype=np.uint64)[::-1]).astype(np.uint32)
         keys = bits.reshape(len(words), self.bands, self.bits).astype(np.uint32) @ weights
@@ -66,27 +66,27 @@ OURS = tuple(Banding(8, 16, flips) for flips in range(_FLIPS))
 
 
 def brute_pairs(words: Words, d: int) -> Pairs:
-    """Every pair at Hamming distance <= d, by comparing all; words (n, 2). Uses all cores."""
+    """Find every pair at Hamming distance <= d by comparing all, on all cores; words (n, 2)."""
     high, low = words[:, 0].copy(), words[:, 1].copy()
     return _collect(len(words), lambda first, last, *out: _brute(high, low, first, last, d, *out))
 
 
 def banded_pairs(words: Words, d: int, banding: Banding) -> Pairs:
-    """Every pair at distance <= d that has a band in common within the banding's flips; words (n, 2)."""
+    """Find every pair at distance <= d with a common band within the banding's flips; words (n, 2)."""
     high, low = words[:, 0].copy(), words[:, 1].copy()
     keys = banding.keys(words)
     masks = np.zeros(1, dtype=np.uint32)
     if banding.bits <= MASKED_BITS:
         width = 1 << banding.bits
         masks = flip_masks(banding.flips)
-    else:  # too wide for a table of all values: the values that occur are numbered
+    else:  # too wide for a table of all values: number the occurring values
         ranks = [np.unique(band, return_inverse=True)[1] for band in keys]
         keys = np.stack(ranks).astype(np.uint32)
         width = int(keys.max()) + 1
     order = np.argsort(keys, axis=1, kind="stable").astype(np.int32)
     ends = np.stack([np.cumsum(np.bincount(band, minlength=width)) for band in keys])
     starts = np.concatenate([np.zeros((banding.bands, 1), np.int64), ends], axis=1).astype(np.int32)
-    # Rows of each bucket lie together, and their words with them.
+    # Rows of a bucket are adjacent, as are their words.
     sorted_high, sorted_low = high[order], low[order]
 
     def join(first: int, last: int, *out: Any) -> int:
@@ -97,7 +97,7 @@ def banded_pairs(words: Words, d: int, banding: Banding) -> Pairs:
 
 
 def _collect(rows: int, join: Callable[..., int]) -> Pairs:
-    """The pairs of all blocks of rows, each of which `join` writes into arrays as long as they suffice."""
+    """Collect the pairs of all blocks of rows; the arrays for `join` grow until they suffice."""
 
     def block(first: int) -> Pairs:
         room = 1 << 16
@@ -126,17 +126,17 @@ def _parallel(work: Callable[[int], R], firsts: range) -> list[R]:
 
 
 def same(a: Pairs, b: Pairs) -> bool:
-    """Whether both are the same pairs at the same distances."""
+    """Return whether both contain equal pairs at equal distances."""
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in Pairs.__slots__)
 
 
 def tallies(
     words: Words, books: Numbers, queries: Numbers, banding: Banding | None = None
 ) -> tuple[Counts, Counts]:
-    """Found and rightly found texts by flips, query (a row) and exact distance: (flips, queries, 129) each.
+    """Count found and correctly found texts by flips, query row and exact distance, (flips, queries, 129).
 
-    By brute force the first axis has one place. By bands place f holds the pairs whose most similar band
-    differs in f bits, of at most three places.
+    By brute force the first axis has length 1. By bands it has up to three entries; entry f counts the pairs
+    whose most similar band differs in f bits.
     """
     places = 1 if banding is None or banding.bits > MASKED_BITS else _FLIPS
     keys = np.zeros((len(words), 1), np.uint32) if banding is None else banding.keys(words).T.copy()
@@ -239,7 +239,7 @@ def _banded(
                     j = order[band, at]
                     if apart > U64(d) or j <= i:
                         continue
-                    # A pair is counted at the first band that it shares.
+                    # A pair counts at its first common band.
                     earlier = 0
                     while popcount(U64(keys[earlier, i] ^ keys[earlier, j])) > U64(flips):
                         earlier += 1

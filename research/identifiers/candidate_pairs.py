@@ -1,4 +1,4 @@
-"""The evidence of all candidate pairs of a signed set, as the finders of the index would propose them."""
+"""Evidence of all candidate pairs of a signed set, as the index would propose them."""
 
 from dataclasses import dataclass
 
@@ -20,16 +20,16 @@ _NO_DISTANCE = 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidatePairs:
-    """Candidates of every text, both ways round: by query, then by candidate."""
+    """Candidates of every text in both directions, by query, then by candidate."""
 
     query: NDArray[np.int64]
     other: NDArray[np.int64]
-    distance: NDArray[np.uint8]  # 255 where either has no fingerprint
-    shared: NDArray[np.int64]  # hashes that both samples have
+    distance: NDArray[np.uint8]  # 255 if either has no fingerprint
+    shared: NDArray[np.int64]  # number of hashes in both samples
 
 
 def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
-    """Pairs within `reach` bits, or with `least` shared hashes of their samples."""
+    """Return pairs within `reach` bits, or with at least `least` shared hashes of their samples."""
     samples = _Postings.of(texts.sample, texts.sample_ends)
     near = _Neighbours.of(texts, reach)
     pairs = []
@@ -46,24 +46,24 @@ def candidate_pairs(texts: SignedSet, reach: int, least: int) -> CandidatePairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Postings:
-    """The texts by hash, in records as the index holds them."""
+    """The texts of each hash, as records of the index."""
 
-    records: bytes  # of all hashes, one hash after the other
-    starts: NDArray[np.int64]  # of each hash, in records
-    hashes: NDArray[np.intp]  # by number, of all texts, one text after the other
-    ends: NDArray[np.int64]  # of each text, in hashes
+    records: bytes  # records of all hashes in order
+    starts: NDArray[np.int64]  # index of the first record of each hash
+    hashes: NDArray[np.intp]  # hash numbers of all texts in order
+    ends: NDArray[np.int64]  # end of each text in `hashes`
 
     @classmethod
     def of(cls, hashes: NDArray[np.uint64], ends: NDArray[np.int64]) -> "_Postings":
         numbers = np.unique(hashes, return_inverse=True)[1]
         owners = np.searchsorted(ends, np.arange(hashes.size), side="right")
-        # Each hash has a bucket of its own, so no tag is needed to tell it from others.
+        # Each hash has its own bucket, so no tag is needed to distinguish hashes.
         records = owners[np.argsort(numbers, kind="stable")].astype("<u4").tobytes()
         starts = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
         return cls(records, starts, numbers, ends)
 
     def sharing(self, row: int) -> SharedHashes:
-        """The texts that share hashes with this one, and how many; hashes of too many texts tell nothing."""
+        """Return the texts that share hashes with this one, with counts; very frequent hashes are ignored."""
         numbers = self.hashes[self.ends[row - 1] if row else 0 : self.ends[row]]
         buckets = [
             self.records[POSTINGS.width * start : POSTINGS.width * end]
@@ -80,9 +80,9 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Neighbours:
-    """The texts within some distance of each."""
+    """The texts within a distance of each text."""
 
-    others: NDArray[np.uint64]  # of all texts, one text after the other
+    others: NDArray[np.uint64]  # neighbours of all texts in order
     starts: NDArray[np.intp]  # (n + 1,)
 
     @classmethod
@@ -96,5 +96,5 @@ class _Neighbours:
         return cls(others[order].astype(np.uint64), starts)
 
     def near(self, row: int) -> NDArray[np.uint64]:
-        """The texts within the distance of this one."""
+        """Return the texts within the distance of this one."""
         return self.others[self.starts[row] : self.starts[row + 1]]

@@ -1,4 +1,4 @@
-"""The cost of a fingerprint, by the length of the book and by its own (Vladimir et al. 2015, figure 3)."""
+"""Cost of a fingerprint by book length and fingerprint length (Vladimir et al. 2015, figure 3)."""
 
 import statistics
 import time
@@ -22,12 +22,12 @@ WEIGHTINGS = ("tf", "gap")
 
 
 def run(out_dir: Path) -> Section:
-    """Time fingerprints of English texts of up to ten million characters; less than a minute."""
+    """Time fingerprints of English texts of up to ten million characters; takes less than a minute."""
     return measure(out_dir, CHARACTERS, ROUNDS)
 
 
 def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
-    """The tables, and two plots in `out_dir`."""
+    """Return the tables, and write two plots to `out_dir`."""
     english = "\n".join(book.text for book in canonical_books() if book.language == "en")
     usual = english[:USUAL]
     by_size = {
@@ -73,7 +73,7 @@ def measure(out_dir: Path, characters: Sequence[int], rounds: int) -> Section:
 
 
 def milliseconds(text: str, recipe: FingerprintRecipe, rounds: int) -> float:
-    """Median CPU time to fingerprint a text, after one run that does not count."""
+    """Return the median CPU time to fingerprint a text, after one uncounted run."""
     times = []
     for turn in range(rounds + 1):
         started = time.process_time()

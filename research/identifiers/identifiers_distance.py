@@ -26,21 +26,21 @@ from research.plot import Line, Plot, images
 
 D = 7
 EXACT = (7, 15, 23, 37)
-"""Distances of the joins: whole numbers of flips in each band, and that of the default recipe's best F1."""
+"""Distances of the joins: whole numbers of flips in each band, and the default recipe's best distance."""
 BRUTE = "brute force"
 WEIGHTINGS = ("tf", "gap")
 SHOWN = 49
 ASKED = 10_000
 AS_MANY = 70_000
-"""Texts from which on the published times are of a set as large."""
+"""Minimum number of texts of a set that is comparable with the published times."""
 BANDINGS = (PAPER_24, PAPER_32, *OURS)
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The best F1 of one finder and its time: 75,000 books, tf-simhash128, an Intel Core 2 Quad at 2.66 GHz.
+    """Best published F1 and time of a finder: 75,000 books, tf-simhash128, Intel Core 2 Quad, 2.66 GHz.
 
-    It is of d = 7 by brute force and with bands of 24 bits; for bands of 32 bits no d is given.
+    d is 7 for brute force and bands of 24 bits, and not published for bands of 32 bits.
     """
 
     f1: float
@@ -54,16 +54,16 @@ PAPER: Mapping[str, Published] = {
 }
 
 Curves = Mapping[tuple[str, str], Curve]
-"""By weighting and finder."""
+"""Curves by weighting and finder."""
 
 
 def run(out_dir: Path) -> Section:
-    """Measure short texts and whole books; some minutes once the sets are made."""
+    """Measure short texts and whole books; takes some minutes, and more to make the sets."""
     return measure(out_dir, (SHORT, FULL))
 
 
 def measure(out_dir: Path, plans: tuple[SetPlan, ...]) -> Section:
-    """The tables of these sets, and plots of each in `out_dir`."""
+    """Return the tables of these sets, and write plots of each set to `out_dir`."""
     tables, plots = [], []
     for plan in plans:
         texts = signed_set(plan)
@@ -99,7 +99,7 @@ def _of(texts: SignedSet, weighting: str) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def finder_curves(texts: SignedSet) -> Curves:
-    """The curve of each weighting and finder."""
+    """Return the curve of each weighting and finder."""
     curves: dict[tuple[str, str], Curve] = {}
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
@@ -122,7 +122,7 @@ def _cumulated(counts: tuple[Counts, Counts], wanted: Numbers, flips: int) -> Cu
 
 
 def quality_table(curves: Curves, caption: str) -> Table:
-    """Precision, recall and F1 of each finder at d = 7 and at its best d."""
+    """Return precision, recall and F1 of each finder at d = 7 and at its best d."""
     rows: list[list[Cell]] = []
     for (weighting, finder), each in curves.items():
         at_seven = [float(values[D]) for values in (each.precision, each.recall, each.f1)]
@@ -135,12 +135,12 @@ def quality_table(curves: Curves, caption: str) -> Table:
 
 
 def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Table:
-    """The time in which each finder meets all pairs within these distances, of `tf` within 7 bits alone."""
+    """Return the time of each finder to join all pairs within these distances; `tf` only within 7 bits."""
     rows: list[list[Cell]] = []
     for weighting in WEIGHTINGS:
         words, signed = _of(texts, weighting)
         words = words[signed]
-        # With tf half of all pairs of one language lie within 23 bits: more than fit in memory.
+        # With tf half of all pairs of one language are within 23 bits, which do not fit in memory.
         for d in distances if weighting == "gap" else (D,):
             exact, seconds = _timed(brute_pairs, words, d)
             is_published = d == D and weighting == "tf" and texts.size > AS_MANY
@@ -148,7 +148,7 @@ def join_table(texts: SignedSet, caption: str, distances: Sequence[int]) -> Tabl
             rows.append(_join_row((weighting, d, BRUTE), seconds, exact, None, paper))
             for banding in BANDINGS:
                 if (d != D and banding.flips != d // 8) or (weighting == "tf" and banding.flips > 0):
-                    continue  # of no use, or of no use but to meet nearly all pairs
+                    continue  # useless, or useful only to join nearly all pairs
                 pairs, seconds = _timed(banded_pairs, words, d, banding)
                 paper = PAPER.get(banding.name) if is_published else None
                 rows.append(_join_row((weighting, d, banding.name), seconds, pairs, exact, paper))
@@ -164,7 +164,7 @@ def _join_row(
 
 
 def _timed(join: Callable[..., Pairs], words: Words, *arguments: object) -> tuple[Pairs, float]:
-    """The pairs, and the seconds they took after a first turn that does not count."""
+    """Return the pairs and the seconds of the join, after an uncounted first run."""
     join(words[:64], *arguments)
     started = time.perf_counter()
     pairs = join(words, *arguments)
@@ -172,12 +172,12 @@ def _timed(join: Callable[..., Pairs], words: Words, *arguments: object) -> tupl
 
 
 def _short(finder: str) -> str:
-    """The finder's name as a legend has room for it."""
+    """Return the finder's name, shortened for a legend."""
     return finder.replace(" bands of ", " × ")
 
 
 def distance_plots(out_dir: Path, name: str, curves: Curves) -> list[str]:
-    """Precision, recall and F1 against d, saved in `out_dir`."""
+    """Plot precision, recall and F1 against d in `out_dir`."""
     slug = name.replace(" ", "_").replace(",", "").replace("-", "_")
     finders = [*enumerate((BRUTE, PAPER_24.name, PAPER_32.name, OURS[1].name))]
     axis = "Hamming distance d, bits"

@@ -26,16 +26,16 @@ PAPER_LENGTH, PAPER_RATE, PAPER_F1 = 128, 0.05, 0.97
 DONATED = 40_000
 
 Bits = NDArray[np.uint8]
-"""Of each text, (texts, 256)."""
+"""Bits of each text, (texts, 256)."""
 
 
 def run(out_dir: Path) -> Section:
-    """Cluster a hundred books, each with nine derivatives at each of four error rates; some minutes."""
+    """Cluster a hundred books with nine derivatives each at four error rates; takes some minutes."""
     return measure(out_dir, BOOKS, RATES)
 
 
 def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
-    """The table, and a plot in `out_dir`."""
+    """Return the table, and write a plot to `out_dir`."""
     chosen = canonical_books(books)
     sets = {rate: signed(chosen, rate) for rate in rates}
     classes = np.repeat(np.arange(len(chosen)), DERIVATIVES + 1)
@@ -73,7 +73,7 @@ def measure(out_dir: Path, books: int, rates: Sequence[float]) -> Section:
 
 
 def signed(books: Sequence[CorpusBook], rate: float) -> Mapping[str, Bits]:
-    """The longest fingerprints of each book and its derivatives, by weighting."""
+    """Return the longest fingerprints of each book and its derivatives, by weighting."""
     with processes() as pool:
         work = partial(_sign_versions, rate)
         texts = [book.text for book in books]
@@ -84,7 +84,7 @@ def signed(books: Sequence[CorpusBook], rate: float) -> Mapping[str, Bits]:
 
 
 def texts_of(rate: float, number: int, text: str, donor: str) -> Iterator[str]:
-    """A book of the set and its derivatives at this error rate, which take sentences from the donor."""
+    """Yield a book and its derivatives at this error rate, with sentences from the donor."""
     rng = np.random.default_rng([SEED, number, round(rate * 1000)])
     yield text
     for _ in range(DERIVATIVES):
@@ -98,12 +98,12 @@ def _sign_versions(rate: float, number: int, text: str, donor: str) -> NDArray[n
 
 
 def donors(books: Sequence[CorpusBook]) -> list[str]:
-    """What each book takes foreign sentences from: the beginning of the book before it."""
+    """Return the source of foreign sentences of each book: the beginning of the preceding book."""
     return [books[work - 1].text[:DONATED] for work in range(len(books))]
 
 
 def clustered(bits: Bits, classes: NDArray[np.int64], starts: int = STARTS) -> float:
-    """F1 of the pairs that k-means puts together, 0 to 1; as many clusters as classes."""
+    """Return the F1 of pairs in one k-means cluster, 0 to 1, with as many clusters as classes."""
     count = np.unique(classes).size
     clusters = KMeans(count, n_init=starts, random_state=SEED % 2**31).fit_predict(bits.astype(np.float64))
     table = np.zeros((count, count), dtype=np.int64)

@@ -15,7 +15,7 @@ from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot, images
 
 SIZES = (50_000, 300_000, 1_200_000)
-"""Characters; for each the English book of the nearest length."""
+"""Lengths in characters; the English book of the nearest length is used."""
 RATES = tuple(percent / 100 for percent in range(1, 11))
 DRAWS = 40
 WEIGHTINGS = ("tf", "gap")
@@ -24,19 +24,19 @@ PERCENTILES = (5, 50, 95)
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One book: the bits that each draw of errors moves its fingerprints."""
+    """Bits by which each draw of errors changes the fingerprints of one book."""
 
     characters: int
     bits: dict[str, list[list[int]]]  # by weighting, rate and draw
 
 
 def run(out_dir: Path) -> Section:
-    """Corrupt three books at ten error rates, forty times each; about a minute."""
+    """Corrupt three books at ten error rates, forty times each; takes about a minute."""
     return measure(out_dir, SIZES, DRAWS)
 
 
 def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
-    """The table, and a plot for each weighting in `out_dir`."""
+    """Return the table, and write a plot for each weighting to `out_dir`."""
     english = [book for book in canonical_books(at_least=0) if book.language == "en"]
     books = [nearest(english, size) for size in sizes]
     with processes() as pool:
@@ -59,12 +59,12 @@ def measure(out_dir: Path, sizes: Sequence[int], draws: int) -> Section:
 
 
 def nearest(books: Sequence[CorpusBook], size: int) -> CorpusBook:
-    """The book whose length is nearest to so many characters."""
+    """Return the book whose length is nearest to `size` characters."""
     return min(books, key=lambda book: abs(len(book.text) - size))
 
 
 def drift(text: str, draws: int) -> Drift:
-    """The bits by which errors move the fingerprints of one text."""
+    """Return the bits by which errors change the fingerprints of one text."""
     recipes = studied_recipes(128)
     clean = sign(text, *recipes.values())
     bits: dict[str, list[list[int]]] = {weighting: [] for weighting in recipes}

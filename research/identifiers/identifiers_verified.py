@@ -17,12 +17,12 @@ WANTED = {FULL.name: 0.99, HARD.name: 0.99, SHORT.name: 0.97}
 
 
 def run(out_dir: Path) -> Section:
-    """Verify every set; some minutes once the sets are made."""
+    """Verify every set; takes some minutes, and more to make the sets."""
     return measure((FULL, HARD, SHORT))
 
 
 def measure(plans: Sequence[SetPlan]) -> Section:
-    """The table of these sets."""
+    """Return the table of these sets."""
     rows: list[list[Cell]] = []
     for plan in plans:
         texts = signed_set(plan)
@@ -45,18 +45,18 @@ def measure(plans: Sequence[SetPlan]) -> Section:
 
 
 def candidates(texts: SignedSet) -> CandidatePairs:
-    """The candidates that the band index would give for each text of a set."""
+    """Return the candidates that the band index would propose for each text of a set."""
     return candidate_pairs(texts, VERIFICATION.distance_unsampled, VERIFICATION.min_shared)
 
 
 def accepted(texts: SignedSet, proposed: CandidatePairs) -> NDArray[np.bool_]:
-    """The candidates that the verification rule accepts, one query after the other."""
+    """Return for each candidate, in query order, whether the verification rule accepts it."""
     levels = texts.levels[proposed.query], texts.levels[proposed.other]
     return verified(Candidates.between(*levels, proposed.distance, proposed.shared))
 
 
 def figures(texts: SignedSet, proposed: CandidatePairs, verdicts: NDArray[np.bool_]) -> list[Cell]:
-    """Recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs in and across works."""
+    """Return recall of candidates; precision, recall, F1 by query; F1 of pairs; false pairs."""
     right = texts.books[proposed.query] == texts.books[proposed.other]
     one_work = texts.works[proposed.query] == texts.works[proposed.other]
     wanted, asked = texts.wanted, texts.wanted > 0

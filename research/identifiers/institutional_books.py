@@ -1,9 +1,9 @@
-"""The rule by which Institutional Books 1.0 (2025) set duplicates aside among a million scanned volumes.
+"""The rule of Institutional Books 1.0 (2025) for duplicates among a million scanned volumes.
 
-Two volumes are duplicates whose 64-bit simhashes are identical, if they have one language and neither is 15 %
-longer or shorter than the median of those with that simhash. Read in `get_simhash_shingles` and
-`get_filtered_duplicates` of institutional/institutional-books-1-pipeline; the simhash is that of the package
-`simhash` 2.1.2. Here a pair stands alone, so its median is the mean, and the language is the corpus's.
+Two volumes are duplicates if their 64-bit simhashes and languages are equal, and their lengths are within 15
+% of the median length for that simhash. Sources are `get_simhash_shingles` and `get_filtered_duplicates` of
+institutional/institutional-books-1-pipeline, and the package `simhash` 2.1.2. Here the median of a pair is
+its mean, and the language comes from the corpus.
 """
 
 import re
@@ -26,7 +26,7 @@ _NO_WORD = re.compile(r"[^\w]+")
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """What the rule looks at."""
+    """The values of a volume that the rule compares."""
 
     simhash: bytes
     language: str
@@ -34,7 +34,7 @@ class Volume:
 
 
 def institutional_books(name: str) -> PairRule[Volume]:
-    """The rule as a method."""
+    """Return the rule as a method."""
     return PairRule(
         name,
         sign=volume,
@@ -45,12 +45,12 @@ def institutional_books(name: str) -> PairRule[Volume]:
 
 
 def volume(book: CorpusBook) -> Volume:
-    """What the rule looks at of a book."""
+    """Return the values of a book that the rule compares."""
     return Volume(simhash(book.text), book.language, sum(map(len, book.text.split())))
 
 
 def says_same(one: Volume, other: Volume) -> bool:
-    """Whether the rule calls two volumes duplicates."""
+    """Return whether the rule calls two volumes duplicates."""
     middle = (one.characters + other.characters) / 2
     shorter, longer = sorted((one.characters, other.characters))
     return (
@@ -62,9 +62,9 @@ def says_same(one: Volume, other: Volume) -> bool:
 
 
 def simhash(text: str) -> bytes:
-    """The simhash of the 7-character shingles of letters, digits and underscores, in lower case; 8 bytes.
+    """Return the 8-byte simhash of 7-character shingles of letters, digits and underscores, in lower case.
 
-    Each bit is what more than half of the shingles have there, of the last 8 bytes of their MD5.
+    A bit is 1 if it is set in more than half of the shingles' MD5 hashes (last 8 bytes).
     """
     letters = _NO_WORD.sub("", text.lower())
     starts = range(max(len(letters) - WIDTH + 1, 1))

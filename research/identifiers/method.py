@@ -1,7 +1,7 @@
-"""What every method has in common, and the ways in which most of them compare books.
+"""The interface of all methods, and the common ways to compare books.
 
-A method makes a signature of each book. Two signatures have a score, and from a least score on the method
-calls the books copies. So one loop measures them all, and every pair is compared in one call.
+A method makes a signature of each book. Two signatures have a score; books with at least the method's least
+score are called copies. One loop measures all methods, and one call compares all pairs.
 """
 
 import math
@@ -17,25 +17,25 @@ from bench.harness.corpus import CorpusBook
 Signature = TypeVar("Signature")
 Vector = NDArray[np.float32]
 Scores = NDArray[np.float64]
-"""(books, other books); the higher, the more alike."""
+"""Scores, (books, other books); similar books have higher scores."""
 
 
 class Method(Protocol[Signature]):
-    """A way to tell copies of a book from other books."""
+    """A way to distinguish copies of a book from other books."""
 
     @property
     def name(self) -> str: ...
     @property
-    def least(self) -> float | None: ...  # the score of copies; None: none is in use, so it has to be fitted
+    def least(self) -> float | None: ...  # minimum score of copies; None: to be fitted
     def sign(self, book: CorpusBook, /) -> Signature | None: ...
-    def size(self, signature: Signature, /) -> int: ...  # bytes that are kept of a book
+    def size(self, signature: Signature, /) -> int: ...  # stored bytes per book
     def scores(self, these: Sequence[Signature], others: Sequence[Signature], /) -> Scores: ...
-    def rule(self, least: float, /) -> str: ...  # in words, when books are called copies
+    def rule(self, least: float, /) -> str: ...  # the condition for copies, in words
 
 
 @dataclass(frozen=True, slots=True)
 class BitDistance:
-    """Strings of bits, compared by the bits in which they differ; the score is that number below zero."""
+    """A comparison of bit strings by Hamming distance; the score is the negative distance."""
 
     name: str
     bits: int
@@ -59,7 +59,7 @@ class BitDistance:
 
 @dataclass(frozen=True, slots=True)
 class EqualKeys:
-    """Keys that are equal or say nothing; the score is 1 or 0."""
+    """A comparison of keys for equality; the score is 1 or 0."""
 
     name: str
     sign: Callable[[CorpusBook], bytes | None]
@@ -79,7 +79,7 @@ class EqualKeys:
 
 @dataclass(frozen=True, slots=True)
 class EqualValues:
-    """MinHash values, compared place by place; the score is the share that is equal."""
+    """A comparison of MinHash values by position; the score is the share of equal values."""
 
     name: str
     sign: Callable[[CorpusBook], NDArray[np.uint32] | None]
@@ -98,7 +98,7 @@ class EqualValues:
 
 @dataclass(frozen=True, slots=True)
 class CosineOfVectors:
-    """Vectors, compared by the angle between them; the score is its cosine."""
+    """A comparison of vectors; the score is the cosine of their angle."""
 
     name: str
     sign: Callable[[CorpusBook], Vector | None]
@@ -120,7 +120,7 @@ class CosineOfVectors:
 
 @dataclass(frozen=True, slots=True)
 class PairRule(Generic[Signature]):
-    """A rule that says yes or no of two signatures; the score is 1 or 0."""
+    """A rule that accepts or rejects two signatures; the score is 1 or 0."""
 
     name: str
     sign: Callable[[CorpusBook], Signature | None]
@@ -140,6 +140,6 @@ class PairRule(Generic[Signature]):
 
 
 def _signs(signatures: Sequence[bytes], bits: int) -> NDArray[np.float32]:
-    """+1 and −1 for the bits, (signatures, bits)."""
+    """Return the bits as +1 and −1, (signatures, bits)."""
     rows = np.frombuffer(b"".join(signatures), np.uint8).reshape(len(signatures), bits // 8)
     return np.unpackbits(rows, axis=1).astype(np.float32) * 2 - 1

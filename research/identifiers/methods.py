@@ -1,4 +1,4 @@
-"""Every method beside those in use: copies, parts and series found, false pairs, OCR errors, bytes, time."""
+"""Comparison of all methods: copies, parts and series found, false pairs, OCR errors, bytes, time."""
 
 import statistics
 import time
@@ -47,9 +47,9 @@ from research.identifiers.published_methods import (
 )
 
 COPIES = 100
-"""Works of which copies with OCR errors are made."""
+"""Number of works whose copies have OCR errors."""
 RATES = (0.01, 0.05, 0.10)
-"""Character error rates of the copies; those without errors are the books themselves."""
+"""Character error rates of the copies, in addition to 0."""
 
 NOTES = (
     "Pairs: all of the corpus's books, by its labels. These follow from shared shingles, title and "
@@ -74,7 +74,7 @@ NOTES = (
 
 
 def compared_methods() -> list[Method[Any]]:
-    """The methods in the order of the tables: Bookprint's, those in use, those of publications."""
+    """Return the methods in the order of the tables: Bookprint's, methods in use, published methods."""
     return [
         verified("lookup (default)"),
         fingerprint_alone("fingerprint alone"),
@@ -99,14 +99,14 @@ def compared_methods() -> list[Method[Any]]:
 class Signed:
     """The signatures of one method."""
 
-    books: list[Any]  # of every book of the corpus, None where it has none
-    originals: list[Any]  # of the books that are copied
-    copies: list[list[Any]]  # of their copies, by error rate
+    books: list[Any]  # of every book of the corpus; None without a signature
+    originals: list[Any]  # of the copied books
+    copies: list[list[Any]]  # of the copies, by error rate
     milliseconds: list[float]  # processor time of each book of the corpus
 
 
 def run(out_dir: Path) -> Section:
-    """Measure every method; some twelve minutes of one core. docs/why/methods.md shows the figures."""
+    """Measure every method; takes some twelve minutes on one core. docs/why/methods.md has the figures."""
     books = list(corpus_books(corpus_folder()))
     pairs = Pairs(labels(books, corpus_pairs(corpus_folder())), halves_of(books))
     return Section(
@@ -120,7 +120,7 @@ def run(out_dir: Path) -> Section:
 def measure(
     methods: Sequence[Method[Any]], books: Sequence[CorpusBook], pairs: Pairs, drawn: Sequence[int]
 ) -> Table:
-    """What each method finds; `drawn` are the places of the books of which copies are made."""
+    """Return the results of each method; `drawn` are the indices of the copied books."""
     signed = sign_all(methods, books, drawn)
     halves = pairs.halves[list(drawn)]
     rows: list[list[Cell]] = []
@@ -152,7 +152,7 @@ def measure(
 
 
 def drawn_books(books: Sequence[CorpusBook]) -> list[int]:
-    """The places of the books that are copied, of different works and no OCR output themselves."""
+    """Return the indices of the copied books, which are of different works and not OCR output."""
     places = {book.id: place for place, book in enumerate(books)}
     works = one_per_work(books)
     chosen = np.random.default_rng(SEED).permutation(len(works))[:COPIES]
@@ -162,8 +162,8 @@ def drawn_books(books: Sequence[CorpusBook]) -> list[int]:
 def sign_all(
     methods: Sequence[Method[Any]], books: Sequence[CorpusBook], drawn: Sequence[int]
 ) -> list[Signed]:
-    """The signatures by each method, book by book, so that all meet the same state of the machine."""
-    for method in methods:  # kernels are compiled, references learnt
+    """Return the signatures of each method, made book by book under equal conditions of the machine."""
+    for method in methods:  # compiles kernels and learns references
         method.sign(books[0])
     timed = [[_timed(method, book) for method in methods] for book in books]
     originals = [books[place] for place in drawn]
@@ -190,7 +190,7 @@ def _timed(method: Method[Any], book: CorpusBook) -> tuple[Any, float]:
 
 
 def _costs(method: Method[Any], signed: Signed) -> list[Cell]:
-    """Mean bytes of a signature, and the median of milliseconds."""
+    """Return the mean bytes of a signature, and the median milliseconds."""
     sizes = [method.size(each) for each in signed.books if each is not None]
     return [round(statistics.mean(sizes)), statistics.median(signed.milliseconds)]
 

@@ -1,4 +1,4 @@
-"""What libraries and developers take today: ISCC Text-Codes, datasketch."""
+"""Methods in use by libraries and developers: ISCC Text-Codes, datasketch."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from bench.harness.corpus import CorpusBook
 from research.identifiers.method import BitDistance, Scores
 
 ISCC_SIMILARITY = 0.75
-"""The share of equal bits from which iscc-search 0.3.3 calls codes alike."""
+"""Minimum share of equal bits at which iscc-search 0.3.3 calls codes similar."""
 LSH_THRESHOLD = 0.5
-"""As in the first example of datasketch's documentation, with 128 permutations."""
+"""Threshold of the first example in datasketch's documentation, with 128 permutations."""
 SHINGLE_WORDS = 5
 
 _WORD = re.compile(r"\w+")
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EqualBands:
-    """datasketch's `MinHashLSH`: books with one of its bands of MinHash values in common."""
+    """datasketch's `MinHashLSH`: copies have an equal band of MinHash values."""
 
     name: str
     threshold: float = LSH_THRESHOLD
@@ -58,7 +58,7 @@ class EqualBands:
 
 
 def text_code_within(name: str, bits: int) -> BitDistance:
-    """The ISCC Text-Code of so many bits, within the distance that its search server takes."""
+    """Return the method of ISCC Text-Codes of this many bits, within the distance of its search server."""
     most = round((1 - ISCC_SIMILARITY) * bits)
 
     def sign(book: CorpusBook) -> bytes:

@@ -1,4 +1,4 @@
-"""Bookprint's own ways to tell copies: each signature alone, the identifier, and the rule of lookups."""
+"""Methods of Bookprint: each signature alone, the identifier, and the rule of lookups."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ _LONG_IDENTIFIER_BYTES = 38  # 300 bits
 
 
 def fingerprint_within(name: str, recipe: str, most: int) -> BitDistance:
-    """The fingerprint of a recipe alone, within so many bits."""
+    """Return the method of a recipe's fingerprint alone, within `most` bits."""
     of = fingerprint_recipe(recipe)
 
     def sign(book: CorpusBook) -> bytes | None:
@@ -46,7 +46,7 @@ def fingerprint_within(name: str, recipe: str, most: int) -> BitDistance:
 
 
 def minhash_values(name: str, values: int) -> EqualValues:
-    """So many MinHash values of shingles, of five words where the script has words."""
+    """Return the method of this many MinHash values, of five-word shingles if the script has words."""
     recipe = replace(minhash_recipe(DEFAULT_MINHASH), permutations=values)
 
     def sign(book: CorpusBook) -> NDArray[np.uint32] | None:
@@ -57,7 +57,7 @@ def minhash_values(name: str, values: int) -> EqualValues:
 
 
 def long_identifier(name: str) -> PairRule[Identifier]:
-    """The identifier that libraries exchange, compared as `bookprint compare` does."""
+    """Return the method of exchanged identifiers, compared as `bookprint compare` does."""
     return PairRule(
         name,
         sign=lambda book: of_signatures(*_entry(book)),
@@ -68,7 +68,7 @@ def long_identifier(name: str) -> PairRule[Identifier]:
 
 
 def verified(name: str) -> PairRule[Entry]:
-    """The rule of lookups without a distance, on fingerprint and sample together."""
+    """Return the rule of lookups without a distance, on fingerprint and sample."""
 
     def sign(book: CorpusBook) -> Entry:
         text = normal_form(book)
@@ -85,12 +85,12 @@ def verified(name: str) -> PairRule[Entry]:
 
 
 def fingerprint_alone(name: str) -> BitDistance:
-    """The fingerprint in use, within the distance that suffices where there is nothing else."""
+    """Return the method of the default fingerprint, within the distance that suffices without a sample."""
     return fingerprint_within(name, DEFAULT_FINGERPRINT, VERIFICATION.distance_unsampled)
 
 
 def vector_of_words(name: str) -> BitDistance:
-    """The vector by which similar books are found."""
+    """Return the method of the vectors of similar books."""
     weights = read_vector_weights()
 
     def sign(book: CorpusBook) -> bytes | None:
@@ -101,7 +101,7 @@ def vector_of_words(name: str) -> BitDistance:
 
 
 def normal_form(book: CorpusBook) -> NormalText:
-    """The normal form of a book's text."""
+    """Return the normal form of a book's text."""
     return normalise(content_from_text(book.text))
 
 
@@ -110,7 +110,7 @@ def _shingles(text: NormalText, recipe: MinHashRecipe) -> Shingles:
 
 
 def _entry(book: CorpusBook) -> tuple[Entry, int]:
-    """What the identifier is made of, and the words of the book."""
+    """Return the signatures in the identifier, and the word count of the book."""
     text, recipe = normal_form(book), minhash_recipe(DEFAULT_MINHASH)
     words = _shingles(text, recipe)
     fingerprint = simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
@@ -118,6 +118,6 @@ def _entry(book: CorpusBook) -> tuple[Entry, int]:
 
 
 def _entry_bytes(entry: Entry) -> int:
-    """Bytes of fingerprint and sample."""
+    """Return the bytes of fingerprint and sample."""
     fingerprint = 0 if entry.fingerprint is None else len(entry.fingerprint.bits)
     return fingerprint + (0 if entry.sample is None else len(entry.sample.packed()))

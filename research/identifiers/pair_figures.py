@@ -1,7 +1,7 @@
-"""What a method finds among the corpus's pairs, and of copies with made OCR errors.
+"""Results of a method on the corpus's pairs, and on copies with made OCR errors.
 
-Where a method has no threshold in use, the one of its best F1 on half of the works judges the pairs whose
-first book is of the other half. So no pair is judged by a threshold that it helped to fit.
+A method without a threshold in use gets the one of the best F1 on half of the works. It judges the pairs
+whose first book is of the other half, so no pair is judged by a threshold fitted on it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,34 +23,34 @@ KINDS = {
     "series": ("series",),
     "false pairs": ("different", "translation", "unrelated", "same author", "other language"),
 }
-"""The columns of pairs, and the labels that each counts."""
+"""Columns of pairs, and the labels counted in each column."""
 EITHER = ("contains", "overlaps", "")
-"""Labels of pairs that count neither way where a threshold is fitted."""
+"""Labels of pairs that are ignored in fitting a threshold."""
 UNSIGNED = -1e9
-"""The score of a pair of which one book has no signature; it is never called copies."""
+"""Score of a pair if a book has no signature; such a pair is never called copies."""
 
 Labels = NDArray[np.str_]
-"""Of each pair, in the order of `itertools.combinations`."""
+"""Label of each pair, in the order of `itertools.combinations`."""
 Halves = NDArray[np.intp]
-"""The half of the works, 0 or 1, that each book belongs to."""
+"""Half of the works, 0 or 1, of each book."""
 Least = tuple[float, float]
-"""The least score of copies whose first book is in either half of the works."""
+"""Minimum scores of copies whose first book is in the first and in the second half of the works."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Every pair of some books, and the halves of works for fitting."""
+    """All pairs of some books, and the halves of works for fitting."""
 
     labels: Labels
     halves: Halves
 
     def counts(self, accepted: NDArray[np.bool_]) -> list[int]:
-        """How many pairs of each column are among those accepted."""
+        """Count the accepted pairs of each column."""
         return [int(np.isin(self.labels[accepted], labels).sum()) for labels in KINDS.values()]
 
 
 def halves_of(books: Sequence[CorpusBook]) -> Halves:
-    """Half of the works at random; the books of a work stay together."""
+    """Draw half of the works; all books of a work are in one half."""
     works = sorted({book.work for book in books})
     chosen = np.random.default_rng(SEED).permutation(len(works))[: len(works) // 2]
     first = {works[place] for place in chosen}
@@ -58,12 +58,12 @@ def halves_of(books: Sequence[CorpusBook]) -> Halves:
 
 
 def pair_scores(method: Method[Any], signatures: Sequence[Any]) -> NDArray[np.float64]:
-    """The score of every pair, (pairs,)."""
+    """Return the score of every pair, (pairs,)."""
     return matrix(method, signatures, signatures)[np.triu_indices(len(signatures), 1)]
 
 
 def matrix(method: Method[Any], these: Sequence[Any], others: Sequence[Any]) -> Scores:
-    """The scores of all of these with all of the others; UNSIGNED where either has no signature."""
+    """Return the scores of all of `these` with all `others`; UNSIGNED without a signature."""
     scores = np.full((len(these), len(others)), UNSIGNED)
     rows, columns = (
         [place for place, each in enumerate(side) if each is not None] for side in (these, others)
@@ -76,7 +76,7 @@ def matrix(method: Method[Any], these: Sequence[Any], others: Sequence[Any]) -> 
 
 
 def least_scores(method: Method[Any], scores: NDArray[np.float64], pairs: Pairs) -> Least:
-    """The method's threshold in use, or one fitted on each half of the works for the other."""
+    """Return the method's threshold in use, or one fitted on each half of the works for the other half."""
     if method.least is not None:
         return method.least, method.least
     first, second = (pairs.halves[places] for places in np.triu_indices(pairs.halves.size, 1))
@@ -87,14 +87,14 @@ def least_scores(method: Method[Any], scores: NDArray[np.float64], pairs: Pairs)
 
 
 def _fitted(scores: NDArray[np.float64], labels: Labels) -> float:
-    """The threshold of the best F1, halfway from the last pair above it to the next one below."""
+    """Return the threshold of the best F1, halfway between the last pair above it and the next below."""
     last = best_threshold(scores, labels)
     below = scores[scores < last]
     return float((last + below.max()) / 2) if below.size else last
 
 
 def accepted(scores: NDArray[np.float64], least: Least, pairs: Pairs) -> NDArray[np.bool_]:
-    """Whether the method calls the books of each pair copies, (pairs,)."""
+    """Return for each pair whether the method calls the books copies, (pairs,)."""
     first = np.triu_indices(pairs.halves.size, 1)[0]
     return np.asarray(scores >= np.array(least)[pairs.halves[first]])
 
@@ -102,20 +102,20 @@ def accepted(scores: NDArray[np.float64], least: Least, pairs: Pairs) -> NDArray
 def found_again(
     method: Method[Any], originals: Sequence[Any], copies: Sequence[Any], least: Least, halves: Halves
 ) -> int:
-    """The number of originals whose own copy is called one."""
+    """Count the originals whose own copy is called a copy."""
     own = np.diagonal(matrix(method, originals, copies))
     return int((own >= np.array(least)[halves]).sum())
 
 
 def noisy_copies(books: Sequence[CorpusBook], rate: float) -> Iterator[CorpusBook]:
-    """A copy of each book as read with this character error rate."""
+    """Yield a copy of each book with this character error rate."""
     for number, book in enumerate(books):
         rng = np.random.default_rng([SEED, round(1_000 * rate), number])
         yield replace(book, text=corrupt(book.text, rate, rng), pages=None)
 
 
 def best_threshold(scores: NDArray[np.float64], labels: Labels) -> float:
-    """The threshold of the best F1 of pairs of one work; parts and overlaps count neither way."""
+    """Return the threshold of the best F1 of pairs of one work; parts and overlaps are ignored."""
     counted = ~np.isin(labels, EITHER)
     order = np.argsort(-scores[counted], kind="stable")
     sorted_scores = scores[counted][order]

@@ -1,8 +1,8 @@
-"""The sets of Vladimir et al. (2015), made anew: texts with 1 to 15 noisy derivatives, kept as signatures.
+"""The sets of Vladimir et al. (2015), reproduced: signatures of texts with 1 to 15 noisy derivatives.
 
-Texts are made and signed one canonical text at a time, by all cores, and never kept. Their signatures lie in
-the user's cache folder, so that several benchmarks use one set. Each canonical text is a class of its own, as
-there. So two chunks of one novel, which they do not have, are different books.
+All cores make and sign texts, one canonical text at a time, and do not store the texts. Signatures are stored
+in the user's cache folder, so several benchmarks use one set. Each canonical text is a class, as in the
+paper. Two chunks of one novel, which the paper does not have, are different books.
 """
 
 import os
@@ -31,9 +31,9 @@ from bookprint_core.text.normal_form import normalise
 
 SEED = 20261121
 HARD_SEED, CHUNKS_PER_WORK = 20261120, 3
-"""As in the benchmark `fingerprints`."""
+"""Seed, and chunks per work, of the benchmark `fingerprints`."""
 DONOR = 40_001
-"""Characters that a book must have, so that sentences can be taken from it."""
+"""Minimum characters of a book that provides sentences."""
 
 Words = NDArray[np.uint64]
 
@@ -43,10 +43,10 @@ class SetPlan:
     """The canonical texts of a set."""
 
     name: str
-    texts: int  # canonical texts at most, of the hard set of each work
+    texts: int  # maximum canonical texts; in the hard set, per work
     cut: Literal["chunks", "whole books", "hard set"] = "chunks"
-    characters: int | None = None  # of a chunk; None: what makes as many texts as wanted
-    works: int | None = None  # books to cut them from at most; None: one of every work
+    characters: int | None = None  # of a chunk; None: chosen to give `texts` chunks
+    works: int | None = None  # maximum books to cut; None: one book of every work
 
 
 SHORT = SetPlan("short texts", 9_000)
@@ -57,7 +57,7 @@ SMALL = SetPlan("smoke", 40, characters=12_000, works=12)
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One canonical text: part of one book."""
+    """A canonical text: a part of a book."""
 
     work: int
     start: int
@@ -66,32 +66,32 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedSet:
-    """The signatures of a set, one row a text; rows of one class lie together."""
+    """Signatures of a set, one row per text; rows of one class are adjacent."""
 
-    books: NDArray[np.int64]  # (n,), the class
+    books: NDArray[np.int64]  # (n,), number of the class
     works: NDArray[np.int64]  # (n,)
     gap: Words  # (n, 2)
     tf: Words  # (n, 2)
-    has_gap: NDArray[np.bool_]  # (n,), whether the text has such a fingerprint
+    has_gap: NDArray[np.bool_]  # (n,), whether the text has this fingerprint
     has_tf: NDArray[np.bool_]
-    sample: NDArray[np.uint64]  # of all texts, one after the other
+    sample: NDArray[np.uint64]  # hashes of all texts in order
     sample_ends: NDArray[np.int64]  # (n,)
-    levels: NDArray[np.uint8]  # (n,), NO_SAMPLE where there is none
+    levels: NDArray[np.uint8]  # (n,), NO_SAMPLE without a sample
     characters: NDArray[np.int64]  # (n,), of the normal form
 
     @property
     def size(self) -> int:
-        """Texts."""
+        """Return the number of texts."""
         return self.books.size
 
     @property
     def wanted(self) -> NDArray[np.int64]:
-        """The number of other versions of each text, (n,)."""
+        """Return the number of other versions of each text, (n,)."""
         return np.asarray(np.bincount(self.books)[self.books] - 1)
 
     @property
     def caption(self) -> str:
-        """Texts, canonical texts and their median length."""
+        """Return the numbers of texts and canonical texts and their median length, in words."""
         return (
             f"{self.size:,} texts, {np.unique(self.books).size:,} canonical, "
             f"{np.median(self.characters):,.0f} characters each (median)"
@@ -99,12 +99,12 @@ class SignedSet:
 
 
 def signed_set(plan: SetPlan) -> SignedSet:
-    """The set from the cache, else made; raises CannotMeasure where there is no corpus."""
+    """Return the set from the cache, or make it; raises CannotMeasure without the corpus."""
     return kept(_key(plan), lambda: _sign(plan))
 
 
 def kept(name: str, make: Callable[[], SignedSet]) -> SignedSet:
-    """The set that lies in the cache under this name, else made and put there."""
+    """Return the set with this name in the cache; make and store it if missing."""
     path = _cache() / f"{name}.npz"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,14 +126,14 @@ def _key(plan: SetPlan) -> str:
 
 
 def key_of(*chosen: object) -> str:
-    """A name for all that decides a set: what was chosen for it, noise, recipes."""
+    """Return a name that depends on everything that determines a set: choices, noise, recipes."""
     derived = (hard.CHUNK, hard.COPIES, hard.ERROR_RATE, hard.EDITED)
     decided = (SEED, chosen, derived, DEFAULT_FINGERPRINT, DEFAULT_SAMPLE, SignedSet.__slots__)
     return sha256(repr(decided).encode() + Path(noise.__file__).read_bytes()).hexdigest()[:16]
 
 
 def slices(books: Sequence[CorpusBook], plan: SetPlan) -> list[Slice]:
-    """The canonical texts of a plan, in the order of the books."""
+    """Return the canonical texts of a plan, in the order of the books."""
     if plan.cut == "whole books":
         longest = sorted(range(len(books)), key=lambda work: -len(books[work].text))[: plan.texts]
         return [Slice(work, 0, len(books[work].text)) for work in sorted(longest)]
@@ -148,7 +148,7 @@ def slices(books: Sequence[CorpusBook], plan: SetPlan) -> list[Slice]:
 
 
 def chunk_size(lengths: Sequence[int], chunks: int) -> int:
-    """The most characters that texts of these lengths yield so many chunks of.
+    """Return the largest chunk size at which texts of these lengths give this many chunks.
 
     >>> chunk_size([100, 50], 3)
     50
@@ -164,7 +164,7 @@ def chunk_size(lengths: Sequence[int], chunks: int) -> int:
 
 
 def canonical_books(works: int | None = None, at_least: int = DONOR) -> list[CorpusBook]:
-    """One book of each work of the corpus, where it is long enough."""
+    """Return one book of each work of the corpus, if long enough."""
     books = hard.one_per_work(list(corpus_books(corpus_folder())), at_least)
     if works is None:
         return books
@@ -172,11 +172,11 @@ def canonical_books(works: int | None = None, at_least: int = DONOR) -> list[Cor
 
 
 _books: list[CorpusBook] = []
-"""For the processes of the pool, which inherit it instead of having 500 MB sent to each."""
+"""Books that the processes of the pool inherit, because 500 MB are too much to send."""
 
 
 def _sign(plan: SetPlan) -> SignedSet:
-    # Compiled before the processes part, so that each need not.
+    # Compile before the fork, so that each process need not.
     signed_row(0, 0, "a few words " * 200)
     is_hard = plan.cut == "hard set"
     _books[:] = canonical_books(plan.works, hard.CHUNK if is_hard else DONOR)
@@ -191,7 +191,7 @@ def _sign(plan: SetPlan) -> SignedSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedRow:
-    """One text of a set."""
+    """Signatures of one text of a set."""
 
     book: int
     work: int
@@ -217,7 +217,7 @@ def _sign_chunks(work: int, chunks: int) -> list[SignedRow]:
 
 
 def signed_row(book: int, work: int, text: str) -> SignedRow:
-    """The fingerprints and the sample of one text; no set needs its other signatures."""
+    """Sign one text by fingerprints and sample, the only signatures of a set."""
     normal = normalise(content_from_text(text))
     recipes = studied_recipes(128)
     return SignedRow(
@@ -231,7 +231,7 @@ def signed_row(book: int, work: int, text: str) -> SignedRow:
 
 
 def signed_rows(rows: Sequence[SignedRow]) -> SignedSet:
-    """These texts as a set; their books are numbered from 0 in the order of their numbers."""
+    """Return these texts as a set, with books renumbered from 0 in their order."""
     hashes = [np.zeros(0, np.uint64) if row.sample is None else row.sample.hashes for row in rows]
     return SignedSet(
         books=np.unique([row.book for row in rows], return_inverse=True)[1].astype(np.int64),

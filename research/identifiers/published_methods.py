@@ -15,32 +15,32 @@ from research.identifiers.method import BitDistance, CosineOfVectors, EqualKeys,
 from research.identifiers.own_methods import normal_form
 
 REFERENCE_GRAMS, PARTS = 1_000, 60
-"""3-grams of the reference string, and the parts that it is cut into."""
+"""Numbers of 3-grams and of parts of the reference string."""
 LOOKED_AT = 100_000
-"""Characters that tell the script of a book."""
+"""Number of first characters that determine the script of a book."""
 MIDDLE = (0.05, 0.95)
-"""Ranks of terms by frequency, as shares, between which a profile of middle-frequency terms keeps them."""
+"""Lowest and highest rank by frequency, as shares, of terms of middle frequency."""
 
 
 def text_digest(name: str) -> EqualKeys:
-    """The MD5 of the text."""
+    """Return the method of the text's MD5."""
     return EqualKeys(name, lambda book: md5_text(book.text))
 
 
 def profile_digest(name: str) -> EqualKeys:
-    """Nutch's text profile."""
+    """Return the method of Nutch's text profile."""
     return EqualKeys(name, lambda book: textprofile_md5(book.text))
 
 
 def middle_terms_digest(name: str) -> EqualKeys:
-    """The MD5 of the terms of middle frequency."""
+    """Return the method of the MD5 of terms of middle frequency."""
     return EqualKeys(name, middle_terms_md5)
 
 
 def middle_terms_md5(book: CorpusBook) -> bytes | None:
-    """The MD5 of the terms that are neither the most frequent nor the rarest, in their order; 16 bytes.
+    """Return the MD5 of the terms without the most frequent and the rarest, in order; 16 bytes.
 
-    A remark of Carpenter (2011), who gives no ranks; equal frequencies go by the alphabet.
+    Carpenter (2011) mentions the method without ranks; equal frequencies are in alphabetical order.
     """
     counts = Counter(str(normal_form(book)).split())
     ranked = sorted(counts, key=lambda term: (-counts[term], term))
@@ -50,7 +50,7 @@ def middle_terms_md5(book: CorpusBook) -> bytes | None:
 
 
 def multi_reference_cosine(name: str) -> CosineOfVectors:
-    """Cosines with the parts of a reference string, of the 3-grams that are rarest in News20."""
+    """Return the method of cosines with parts of a reference string of the rarest 3-grams in News20."""
 
     def sign(book: CorpusBook) -> Vector | None:
         counts = _letter_grams(book)
@@ -60,7 +60,7 @@ def multi_reference_cosine(name: str) -> CosineOfVectors:
 
 
 def simhash_of_words(name: str) -> BitDistance:
-    """The simhash of the words of a to z."""
+    """Return the method of the simhash of words of a to z."""
 
     def sign(book: CorpusBook) -> bytes | None:
         return np.packbits(word_simhash(book.text) > 0).tobytes() if is_latin(book.text) else None
@@ -69,7 +69,7 @@ def simhash_of_words(name: str) -> BitDistance:
 
 
 def _letter_grams(book: CorpusBook) -> Rows | None:
-    """The counts of 3-grams, (1, 19,683); None for a book that is not in Latin script."""
+    """Count the 3-grams, (1, 19,683); None for a book that is not in Latin script."""
     return gram_counts([book.text]) if is_latin(book.text) else None
 
 
@@ -80,7 +80,7 @@ def _reference() -> Reference:
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of the letters at the start of a text are a to z.
+    """Return whether at least half of the letters at the start of a text are a to z.
 
     >>> is_latin("Élégies"), is_latin("Стихи, vol. 1")
     (True, False)

@@ -1,9 +1,9 @@
-"""The classifier `filters-v1`: ours, in the form of that of Spasojević and Poncin (2011).
+"""The classifier `filters-v1`, in the form of the classifier of Spasojević and Poncin (2011).
 
 The signals (section IV-B), the confidence of a class as a product of filters (formula 4) and the fall-back to
-OVERLAPPING_TEXT are from the paper. Every filter and combination is ours, set by hand on the tuning half of
-the made pairs (`bench.data.book_pairs`), on our page signatures. The one filter that the paper prints is not
-used here; `research.pages.page_printed_filter` measures it.
+OVERLAPPING_TEXT are from the paper. Every filter and combination is ours, set by hand for our page signatures
+on the tuning half of the made pairs (`bench.data.book_pairs`). The only filter printed in the paper is not
+used.
 """
 
 from bookprint_core.model import Metadata
@@ -11,32 +11,32 @@ from bookprint_core.relations.classification import Classification, Kind, direct
 from bookprint_core.relations.signals import LinearFit, Sides, Signals
 
 LEAST_CONFIDENCE = 0.7
-"""Books for which every class is less sure overlap."""
+"""Confidence that a class needs; otherwise the books overlap."""
 
 _SHINGLE_OVER_NGRAM = 5.0
-"""The ratio at which noise destroys shingles of five words faster than n-grams of six characters."""
+"""Ratio of the rates at which noise destroys shingles of five words and n-grams of six characters."""
 
 _TELLING = 0.05
-"""Book similarity of equal books below which noise leaves nothing to compare with."""
+"""Minimum book similarity of equal books at which a comparison is possible despite noise."""
 
 
 def high_pass(signal: float, none: float, full: float) -> float:
-    """1 from `full` on, falling to 0 at `none` as the paper's one: 1 - ((full - signal) / (full - none))²."""
+    """Return 1 from `full` on, 0 up to `none`, else 1 - ((full - signal) / (full - none))² as published."""
     return max(0.0, 1 - (max(full - signal, 0.0) / (full - none)) ** 2)
 
 
 def low_pass(signal: float, full: float, none: float) -> float:
-    """The mirror image of `high_pass`."""
+    """Return the mirror image of `high_pass`."""
     return high_pass(-signal, -none, -full)
 
 
 def band(signal: float, none: tuple[float, float], full: tuple[float, float]) -> float:
-    """Both filters: 1 between the two values of `full`, 0 outside those of `none`."""
+    """Return the product of both filters: 1 between the values of `full`, 0 outside those of `none`."""
     return high_pass(signal, none[0], full[0]) * low_pass(signal, full[1], none[1])
 
 
 def filters_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
-    """The class of two books by `filters-v1`; metadata are no signal of the paper's and not looked at."""
+    """Classify two books by `filters-v1`; metadata are not a signal of the paper and are ignored."""
     if signals.fit is None:
         return _classification({"UNRELATED": 1.0}, signals, Sides(1.0, 1.0))
     extra = _extra(signals.fit, signals.text_pages)
@@ -67,7 +67,7 @@ def filters_v1(signals: Signals, left: Metadata, right: Metadata) -> Classificat
 
 
 def _extra(fit: LinearFit, pages: Sides) -> Sides:
-    """The share of each book beyond the ends of the other, by the offset and Δpage_count of the line."""
+    """Return the share of each book beyond the ends of the other, by offset and Δpage_count of the line."""
     ends = (fit.intercept, fit.delta_page_count)
     steepness = max(abs(fit.slope), 0.01)
     left = sum(max(-end, 0.0) for end in ends) / steepness / max(pages.left, 1)
@@ -76,9 +76,10 @@ def _extra(fit: LinearFit, pages: Sides) -> Sides:
 
 
 def _shared(signals: Signals) -> float:
-    """Book similarity over that of equal books with as much noise, by page similarity; about 1 for those.
+    """Return the ratio of book similarity to that of equal books with equal noise, about 1 for equal books.
 
-    It is more where pages go in and out of phase: that lowers page similarity beyond noise.
+    Page similarity measures the noise. Pages that shift in and out of phase lower it further, so the ratio
+    rises.
     """
     page = 2 * signals.page_similarity / (1 + signals.page_similarity)
     shingles = page**_SHINGLE_OVER_NGRAM
@@ -87,7 +88,7 @@ def _shared(signals: Signals) -> float:
 
 
 def _contained(shared: float, pages: Sides) -> float:
-    """The share of the smaller book that is shared, by its page count: about 1 for a part of the other."""
+    """Return the shared part of the smaller book, by its page count: about 1 for a part of the other."""
     return shared * (pages.left + pages.right) / ((1 + shared) * max(pages.least, 1))
 
 

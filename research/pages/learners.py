@@ -1,7 +1,7 @@
-"""Learned classifiers of relations: what they see of a pair, and which settings of each are chosen.
+"""Learned classifiers of relations: their signals, and the choice of their settings.
 
-They are those that Spasojević and Poncin (2011, section V-B) tried, and two more: logistic regression and
-gradient boosting. They do not say which Winnow they took, or how signals become bits: both are ours.
+The classifiers are those of Spasojević and Poncin (2011, section V-B), logistic regression and gradient
+boosting. The paper does not specify its Winnow or how signals become bits; both are our choice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,11 @@ from research.pages.measured_pairs import MeasuredPair
 from research.pages.single_signals import fitted_line
 
 FOLDS = 5
-"""Parts of the works learnt from; each in turn decides between settings learnt on the others."""
+"""Number of parts of the learning works; each part in turn judges settings learned on the others."""
 SEED = 11
 
 Table = NDArray[np.float64]
-"""Signals, (pairs, signals)."""
+"""Signals of pairs, (pairs, signals)."""
 Names = NDArray[np.str_]
 """Kinds or works, (pairs,)."""
 
@@ -42,7 +42,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """Pairs to learn from."""
+    """Pairs to learn from, with their kinds."""
 
     pairs: Sequence[MeasuredPair]
     kinds: Names
@@ -52,7 +52,7 @@ Reading = Callable[[MeasuredPair], list[float]]
 
 
 def published_signals(pair: MeasuredPair) -> list[float]:
-    """The six signals of Spasojević and Poncin (2011, IV-B), the order of the books left out."""
+    """Return the six signals of Spasojević and Poncin (2011, IV-B), independent of the books' order."""
     signals, line = pair.signals, fitted_line(pair.signals)
     return [
         signals.book_similarity,
@@ -65,7 +65,7 @@ def published_signals(pair: MeasuredPair) -> list[float]:
 
 
 def all_signals(pair: MeasuredPair) -> list[float]:
-    """Those of Spasojević and Poncin (2011), ours, and what `shares-v1` sees of the metadata."""
+    """Return the signals of Spasojević and Poncin (2011), ours, and the metadata used by `shares-v1`."""
     signals = pair.signals
     sides = (signals.text_shared, signals.pages_matched, signals.span_matched, signals.span)
     left, right = pair.metadata
@@ -86,11 +86,11 @@ READINGS: Mapping[str, Reading] = {
     "signals of Spasojević and Poncin (2011)": published_signals,
     "all": all_signals,
 }
-"""What learners see, by name."""
+"""Names and sets of signals."""
 
 
 def read(reading: Reading, pairs: Sequence[MeasuredPair]) -> Table:
-    """The signals of all pairs."""
+    """Return the signals of all pairs."""
     return np.array([reading(pair) for pair in pairs])
 
 
@@ -99,10 +99,10 @@ def _differ(left: object, right: object) -> bool:
 
 
 class Winnow:
-    """A linear classifier with weights that are multiplied at mistakes (Littlestone 1988, Winnow2).
+    """A linear classifier that multiplies its weights at mistakes (Littlestone 1988, Winnow2).
 
-    Signals become bits: whether each lies above, and whether below, a number of quantiles of the pairs learnt
-    from. One set of weights decides for each kind; the kind that exceeds its threshold most wins.
+    A signal becomes two bits per quantile of the learning pairs: above it, and not above it. Each kind has
+    one set of weights; the kind that exceeds its threshold most is predicted.
     """
 
     def __init__(self, promotion: float = 1.5, rounds: int = 12, cuts: int = 12, seed: int = 0) -> None:
@@ -115,7 +115,7 @@ class Winnow:
         self._kinds = np.array([], dtype=np.str_)
 
     def fit(self, signals: NDArray[np.float64], kinds: NDArray[np.str_]) -> Self:
-        """Learns from signals (pairs, signals) and the kind of each pair, (pairs,)."""
+        """Learn from signals (pairs, signals) and the kind of each pair, (pairs,)."""
         self._kinds = np.unique(kinds)
         self._thresholds = np.quantile(signals, np.linspace(0, 1, self._cuts + 2)[1:-1], axis=0)
         bits = self._bits(signals)
@@ -128,18 +128,18 @@ class Winnow:
         return self
 
     def predict(self, signals: NDArray[np.float64]) -> NDArray[np.str_]:
-        """The kind of each pair, (pairs,)."""
+        """Return the kind of each pair, (pairs,)."""
         chosen: NDArray[np.str_] = self._kinds[np.argmax(self._bits(signals) @ self._weights, axis=1)]
         return chosen
 
     def _take(self, bits: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> None:
-        """Promotes the weights of the bits set where a kind was missed, demotes them where it was wrong."""
+        """Promote the weights of the set bits of a missed kind, and demote those of a wrong kind."""
         accepted = bits @ self._weights >= bits.size
         for kind in np.flatnonzero(accepted != wanted).tolist():
             self._weights[bits, kind] *= self._promotion if wanted[kind] else 1 / self._promotion
 
     def _bits(self, signals: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Above and not above each threshold, (pairs, 2 · cuts · signals)."""
+        """Return the bits above and not above each threshold, (pairs, 2 · cuts · signals)."""
         above = (signals[:, None, :] > self._thresholds).reshape(len(signals), -1)
         return np.concatenate([above, ~above], axis=1)
 
@@ -170,11 +170,11 @@ LEARNERS: Mapping[str, Sequence[Callable[[], Learner]]] = {
         for rounds, leaves in ((100, 6), (200, 6))
     ],
 }
-"""The settings between which the pairs learnt from decide, by the name of the classifier."""
+"""Alternative settings by classifier; the learning pairs decide between them."""
 
 
 def taught(name: str, reading: Reading, lesson: Lesson) -> Learner:
-    """The learner with the settings that are best on works left out, taught with all pairs."""
+    """Return the learner trained on all pairs, with the best settings on left-out works."""
     signals = read(reading, lesson.pairs)
     settings = LEARNERS[name]
     works = np.array([pair.works[0] for pair in lesson.pairs])
@@ -185,7 +185,7 @@ def taught(name: str, reading: Reading, lesson: Lesson) -> Learner:
 
 
 def _score(make: Callable[[], Learner], signals: Table, kinds: Names, works: Names) -> float:
-    """Macro-F1 on works that were left out, each in turn."""
+    """Return the macro-F1 on left-out works, by cross-validation."""
     predicted = np.empty_like(kinds)
     for learnt, left_out in GroupKFold(FOLDS).split(signals, kinds, works):
         learner = make()

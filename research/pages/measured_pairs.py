@@ -1,4 +1,4 @@
-"""The signals of made and real pairs of books, measured once in a process for every benchmark that asks."""
+"""Signals of made and real pairs of books, measured once per process for all benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,32 +16,32 @@ from bookprint_core.warm_up import warm_up
 from research.pages.filters_v1 import filters_v1
 
 BY_HAND = {CLASSIFIER: shares_v1, "filters-v1": filters_v1}
-"""The classifiers set by hand: the one in use, and one in the form of the paper's."""
+"""Classifiers set by hand: the one in use, and one in the form of the paper's."""
 HALVES: tuple[Half, Half] = ("tuning", "report")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPair:
-    """The signals of two paginated books, and what the classifiers set by hand make of them."""
+    """Signals of two paginated books, and their kinds by the classifiers set by hand."""
 
     signals: Signals
     metadata: tuple[Metadata, Metadata]
-    works: tuple[str, str]  # whose text the books mainly are
+    works: tuple[str, str]  # main work of each book
     predicted: Mapping[str, str]  # kind, by classifier
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPair:
-    """A pair whose kind is known: from how it was made, or from a reader."""
+    """A pair with a known kind, by construction or by a reader."""
 
     pair: MeasuredPair
     kind: str
-    error_rate: float  # OCR errors made per character on each side, 0 to 1; none in a real pair
+    error_rate: float  # made OCR errors per character on each side, 0 to 1; 0 for a real pair
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The books and the labelled pairs, and the works of each half that have paginated books."""
+    """Books, labelled pairs, and the works of each half with paginated books."""
 
     books: Sequence[CorpusBook]
     pairs: Sequence[Pair]
@@ -50,7 +50,7 @@ class Corpus:
 
 @cache
 def corpus() -> Corpus:
-    """The corpus, read once; raises CannotMeasure where there is none."""
+    """Return the corpus, read once; raises CannotMeasure if there is none."""
     folder = corpus_folder()
     books = list(corpus_books(folder))
     works = [frozenset(shelf) for shelf in halves(books, SEED)]
@@ -59,7 +59,7 @@ def corpus() -> Corpus:
 
 @cache
 def made(half: Half) -> Sequence[KnownPair]:
-    """The made pairs of one half; a minute."""
+    """Return the made pairs of one half; takes a minute."""
     warm_up()
     return [
         KnownPair(measured(*pair.compared(), pair.works), pair.kind, pair.error_rate)
@@ -69,9 +69,9 @@ def made(half: Half) -> Sequence[KnownPair]:
 
 @cache
 def real(half: Half) -> Sequence[KnownPair]:
-    """The real pairs of paginated books that a reader labelled and that have no work of the other half.
+    """Return the labelled real pairs of paginated books without works of the other half.
 
-    Those that have no work of either half count with the report half.
+    Pairs without a work of either half belong to the report half.
     """
     warm_up()
     books = {book.id: book for book in corpus().books}
@@ -87,7 +87,7 @@ def real(half: Half) -> Sequence[KnownPair]:
 
 
 def _half_of(works: frozenset[str]) -> Half | None:
-    """The half that these works are in; None: one is in each."""
+    """Return the half of these works; None if they are in both halves."""
     touched = [half for half in HALVES if works & corpus().works[half]]
     if len(touched) > 1:
         return None
@@ -96,7 +96,7 @@ def _half_of(works: frozenset[str]) -> Half | None:
 
 @cache
 def strangers(half: Half) -> Sequence[MeasuredPair]:
-    """Every two paginated books of different works of one half that the corpus does not name as a pair."""
+    """Return all unlabelled pairs of paginated books of different works of one half."""
     warm_up()
     named = {frozenset((pair.a, pair.b)) for pair in corpus().pairs}
     shelf = [book for book in corpus().books if book.pages and book.work in corpus().works[half]]
@@ -109,7 +109,7 @@ def strangers(half: Half) -> Sequence[MeasuredPair]:
 
 
 def measured(left: ComparedBook, right: ComparedBook, works: tuple[str, str]) -> MeasuredPair:
-    """The signals of two books, and their kinds."""
+    """Return the signals of two books, and their kinds."""
     relation = relate(left, right)
     assert relation.signals is not None
     metadata = (left.metadata, right.metadata)

@@ -1,6 +1,6 @@
-"""Word shingles against character n-grams of pages: how many they are (Spasojević and Poncin 2011, III-B).
+"""Numbers of word shingles and of character n-grams of pages (Spasojević and Poncin 2011, III-B).
 
-They prefer word shingles, because these are 6 to 12 times fewer.
+The paper prefers word shingles, because they are 6 to 12 times fewer.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ WORKS, PAGES = 12, 44
 
 
 def run(_: Path) -> Section:
-    """Count the features of nine languages; some seconds."""
+    """Count the features of nine languages; takes some seconds."""
     return measure(list(corpus_books(corpus_folder())), WORKS, PAGES)
 
 
@@ -53,5 +53,5 @@ def measure(books: Sequence[CorpusBook], works: int, pages: int) -> Section:
 
 
 def distinct(texts: Sequence[NormalText], feature: Feature) -> float:
-    """Return the mean number of distinct features of a page."""
+    """Return the mean number of distinct features per page."""
     return float(np.mean([np.unique(page).size for text in texts for page in occurrences(text, feature)]))

@@ -1,7 +1,7 @@
 """Word shingles and character n-grams of pages, and their MinHash (Spasojević and Poncin 2011).
 
 Section III-B: each feature is a 64-bit hash. Section III-A, formula 1: the share of equal MinHash values
-estimates the Jaccard similarity. The paper keeps 100 values of a book and 34 of a page (section III-D).
+estimates the Jaccard similarity. The paper stores 100 values of a book and 34 of a page (section III-D).
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from bookprint_core.text.content import content_from_pages
 from bookprint_core.text.normal_form import SPACE, NormalText, normalise
 
 PAGE_VALUES = 34
-"""MinHash values that the paper keeps of a page."""
+"""Number of MinHash values per page in the paper."""
 VALUE_BYTES = 4
-"""Bytes of a MinHash value here; the paper does not say how many it keeps."""
+"""Bytes per MinHash value; the paper does not specify them."""
 
 Hashes = NDArray[np.uint64]
 Values = NDArray[np.uint32]
@@ -31,10 +31,10 @@ _BASE = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a page is taken for a set of."""
+    """The kind of elements of a page as a set."""
 
     unit: Literal["words", "characters"]
-    size: int  # units in a row
+    size: int  # consecutive units
 
     def __str__(self) -> str:
         name = self.unit if self.size > 1 else self.unit.removesuffix("s")
@@ -42,21 +42,21 @@ class Feature:
 
 
 WORDS_5 = Feature("words", 5)
-"""The choice of the paper."""
+"""Feature of the paper."""
 
 
 def normal_pages(pages: Sequence[str]) -> NormalText:
-    """The normal form of the pages."""
+    """Return the normal form of the pages."""
     return normalise(content_from_pages(pages))
 
 
 def features(text: NormalText, feature: Feature) -> list[Hashes]:
-    """The distinct features of each page, ascending; none reaches across two pages."""
+    """Return the distinct features of each page, ascending; no feature extends over two pages."""
     return [np.unique(hashes) for hashes in occurrences(text, feature)]
 
 
 def occurrences(text: NormalText, feature: Feature) -> list[Hashes]:
-    """The features of each page in reading order, repeats included."""
+    """Return the features of each page in reading order, with repeats."""
     codes = text.codes[: text.size].astype(np.uint64)
     if feature.unit == "words":
         units, starts = words_of(codes, text.kinds % 2 == 1 if text.kinds.size else None)
@@ -69,8 +69,7 @@ def occurrences(text: NormalText, feature: Feature) -> list[Hashes]:
 
 
 def words_of(codes: Hashes, single: NDArray[np.bool_] | None = None) -> tuple[Hashes, NDArray[np.intp]]:
-    """A hash of each word of a text and where it starts, (words,) each; `single` marks characters that
-    are words."""
+    """Return hash and start of each word of a text, (words,) each; `single` marks one-character words."""
     spaces = codes == SPACE
     first = np.append(True, spaces[:-1])[: codes.size] & ~spaces
     if single is not None:
@@ -86,7 +85,7 @@ def words_of(codes: Hashes, single: NDArray[np.bool_] | None = None) -> tuple[Ha
 
 
 def in_a_row(units: Hashes, size: int) -> Hashes:
-    """A hash of every `size` units in a row, (units - size + 1,)."""
+    """Return a hash of every `size` consecutive units, (units - size + 1,)."""
     count = units.size - size + 1
     if count <= 0:
         return np.zeros(0, dtype=np.uint64)
@@ -97,20 +96,20 @@ def in_a_row(units: Hashes, size: int) -> Hashes:
 
 
 def mixed(values: Hashes) -> Hashes:
-    """The 64-bit finaliser of MurmurHash3 of each value."""
+    """Apply the 64-bit finaliser of MurmurHash3 to each value."""
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return values ^ (values >> np.uint64(33))
 
 
 def jaccard_of(left: Hashes, right: Hashes) -> float:
-    """The Jaccard similarity of two sets of features, 0 to 1; of two empty ones 0."""
+    """Return the Jaccard similarity of two sets of features, 0 to 1; 0 for two empty sets."""
     shared = np.intersect1d(left, right, assume_unique=True).size
     return shared / max(left.size + right.size - shared, 1)
 
 
 def minhash_values(pages: Sequence[Hashes], count: int) -> Values:
-    """So many MinHash values of each page, (pages, count); all ones where a page has no feature."""
+    """Return `count` MinHash values per page, (pages, count); all bits set for a page without features."""
     a, b = permutations(replace(minhash_recipe(DEFAULT_MINHASH), permutations=-(-count // 4) * 4))
     values = np.full((len(pages), a.size), 0xFFFFFFFF, dtype=np.uint32)
     for hashes, row in zip(pages, values, strict=True):
@@ -119,5 +118,5 @@ def minhash_values(pages: Sequence[Hashes], count: int) -> Values:
 
 
 def equal_shares(left: Values | Bytes, right: Values | Bytes) -> NDArray[np.float64]:
-    """The share of equal values of every two pages, (left, right): the estimate of formula 1."""
+    """Return the share of equal values of every pair of pages, (left, right): the estimate of formula 1."""
     return np.asarray((left[:, None, :] == right[None, :, :]).mean(axis=2))

@@ -22,7 +22,7 @@ from research.plot import Line, Panels, images
 
 RATES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
 TOLD = (0.01, 0.02, 0.05, 0.10, 0.20)
-"""Rates in the tables."""
+"""Error rates in the tables."""
 WORDS = tuple(Feature("words", size) for size in range(1, 8))
 CHARACTERS = tuple(Feature("characters", size) for size in range(4, 9))
 WORKS, PAGES = 6, 24
@@ -30,26 +30,26 @@ WORKS, PAGES = 6, 24
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Pages of which one is as printed and the other read with errors."""
+    """Mean similarities of printed pages and their copies with errors."""
 
-    estimated: Mapping[Feature, float]  # of equal pages by 34 values, mean
-    exact: Mapping[Feature, float]  # their Jaccard similarity, mean
-    signed: float  # of equal pages by the page signature of Bookprint, mean
+    estimated: Mapping[Feature, float]  # by 34 values
+    exact: Mapping[Feature, float]  # Jaccard similarity
+    signed: float  # by the page signature of Bookprint
 
 
 Curves = Mapping[str, Mapping[float, Likeness]]
-"""By language and error rate."""
+"""Similarities by language and error rate."""
 
 
 def run(out_dir: Path) -> Section:
-    """Six scripts at nine error rates; a minute."""
+    """Measure six scripts at nine error rates; takes a minute."""
     return measure(out_dir, list(corpus_books(corpus_folder())), RATES, WORKS, PAGES)
 
 
 def measure(
     out_dir: Path, books: Sequence[CorpusBook], rates: Sequence[float], works: int, pages: int
 ) -> Section:
-    """Two tables, and two figures in `out_dir`."""
+    """Return two tables, and write two figures to `out_dir`."""
     printed = {language: printed_books(books, language, works, pages) for language in LANGUAGES}
     printed = {language: found for language, found in printed.items() if found}
     curves = {
@@ -78,7 +78,7 @@ def measure(
 
 
 def likeness(books: Sequence[PrintedBook], rate: float) -> Likeness:
-    """The mean similarities over all pages of some books."""
+    """Return the mean similarities over all pages of some books."""
     estimated: dict[Feature, list[float]] = {feature: [] for feature in (*WORDS, *CHARACTERS)}
     exact: dict[Feature, list[float]] = {feature: [] for feature in estimated}
     signed: list[PagePairs] = []
@@ -99,7 +99,7 @@ def likeness(books: Sequence[PrintedBook], rate: float) -> Likeness:
 
 
 def told(by_rate: Mapping[float, Likeness]) -> list[tuple[float, Likeness]]:
-    """The rates that stand in the tables."""
+    """Return the similarities at the rates in the tables."""
     return [(rate, at) for rate, at in by_rate.items() if rate in TOLD]
 
 
@@ -117,7 +117,7 @@ def _table(curves: Curves, sizes: Sequence[Feature], caption: str) -> Table:
 
 
 def _plots(out_dir: Path, curves: Curves) -> list[str]:
-    """Figure 1, by runs of words and of characters."""
+    """Plot figure 1, by runs of words and of characters."""
     panels = {}
     for unit, sizes in (("words", WORDS), ("characters", CHARACTERS)):
         plots = [(language, _lines(by_rate, sizes)) for language, by_rate in curves.items()]

@@ -1,4 +1,4 @@
-"""Signatures of pages under one interface: as Spasojević and Poncin (2011) have them, ours, and others."""
+"""Signatures of pages under one interface: those of Spasojević and Poncin (2011), ours, and others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from research.pages.page_grams import (
 )
 
 Signatures = Bytes | Values
-"""One row a page."""
+"""Matrix with one row per page."""
 
 _SIMHASH_BITS = 256
 _NO_WINDOWS = Shingles(np.zeros(0, dtype=np.uint64), 0, 0, np.zeros(0, dtype=np.int64))
@@ -36,17 +36,17 @@ _NO_WINDOWS = Shingles(np.zeros(0, dtype=np.uint64), 0, 0, np.zeros(0, dtype=np.
 
 @dataclass(frozen=True, slots=True)
 class SignatureRecipe:
-    """A way to sign pages and to compare them."""
+    """A method to sign pages and to compare them."""
 
     name: str
     page_bytes: int
     sign: Callable[[NormalText], Signatures]
-    similarities: Callable[[Signatures, Signatures], NDArray[np.float64]]  # of every two, 0 to 1
+    similarities: Callable[[Signatures, Signatures], NDArray[np.float64]]  # of every pair, 0 to 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PagePairs:
-    """Similarities of pages of two copies of one book, by what the pages have in common."""
+    """Similarities of pages of two copies of one book, by the text that the pages share."""
 
     equal: NDArray[np.float64]
     half: NDArray[np.float64]  # the pages share half of their text
@@ -54,12 +54,12 @@ class PagePairs:
 
     @classmethod
     def joined(cls, parts: Sequence["PagePairs"]) -> "PagePairs":
-        """Those of several books."""
+        """Return the similarities of several books together."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
 
 def page_pairs(recipe: SignatureRecipe, left: NormalText, right: NormalText, halves: NormalText) -> PagePairs:
-    """The pages of two copies, and of a third whose pages begin half a page farther on."""
+    """Compare the pages of two copies, and of a third copy shifted by half a page."""
     signed = recipe.sign(left)
     full = recipe.similarities(signed, recipe.sign(right))
     shifted = recipe.similarities(signed, recipe.sign(halves))
@@ -67,7 +67,7 @@ def page_pairs(recipe: SignatureRecipe, left: NormalText, right: NormalText, hal
 
 
 def minhash_of(feature: Feature, count: int, value_bytes: int = VALUE_BYTES) -> SignatureRecipe:
-    """So many MinHash values of a page's features, in one byte each or in four."""
+    """Return the recipe of `count` MinHash values of a page's features, of one or four bytes each."""
 
     def sign(text: NormalText) -> Signatures:
         values = minhash_values(occurrences(text, feature), count)
@@ -79,7 +79,7 @@ def minhash_of(feature: Feature, count: int, value_bytes: int = VALUE_BYTES) -> 
 
 
 def one_permutation_of(feature: Feature, bins: int) -> SignatureRecipe:
-    """One permutation of a page's features in so many bins of eight bits; `bins` is a power of two."""
+    """Return the recipe of one permutation of a page's features in `bins` (a power of two) bins of 8 bits."""
 
     def sign(text: NormalText) -> Signatures:
         return np.array([one_permutation(page, bins) for page in occurrences(text, feature)])
@@ -88,7 +88,7 @@ def one_permutation_of(feature: Feature, bins: int) -> SignatureRecipe:
 
 
 def one_permutation(hashes: Hashes, bins: int) -> Bytes:
-    """The signature of one page, (bins,): 1 to 255 of the least hash in a bin, 0 where it is empty."""
+    """Return the signature of one page, (bins,): 1 to 255 from the least hash in a bin, 0 if it is empty."""
     top = np.uint64(64 - (bins.bit_length() - 1))
     least = np.full(bins, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(least, (hashes >> top).astype(np.intp), hashes)
@@ -97,7 +97,7 @@ def one_permutation(hashes: Hashes, bins: int) -> Bytes:
 
 
 def filled_shares(left: Signatures, right: Signatures) -> NDArray[np.float64]:
-    """The share of equal bins among those filled on both sides, of every two pages."""
+    """Return the share of equal bins among those filled on both sides, of every pair of pages."""
     filled = (left[:, None, :] != 0) & (right[None, :, :] != 0)
     equal = filled & (left[:, None, :] == right[None, :, :])
     return np.asarray(equal.sum(axis=2) / np.maximum(filled.sum(axis=2), 1))
@@ -139,4 +139,4 @@ SIMHASH = SignatureRecipe(
     f"simhash of {_SIMHASH_BITS} bits", _SIMHASH_BITS // 8, _sign_simhash, _similarities_simhash
 )
 PAPER = minhash_of(WORDS_5, PAGE_VALUES)
-"""The signature of a page in section III-D."""
+"""Signature of a page in section III-D of the paper."""

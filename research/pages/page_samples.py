@@ -1,6 +1,6 @@
-"""Pages of equal length from books of several scripts: as printed, half a page on, and read with errors.
+"""Pages of equal length from books of several scripts: printed, shifted by half a page, and with errors.
 
-Texts are cut anew, so that scripts can be compared. In Chinese and Japanese a character counts as a word.
+Texts are cut into pages again to make scripts comparable. In Chinese and Japanese a character is a word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,28 +16,28 @@ LANGUAGES = ("en", "ru", "ar", "el", "zh", "ja")
 """Latin, Cyrillic, Arabic and Greek script; Chinese and Japanese characters."""
 DENSE = frozenset({"zh", "ja"})
 WORDS = 330
-"""Words of a page."""
+"""Number of words of a page."""
 CHARACTERS = 528
-"""Characters of a page of Chinese or Japanese: as many as weigh as much as 330 words in a shingle."""
+"""Number of characters of a page of Chinese or Japanese, equivalent to 330 words in shingles."""
 FEWEST = 24
-"""Pages that a book must have."""
+"""Minimum number of pages of a book."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedBook:
-    """Pages in a row from the middle of one book."""
+    """Consecutive pages from the middle of one book."""
 
-    number: int  # differs from book to book
+    number: int  # unique per book
     language: str
     pages: Sequence[str]
-    halves: Sequence[str]  # page i begins in the middle of `pages[i]` and ends in that of the next one
+    halves: Sequence[str]  # page i: from the middle of `pages[i]` to the middle of the next page
 
     def read(self, error_rate: float, side: int) -> list[str]:
-        """The pages as a copy of this number has them, with so many errors per character."""
+        """Return the pages of the copy with this number, with this rate of errors per character."""
         return corrupt_pages(self.pages, error_rate, self._noise(error_rate, side))
 
     def read_halves(self, error_rate: float, side: int) -> list[str]:
-        """The pages that begin half a page farther on, likewise."""
+        """Return the pages shifted by half a page, with errors as in `read`."""
         return corrupt_pages(self.halves, error_rate, self._noise(error_rate, side))
 
     def _noise(self, error_rate: float, side: int) -> np.random.Generator:
@@ -47,7 +47,7 @@ class PrintedBook:
 def printed_books(
     books: Sequence[CorpusBook], language: str, most_books: int, most_pages: int
 ) -> list[PrintedBook]:
-    """Books of as many works in a language, drawn at random, with up to so many pages of each."""
+    """Draw up to `most_books` books of different works in a language, with up to `most_pages` pages each."""
     works: dict[str, CorpusBook] = {}
     for book in books:
         if book.language == language and len(_tokens(book)) >= (FEWEST + 1) * _page_tokens(language):
@@ -81,7 +81,7 @@ def _page_tokens(language: str) -> int:
 
 
 def counted(printed: Mapping[str, Sequence[PrintedBook]]) -> str:
-    """The numbers of pages and books by language."""
+    """Return the numbers of pages and books by language, in words."""
     return ", ".join(
         f"{language} {sum(len(book.pages) for book in books)} pages of {len(books)} books"
         for language, books in printed.items()

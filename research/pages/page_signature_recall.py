@@ -1,4 +1,4 @@
-"""Pages told from strangers by signatures: those of Spasojević and Poncin (2011), ours, and others."""
+"""Distinction of pages from strangers by signatures of Spasojević and Poncin (2011), ours, and others."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from research.pages.page_samples import LANGUAGES, SEED, PrintedBook, counted, p
 
 RATES = (0.0, 0.01, 0.02, 0.05, 0.10)
 FALSE = 0.001
-"""Share of the pairs of strangers that may be accepted."""
+"""Largest accepted share of pairs of strangers."""
 WORKS, PAGES = 12, 44
 ALONE = (
     PAPER,
@@ -34,17 +34,17 @@ ALONE = (
     BOOKPRINT,
     one_permutation_of(Feature("characters", 6), 256),
 )
-"""Compared on English pages."""
+"""Recipes compared only on English pages."""
 BY_LANGUAGE = (PAPER, BOOKPRINT)
 
 
 def run(out_dir: Path) -> Section:
-    """English pages under eight signatures, those of six languages under two; two minutes."""
+    """Measure English pages with eight signatures, and six languages with two; takes two minutes."""
     return measure(list(corpus_books(corpus_folder())), RATES, WORKS, PAGES)
 
 
 def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pages: int) -> Section:
-    """A table of signatures and one of languages."""
+    """Return a table of signatures and a table of languages."""
     printed = {language: printed_books(books, language, works, pages) for language in LANGUAGES}
     printed = {language: found for language, found in printed.items() if found}
     english = {recipe: [compared(recipe, printed["en"], rate) for rate in rates] for recipe in ALONE}
@@ -81,7 +81,7 @@ def measure(books: Sequence[CorpusBook], rates: Sequence[float], works: int, pag
 
 
 def compared(recipe: SignatureRecipe, books: Sequence[PrintedBook], rate: float) -> PagePairs:
-    """The similarities of the pages of these books, of which both copies have errors."""
+    """Return the similarities of the pages of these books, with errors in both copies."""
     return PagePairs.joined(
         [
             page_pairs(
@@ -96,13 +96,13 @@ def compared(recipe: SignatureRecipe, books: Sequence[PrintedBook], rate: float)
 
 
 def recalls(pairs: PagePairs, false: float) -> tuple[float, float]:
-    """The shares of equal pages and of half pages above the similarity that so few strangers exceed."""
+    """Return the recall of equal pages and of half pages at a share `false` of accepted strangers."""
     line = threshold(pairs, false)
     return float((pairs.equal > line).mean()), float((pairs.half > line).mean())
 
 
 def threshold(pairs: PagePairs, false: float) -> float:
-    """The lowest similarity that at most this share of strangers exceeds."""
+    """Return the lowest similarity that at most a share `false` of strangers exceeds."""
     strangers = np.sort(pairs.strangers)
     return float(strangers[strangers.size - 1 - int(false * strangers.size)])
 

@@ -1,4 +1,4 @@
-"""Learned classifiers of relations beside those set by hand (Spasojević and Poncin 2011, V-B and VII)."""
+"""Relation classifiers, learned and set by hand (Spasojević and Poncin 2011, V-B and VII)."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,31 +17,31 @@ from research.pages.measured_pairs import BY_HAND, HALVES, KnownPair, MeasuredPa
 T = TypeVar("T")
 
 RESAMPLED, RESAMPLING_SEED = 400, 3
-"""Draws of works for an interval of macro-F1."""
+"""Number and seed of draws of works for an interval of macro-F1."""
 _BY_CLASS = ["macro-F1", *(f"{kind}: {figure}" for kind in SHARES for figure in ("P", "R"))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
-    """A classifier, and the kinds that it finds in pairs of works that it did not learn from."""
+    """A classifier, and its predicted kinds for pairs of works that it did not learn from."""
 
     name: str
     made: Sequence[str]  # of the made pairs of the report half
-    real: Sequence[str]  # of the labelled real pairs, those of the tuning half first
-    strangers: Sequence[str]  # of pairs of other works, likewise
+    real: Sequence[str]  # of the labelled real pairs, the tuning half first
+    strangers: Sequence[str]  # of pairs of other works, the tuning half first
 
     def on_made(self, noisiest: bool = False) -> list[tuple[KnownPair, str]]:
-        """Made pairs up to 5 % CER, or those at 10 %, and what it finds."""
+        """Return the made pairs up to 5 % CER, or at 10 %, with their predicted kinds."""
         pairs = zip(made("report"), self.made, strict=True)
         return [(known, found) for known, found in pairs if (known.error_rate > HARD) == noisiest]
 
     def on_real(self) -> list[tuple[KnownPair, str]]:
-        """The labelled real pairs of both halves, and what it finds."""
+        """Return the labelled real pairs of both halves, with their predicted kinds."""
         return list(zip(both_halves(real), self.real, strict=True))
 
 
 def run(out_dir: Path) -> Section:
-    """Teach six learners with one half of the works and test them on the other; some minutes."""
+    """Train six learners on one half of the works and test them on the other; takes some minutes."""
     lessons = {
         half: Lesson([each.pair for each in made(half)], np.array([each.kind for each in made(half)]))
         for half in HALVES
@@ -94,9 +94,9 @@ def by_hand(name: str) -> Contender:
 
 
 def learned(name: str, learner: str, reading: Reading, lessons: Mapping[Half, Lesson]) -> Contender:
-    """Teach a learner with the works of each half, and test it on those of the other.
+    """Train a learner on the works of each half, and test it on the other half.
 
-    Raises ValueError where a work is learnt from and tested.
+    Raises ValueError if a work is in training and test.
     """
     taught_with = {half: taught(learner, reading, lessons[half]) for half in HALVES}
 
@@ -115,14 +115,14 @@ def learned(name: str, learner: str, reading: Reading, lessons: Mapping[Half, Le
 
 
 def require_separate(learnt: Sequence[MeasuredPair], left_out: Sequence[MeasuredPair]) -> None:
-    """Raise ValueError where a work is in both."""
+    """Raise ValueError if a work is in both sequences."""
     first, second = ({work for pair in pairs for work in pair.works} for pairs in (learnt, left_out))
     if both := first & second:
         raise ValueError(f"Learnt from and tested: {', '.join(sorted(both))}.")
 
 
 def macro_f1(truth: Sequence[str], predicted: Sequence[str], works: Sequence[str]) -> Share:
-    """Return macro-F1 over five kinds, and the 95 % interval over works drawn again with replacement."""
+    """Return macro-F1 over five kinds, with the 95 % bootstrap interval over works."""
     rows: dict[str, list[tuple[str, str]]] = {}
     for kinds, work in zip(zip(truth, predicted, strict=True), works, strict=True):
         rows.setdefault(work, []).append(kinds)
@@ -142,7 +142,7 @@ def _macro(pairs: Sequence[tuple[KnownPair, str]]) -> str:
 
 
 def _figures(pairs: Sequence[tuple[KnownPair, str]], shares: Mapping[str, float]) -> list[Cell]:
-    """Macro-F1, then precision and recall of each kind; precision for kinds as common as `shares`."""
+    """Return macro-F1, then precision and recall of each kind; `shares` weight the precision."""
     confusion = Confusion((known.kind, found) for known, found in pairs)
     by_kind = [
         str(of) for kind in SHARES for of in (confusion.precision(kind, shares), confusion.recall(kind))

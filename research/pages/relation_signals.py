@@ -1,4 +1,4 @@
-"""Signals of relations one by one (Spasojević and Poncin 2011, section V-A, figures 3 and 4)."""
+"""Single signals of relations (Spasojević and Poncin 2011, section V-A, figures 3 and 4)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,21 +14,21 @@ from research.pages.single_signals import SINGLE, Sweep, better_sweep, fitted_li
 from research.plot import Line, Plot, images
 
 PRECISE = (0.90, 0.95)
-"""Precisions at which recall is told; that of Spasojević and Poncin (2011) falls above the first."""
+"""Precisions at which recall is reported; in Spasojević and Poncin (2011) recall falls above the first."""
 PLOTTED = 150
-"""Pairs of each kind in the plot of two similarities, and points of a curve."""
+"""Number of pairs of each kind in the plot of two similarities, and of points of a curve."""
 
 Sweeps = Mapping[str, Sweep]
-"""The sweep of each signal, by its name."""
+"""Signal names and their sweeps."""
 
 
 def run(out_dir: Path) -> Section:
-    """The signals of made pairs; two minutes with making the pairs."""
+    """Measure the signals of made pairs; takes two minutes, including making the pairs."""
     return measure(out_dir, [each for each in made("report") if each.error_rate <= HARD])
 
 
 def measure(out_dir: Path, pairs: Sequence[KnownPair]) -> Section:
-    """Tables, and plots in `out_dir`: distributions by kind, and every signal alone as a classifier."""
+    """Return the tables, and plot distributions by kind and single signals as classifiers to `out_dir`."""
     kinds = np.array([each.kind for each in pairs])
     values = {signal.name: np.array([signal.read(each.pair.signals) for each in pairs]) for signal in SINGLE}
     sweeps: dict[str, Sweeps] = {
@@ -92,7 +92,7 @@ def _singles(kind: str, sweeps: Sweeps, confusions: Mapping[str, Confusion]) -> 
 
 
 def _distribution_plots(pairs: Sequence[KnownPair], kinds: NDArray[np.str_]) -> dict[str, Plot]:
-    """Figure 3, by file name."""
+    """Return the plots of figure 3 by file name."""
     signals = [each.pair.signals for each in pairs]
     slopes = np.array([2 ** fitted_line(each).steepness for each in signals])
     correlations = np.array([each.consecutive_correlation for each in signals])
@@ -112,13 +112,13 @@ def _distribution_plots(pairs: Sequence[KnownPair], kinds: NDArray[np.str_]) -> 
 
 
 def _points(rows: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Some of the rows (n, 2), evenly over all."""
+    """Return evenly spaced rows of (n, 2)."""
     chosen = rows[:: max(1, len(rows) // PLOTTED)]
     return [(round(x, 4), round(y, 4)) for x, y in chosen.tolist()]
 
 
 def _curve_plots(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusion]) -> dict[str, Plot]:
-    """Figure 4, by file name; what is ours is dashed."""
+    """Return the plots of figure 4 by file name; our signals are dashed."""
     dashed = {signal.name: not signal.published for signal in SINGLE}
     plots = {}
     for kind in SHARES:
@@ -133,7 +133,7 @@ def _curve_plots(sweeps: Mapping[str, Sweeps], confusions: Mapping[str, Confusio
 
 
 def _distribution(title: str, label: str, column: NDArray[np.float64], kinds: NDArray[np.str_]) -> Plot:
-    """The share of pairs of each kind with at most so much."""
+    """Plot the cumulative distribution of each kind."""
     shares = np.linspace(0, 1, PLOTTED)
     lines = [
         Line(kind, _points(np.column_stack([np.quantile(column[kinds == kind], shares), shares])))
@@ -143,7 +143,7 @@ def _distribution(title: str, label: str, column: NDArray[np.float64], kinds: ND
 
 
 def _curve(name: str, swept: Sweep, dashed: bool) -> Line:
-    """Precision over recall, at so many thresholds that the curve shows."""
+    """Return the curve of precision over recall, at enough thresholds for its shape."""
     shares = np.linspace(1 / PLOTTED, 1, PLOTTED)
     rows = np.unique(np.searchsorted(swept.recall, shares).clip(0, swept.recall.size - 1))
     return Line(name, _points(np.column_stack([swept.recall[rows], swept.precision[rows]])), dashed)

@@ -1,8 +1,7 @@
-"""Single signals as classifiers: what each says of a pair, and precision and recall at every threshold.
+"""Single signals as classifiers: their values, and precision and recall at every threshold.
 
-The signals of Spasojević and Poncin (2011, section IV-B) are read so that the order of the books does not
-matter: the line is fitted over the pages of the book with fewer of them, and its ends count relative to the
-other book's pages.
+The signals of Spasojević and Poncin (2011, section IV-B) are independent of the order of the books: the line
+is fitted over the pages of the book with fewer pages. Its ends are relative to the other book's page count.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +17,12 @@ from bench.harness.confusion import Share, wilson
 from bookprint_core.relations.signals import Signals
 
 STEEPEST = 2.0
-"""Doublings of the slope, up or down, from which on lines are taken as equally steep."""
+"""Maximum doublings or halvings of the slope; steeper lines count as equally steep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A figure of a pair of books that may tell its kind."""
+    """A value of a pair of books that may indicate its kind."""
 
     name: str
     published: bool  # by Spasojević and Poncin
@@ -34,13 +33,13 @@ class Signal:
 class Line:
     """The line through the matching pages, over the book with fewer pages."""
 
-    steepness: float  # logarithm of the slope to base 2, within `STEEPEST`; 0 where nothing matches
-    offset: float  # b, in parts of the other book's pages; -1 to 1
-    behind: float  # Δpage_count, likewise
+    steepness: float  # logarithm of the slope to base 2, within `STEEPEST`; 0 without matches
+    offset: float  # b, as a share of the other book's pages; -1 to 1
+    behind: float  # Δpage_count, as a share of the other book's pages
 
 
 def fitted_line(signals: Signals) -> Line:
-    """The line of formulas 2 and 3 of Spasojević and Poncin (2011)."""
+    """Return the line of formulas 2 and 3 of Spasojević and Poncin (2011)."""
     pages = signals.text_pages
     fit = signals.fit if pages.left <= pages.right else signals.reverse_fit
     if fit is None:
@@ -65,45 +64,45 @@ SINGLE: Sequence[Signal] = (
     Signal("pages across other breaks", False, lambda signals: signals.other_breaks),
     Signal("revised pages", False, lambda signals: signals.revised),
 )
-"""The signals of Spasojević and Poncin (2011) and ours, the order of the two books left out."""
+"""Signals of Spasojević and Poncin (2011) and ours, independent of the order of the books."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A threshold on one signal, and what it is worth as the sign of one kind."""
+    """A threshold on one signal, and its quality as an indicator of one kind."""
 
     threshold: float
-    above: bool  # the kind has signals from the threshold on; False: up to it
-    precision: Share  # if kinds were as common as in Table I
+    above: bool  # the kind has signals at or above the threshold; False: at or below it
+    precision: Share  # weighted by the kinds' shares in Table I
     recall: Share
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
+        """Return the harmonic mean of precision and recall."""
         total = self.precision.value + self.recall.value
         return 2 * self.precision.value * self.recall.value / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """One signal as the sign of one kind at every threshold, from the one that fewest pairs pass."""
+    """Quality of a signal as indicator of a kind at every threshold, beginning with the strictest."""
 
     above: bool
-    thresholds: NDArray[np.float64]  # (n,) the values that occur
+    thresholds: NDArray[np.float64]  # (n,) the occurring values
     precision: NDArray[np.float64]  # (n,) 0 to 1
     recall: NDArray[np.float64]  # (n,) ascending
-    worth: NDArray[np.float64]  # (n,) equal pairs that those which pass, of unequal weight, are worth
-    pairs: int  # of the kind
+    worth: NDArray[np.float64]  # (n,) effective number of passing pairs
+    pairs: int  # number of pairs of the kind
 
     @property
     def f1(self) -> NDArray[np.float64]:
-        """The harmonic means, (n,)."""
+        """Return the harmonic means, (n,)."""
         total = self.precision + self.recall
         return np.divide(2 * self.precision * self.recall, total, out=np.zeros_like(total), where=total > 0)
 
     @property
     def best(self) -> Point:
-        """The threshold of the highest F1."""
+        """Return the threshold of the highest F1."""
         at = int(np.argmax(self.f1))
         return Point(
             threshold=float(self.thresholds[at]),
@@ -113,7 +112,7 @@ class Sweep:
         )
 
     def recall_at(self, precision: float) -> float:
-        """The highest recall at this precision or a better one; 0 where no threshold has it."""
+        """Return the highest recall at this precision or a better one; 0 if no threshold reaches it."""
         return float(self.recall[self.precision >= precision].max(initial=0.0))
 
 
@@ -124,15 +123,16 @@ def sweep(
     above: bool,
     shares: Mapping[Any, float] = SHARES,
 ) -> Sweep:
-    """Every threshold of a signal, (pairs,), as the sign of one kind; `shares` says how common kinds are.
+    """Measure every threshold of a signal, (pairs,), as indicator of one kind.
 
-    A kind that it does not name, as UNRELATED, counts for nothing, as in `Confusion.precision`.
+    `shares` weight the kinds. A kind without a share, such as UNRELATED, is ignored, as in
+    `Confusion.precision`.
     """
     totals = {each: int(np.count_nonzero(kinds == each)) for each in np.unique(kinds).tolist()}
     weight_of = {each: shares.get(each, 0.0) / total for each, total in totals.items()}
     order = np.argsort(-values if above else values, kind="stable")
     ordered = values[order]
-    last = np.append(ordered[1:] != ordered[:-1], True)  # of equal values all pass, or none
+    last = np.append(ordered[1:] != ordered[:-1], True)  # equal values pass together
     weights = np.array([weight_of[each] for each in kinds[order].tolist()])
     right = kinds[order] == kind
     passing = np.cumsum(weights)[last]
@@ -150,5 +150,5 @@ def sweep(
 
 
 def better_sweep(values: NDArray[np.float64], kinds: NDArray[np.str_], kind: str) -> Sweep:
-    """The sweep from above or from below, whichever has the higher F1."""
+    """Return the sweep from above or from below, whichever has the higher F1."""
     return max((sweep(values, kinds, kind, above) for above in (True, False)), key=lambda each: each.f1.max())

@@ -1,9 +1,8 @@
-"""How often LSH bands of MinHash values find a pair: predicted from its Jaccard similarity, and measured.
+"""Recall of LSH bands of MinHash values by Jaccard similarity, predicted and measured.
 
-Carpenter (2011, step 4) would not trust formulas for recall and precision, because natural language is
-correlated. For a pair whose similarity is counted the formula holds whatever the texts are. What correlation
-does is to give strangers shingles in common: so books of different works are compared as they are, and with
-their words in random order.
+Carpenter (2011, step 4) doubts formulas for recall and precision, because natural language is correlated. For
+a pair of known similarity the formula is valid for any texts. But correlation gives strangers common
+shingles. Therefore books of different works are compared with their words in order and in random order.
 """
 
 from collections.abc import Sequence
@@ -26,9 +25,9 @@ from research.identifiers.paper_sets import SEED, canonical_books
 from research.plot import Line, Plot
 
 SHAPES = ((64, 2), (42, 3), (32, 4), (16, 8))
-"""Bands, and values of each."""
+"""Numbers of bands and of values per band."""
 RATES = (0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2)
-"""Character error rates of copies, which spread the similarities over the whole range."""
+"""Character error rates of copies, whose similarities cover the whole range."""
 CHARACTERS = 60_000
 WORKS = 200
 EDGES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -39,19 +38,19 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedPairs:
-    """Pairs of texts: what they share, and which of their MinHash values are equal."""
+    """Similarity and equal MinHash values of pairs of texts."""
 
     similarity: NDArray[np.float64]  # (n,) exact Jaccard similarity
     equal: NDArray[np.bool_]  # (n, 128)
 
 
 def run(out_dir: Path) -> Section:
-    """Some minutes."""
+    """Measure copies and strangers; takes some minutes."""
     return measure(out_dir, WORKS)
 
 
 def measure(out_dir: Path, works: int) -> Section:
-    """The tables, and the plot in `out_dir`."""
+    """Return the tables, and write the plot to `out_dir`."""
     made = noisy_copies(works)
     bins = [*pairwise(EDGES)]
     lines = []
@@ -91,7 +90,7 @@ def measure(out_dir: Path, works: int) -> Section:
 
 
 def noisy_copies(works: int) -> ComparedPairs:
-    """One book of each of so many works, and a copy of it at each error rate."""
+    """Compare one book of each of `works` works with a copy at each error rate."""
     books = canonical_books(at_least=CHARACTERS)
     rng = np.random.default_rng(SEED)
     similarity, equal = [], []
@@ -107,7 +106,7 @@ def noisy_copies(works: int) -> ComparedPairs:
 
 
 def strangers(books: Sequence[CorpusBook], labelled: Sequence[Pair]) -> Table:
-    """Pairs of English books of different works that have a band in common, and with their words shuffled."""
+    """Count pairs of English books of different works with an equal band, also with shuffled words."""
     english = [book for book in books if book.language == "en"]
     known = {frozenset((pair.a, pair.b)) for pair in labelled}
     places = [
@@ -131,7 +130,7 @@ def strangers(books: Sequence[CorpusBook], labelled: Sequence[Pair]) -> Table:
 
 
 def predicted(similarity: NDArray[np.float64], bands: int, rows: int) -> NDArray[np.float64]:
-    """The chance that bands find pairs of these similarities.
+    """Return the probability that bands find pairs of these similarities.
 
     >>> predicted(np.array([0.0, 0.5, 1.0]), 2, 2).tolist()
     [0.0, 0.4375, 1.0]
@@ -140,13 +139,13 @@ def predicted(similarity: NDArray[np.float64], bands: int, rows: int) -> NDArray
 
 
 def found(equal: NDArray[np.bool_], bands: int, rows: int) -> NDArray[np.bool_]:
-    """Whether each pair of which these values are equal (n, values) has a whole band in common, (n,)."""
+    """Return for each row of equal values, (n, values), whether a whole band is equal, (n,)."""
     whole = np.all(equal[:, : bands * rows].reshape(-1, bands, rows), axis=2)
     return np.asarray(np.any(whole, axis=1))
 
 
 def within(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
-    """Which values lie from `low` up to `high`; 1 belongs to the last bin."""
+    """Return which values are at least `low` and below `high`; 1 belongs to the last bin."""
     return np.asarray((values >= low) & ((values < high) | (high == 1.0)))
 
 

@@ -1,9 +1,9 @@
 """Recall and cost of finders of candidates.
 
-Posting lists of single MinHash values, LSH bands of several values and posting lists of samples
-(FracMinHash), of five-word shingles or of folded letters as the product has them: on the corpus's labelled
-pairs; on overlaps made of corpus books, where a passage of one stands in another; and on a simulated library,
-for what a query has to look at.
+The finders are posting lists of single MinHash values, LSH bands, and posting lists of samples (FracMinHash).
+Samples are of five-word shingles, or of folded letters as in the product. Recall is measured on the corpus's
+labelled pairs and on made overlaps, with a passage of one corpus book in another. Cost is the number of
+records read per query in a simulated library.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,13 +37,13 @@ from bookprint_core.text.normal_form import normalise
 from research.identifiers.paper_sets import SEED, canonical_books
 
 SHARES = (0.02, 0.05, 0.10)
-"""Of the larger book, that the passage takes."""
+"""Shares of the passage in the larger book."""
 
 RATES = (0.0, 0.02, 0.05)
-"""Character error rates, of both texts."""
+"""Character error rates of both texts."""
 
 PLACES = 40
-LONG_ENOUGH = 150_000  # characters of a book that lends or takes a passage
+LONG_ENOUGH = 150_000  # minimum characters of a book that provides or receives a passage
 SIMULATED, QUERIES = 20_000, 200
 _LETTERS = sample_recipe(DEFAULT_SAMPLE)
 _WORDS = FracMinHashRecipe("words128", 128, per_octave=1, lowest=0, top_level=64)
@@ -59,14 +59,14 @@ _OTHERS = ("unrelated", "same author", "other language")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedBook:
-    """The signatures of one book that finders use."""
+    """Signatures of one book for finders."""
 
     values: NDArray[np.uint32]  # (128,) MinHash values, or (0,)
     samples: Mapping[str, NDArray[np.uint64]]  # each of `_SAMPLES`, ascending
 
 
 class Shelf:
-    """Many books, to be asked which of them a finder proposes."""
+    """Books among which a finder proposes candidates."""
 
     def __init__(self, books: Sequence[SignedBook]) -> None:
         self.size = len(books)
@@ -75,7 +75,7 @@ class Shelf:
         self.samples = {name: _Postings.of([book.samples[name] for book in books]) for name in _SAMPLES}
 
     def equal(self, query: SignedBook) -> NDArray[np.bool_]:
-        """Whether each book shares each value with the query, (n, 128)."""
+        """Return which values of each book equal the query's, (n, 128)."""
         equal = np.zeros((self.size, VALUES), dtype=np.bool_)
         if query.values.size:
             equal[self.signed] = self.values == query.values
@@ -84,7 +84,7 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Postings:
-    """The samples of many books, by hash."""
+    """Samples of many books, by hash."""
 
     hashes: NDArray[np.uint64]  # ascending
     owners: NDArray[np.intp]
@@ -97,7 +97,7 @@ class _Postings:
         return cls(hashes[order], owners[order])
 
     def shared(self, own: NDArray[np.uint64], books: int) -> NDArray[np.intp]:
-        """The number of these hashes in each of the books."""
+        """Count these hashes in each of the books."""
         starts, ends = (np.searchsorted(self.hashes, own, side=side) for side in ("left", "right"))
         met = [self.owners[start:end] for start, end in zip(starts, ends, strict=True)]
         return np.bincount(np.concatenate([np.zeros(0, dtype=np.intp), *met]), minlength=books)
@@ -105,16 +105,16 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """A way to propose candidates."""
+    """A method to propose candidates."""
 
     name: str
-    in_simulation: bool  # whether simulated books have what it looks at
-    records: Callable[[SignedBook], int]  # that the index holds of a book
+    in_simulation: bool  # whether simulated books have its signatures
+    records: Callable[[SignedBook], int]  # number of records of a book in the index
     proposes: Callable[[SignedBook, Shelf], NDArray[np.bool_]]  # which books of the shelf, (n,)
 
 
 def sign(content: Content) -> SignedBook:
-    """MinHash values and samples of one book."""
+    """Return MinHash values and samples of one book."""
     text, recipe = normalise(content), minhash_recipe(DEFAULT_MINHASH)
     hashes = shingles(text, recipe, page_recipe(DEFAULT_PAGES)).hashes
     signature = minhash(hashes, recipe)
@@ -161,7 +161,7 @@ FINDERS = (
 
 
 def run(out_dir: Path) -> Section:
-    """Some minutes."""
+    """Measure all finders; takes some minutes."""
     books, pairs = list(corpus_books(corpus_folder())), corpus_pairs(corpus_folder())
     signed = [sign(book.content) for book in books]
     long = canonical_books(at_least=LONG_ENOUGH)
@@ -192,7 +192,7 @@ def real_pairs(
     asked: Sequence[SignedBook],
     others: Sequence[SignedBook],
 ) -> Table:
-    """Labelled pairs that each finder proposes; `kinds` in the order of `itertools.combinations`."""
+    """Count the labelled pairs that each finder proposes; `kinds` is in the order of `combinations`."""
     shelf, unrelated = Shelf(signed), Shelf(others)
     of_columns = [np.isin(kinds, names) for names in _columns()]
     rows: list[list[Cell]] = [["all pairs", *(int(of.sum()) for of in of_columns), None, None]]
@@ -216,7 +216,7 @@ def _columns() -> list[list[str]]:
 def overlaps(
     books: Sequence[CorpusBook], places: int, shares: Sequence[float], rates: Sequence[float]
 ) -> list[Table]:
-    """Recall of small overlaps: asked by the passage alone, and by the book that it comes from."""
+    """Return the recall of small overlaps, queried by the passage and by the book of the passage."""
     rng = np.random.default_rng(SEED)
     drawn = _draw(books, places, rng)
     recalls: dict[tuple[str, float, float, bool], float] = {}
@@ -247,7 +247,7 @@ def overlaps(
 def _draw(
     books: Sequence[CorpusBook], places: int, rng: np.random.Generator
 ) -> list[tuple[CorpusBook, CorpusBook]]:
-    """Pairs of one language and different works, the longer book first."""
+    """Draw pairs of one language and different works, the longer book first."""
     pairs = [
         (books[a], books[b])
         for a, b in (rng.integers(0, len(books), 2).tolist() for _ in range(100 * places))
@@ -262,7 +262,7 @@ def _draw(
 def _overlap(
     longer: CorpusBook, shorter: CorpusBook, share: float, rate: float, rng: np.random.Generator
 ) -> tuple[Shelf, SignedBook, SignedBook]:
-    """The longer book with a passage of the shorter one, the passage alone, and the shorter book."""
+    """Return the longer book with a passage of the shorter one, the passage, and the shorter book."""
     middle = len(longer.text) // 2
     length = min(round(share / (1 - share) * len(longer.text)), len(shorter.text))
     start = int(rng.integers(0, len(shorter.text) - length + 1))
@@ -273,7 +273,7 @@ def _overlap(
 
 
 def simulated(books: int, queries: int) -> tuple[list[SignedBook], list[SignedBook]]:
-    """Books of a simulated library that ask, and all those of other works than theirs."""
+    """Return query books of a simulated library, and all books of other works."""
     asked: list[SignedBook] = []
     others: list[SignedBook] = []
     for batch in simulate(books):

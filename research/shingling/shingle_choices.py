@@ -1,7 +1,7 @@
-"""Shingles of other kinds, and MinHash signatures of other sizes, as finders of copies among real books.
+"""Other kinds of shingles and other sizes of MinHash signatures, as finders of copies among real books.
 
 Carpenter (2011) names n-grams of stemmed words or without stop words, and the shingle of Rajaraman and Ullman
-(Mining of Massive Datasets, draft of 2010): a stop word and the two words behind it.
+(Mining of Massive Datasets, draft of 2010): a stop word and the next two words.
 """
 
 import time
@@ -24,19 +24,19 @@ from bookprint_core.text.names import folded_words
 from research.identifiers.paper_sets import SEED
 
 SIZES = (32, 64, 128, 256, 512)
-"""MinHash values of a signature."""
+"""Numbers of MinHash values per signature."""
 USED = 128
 STOP_WORDS = 150
-"""Of each language: those that most of its books use, in the order of their frequency."""
+"""Number of stop words per language: words that most of its books use, by frequency."""
 STEM = 5
-"""Letters of a word that stand for its stem."""
+"""Number of first letters of a word that replace its stem."""
 UNSPACED = ("zh", "ja")
-"""Languages without spaces between words; their books are left out."""
+"""Languages without spaces between words, whose books are left out."""
 
 Words = NDArray[np.uint64]
-"""The hash of each word of a text."""
+"""Hash of each word of a text."""
 StopWords = Mapping[str, frozenset[str]]
-"""Of each language."""
+"""Stop words of each language."""
 
 _WANTED = ("same_work",)
 _NEITHER = ("contains", "overlaps")
@@ -44,7 +44,7 @@ _NEITHER = ("contains", "overlaps")
 
 @dataclass(frozen=True, slots=True)
 class ShingleKind:
-    """A way to take shingles from the words of a book."""
+    """A method to make shingles from the words of a book."""
 
     name: str
     hashes: Callable[[Sequence[str], frozenset[str]], NDArray[np.uint64]]  # words, stop words -> (n,)
@@ -52,7 +52,7 @@ class ShingleKind:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Pairs of one work told from others, with the threshold of the other half of the works."""
+    """Counts of pairs called copies, with the threshold of the other half of the works."""
 
     right: int
     wrong: int
@@ -60,12 +60,12 @@ class Score:
 
     @property
     def f1(self) -> float:
-        """0 to 1."""
+        """Return F1, 0 to 1."""
         return 2 * self.right / max(1, 2 * self.right + self.wrong + self.missed)
 
 
 def word_hashes(words: Sequence[str]) -> Words:
-    """A hash of 64 bits of each word, (n,)."""
+    """Return a hash of 64 bits of each word, (n,)."""
     return np.fromiter(map(_word_hash, words), dtype=np.uint64, count=len(words))
 
 
@@ -75,7 +75,7 @@ def _word_hash(word: str) -> int:
 
 
 def runs(hashes: Words, length: int) -> NDArray[np.uint64]:
-    """The hash of each run of so many words, (n − length + 1,)."""
+    """Return the hash of each run of `length` words, (n − length + 1,)."""
     if hashes.size < length:
         return np.zeros(0, dtype=np.uint64)
     mixed = np.zeros(hashes.size - length + 1, dtype=np.uint64)
@@ -111,14 +111,14 @@ KINDS = (
 
 
 def run(out_dir: Path) -> Section:
-    """Some minutes."""
+    """Measure all choices; takes some minutes."""
     folder = corpus_folder()
     books = [book for book in corpus_books(folder) if book.language not in UNSPACED]
     return measure(books, labels(books, corpus_pairs(folder)))
 
 
 def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_]) -> Section:
-    """Both tables; `kinds` are the labels of all pairs in the order of `itertools.combinations`."""
+    """Return both tables; `kinds` are the labels of all pairs in the order of `itertools.combinations`."""
     words = [folded_words(book.text) for book in books]
     stop_words = frequent_words(books, words)
     works = [book.work for book in books]
@@ -165,7 +165,7 @@ def measure(books: Sequence[CorpusBook], kinds: NDArray[np.str_]) -> Section:
 
 
 def frequent_words(books: Sequence[CorpusBook], words: Sequence[Sequence[str]]) -> StopWords:
-    """The stop words of each language, from how many of its books use a word, and how often."""
+    """Return the stop words of each language, by the number of its books with a word, then by frequency."""
     spread: dict[str, Counter[str]] = {}
     counts: dict[str, Counter[str]] = {}
     for book, own in zip(books, words, strict=True):
@@ -183,9 +183,9 @@ def frequent_words(books: Sequence[CorpusBook], words: Sequence[Sequence[str]]) 
 
 
 def signatures(hashes: Sequence[NDArray[np.uint64]], size: int) -> tuple[NDArray[np.uint32], float]:
-    """The MinHash values of each book (n, size), and the mean seconds of processor time for one."""
+    """Return the MinHash values of each book, (n, size), and the mean processor seconds per book."""
     recipe = replace(minhash_recipe(DEFAULT_MINHASH), name=f"minhash{size}", permutations=size)
-    minhash(hashes[0], recipe)  # compiled, and the permutations drawn
+    minhash(hashes[0], recipe)  # compiles the kernel and draws the permutations
     values = np.full((len(hashes), size), 0xFFFFFFFF, dtype=np.uint32)
     begun = time.process_time()
     for place, own in enumerate(hashes):
@@ -196,7 +196,7 @@ def signatures(hashes: Sequence[NDArray[np.uint64]], size: int) -> tuple[NDArray
 
 
 def cross_fitted(values: NDArray[np.uint32], kinds: NDArray[np.str_], works: Sequence[str]) -> Score:
-    """Pairs told by their equal values, with the threshold fitted on one half of the works, both ways."""
+    """Score pairs by their equal values, with the threshold fitted on each half for the other half."""
     names = np.unique(np.array(works))
     first = np.isin(works, np.random.default_rng(SEED).permutation(names)[: names.size // 2])
     left, right = np.triu_indices(len(works), 1)
@@ -215,7 +215,7 @@ def cross_fitted(values: NDArray[np.uint32], kinds: NDArray[np.str_], works: Seq
 
 
 def told(equal: NDArray[np.intp], kinds: NDArray[np.str_], least: int) -> Score:
-    """Pairs with at least so many equal values taken for copies."""
+    """Score pairs with at least `least` equal values as copies."""
     taken, wanted = equal >= least, np.isin(kinds, _WANTED)
     return Score(int((taken & wanted).sum()), int((taken & ~wanted).sum()), int((~taken & wanted).sum()))
 

@@ -1,4 +1,4 @@
-"""The works of Reeve (2017) by the finder of duplicates: his pairs, and parts of works beside whole ones."""
+"""Near-duplicates among the works of Reeve (2017): his pairs, and parts with whole works."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,28 +24,28 @@ from research.similar.works import gutenberg_folder, gutenberg_pairs
 
 KINDS = ("duplicate", "series: Factbooks", "series", "false", "other works")
 PARTS = (3, 10)
-"""Numbers of equal parts that a work is cut into."""
+"""Numbers of equal parts of a work."""
 _FOUND = ("near-duplicates", "of these partial", "relations", "joined in a `related` cluster")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What the service finds of two books."""
+    """The service's results for two books."""
 
     kind: str
     books: tuple[CorpusBook, CorpusBook]
     evidence: Evidence
-    relation: Relation | None  # None: neither is proposed for the other, so they are not compared
+    relation: Relation | None  # None: not a candidate pair, so not compared
 
     @property
     def answer(self) -> str:
-        """What a lookup says: yes, partial or no."""
+        """Return the answer of a lookup: yes, partial or no."""
         near = is_near_duplicate(self.evidence)
         return "partial" if near and verdict(self.evidence) == "overlap" else "yes" if near else "no"
 
 
 def run(out_dir: Path) -> Section:
-    """Compare every pair of works, and parts of the duplicates with the other file; two minutes."""
+    """Compare every pair of works, and parts of duplicates with the other file; takes two minutes."""
     books = gutenberg_books()
     sketches = {row: sketch(book.content) for row, book in books.items()}
     labels = {(pair.a, pair.b): pair.kind for pair in gutenberg_pairs(gutenberg_folder())}
@@ -103,7 +103,7 @@ def _unpaged(signed: Sketch) -> Sketch:
 
 
 def compared(kind: str, books: tuple[CorpusBook, CorpusBook], one: Sketch, other: Sketch) -> Found:
-    """What the service would find of these two books."""
+    """Return the results that the service would find for these two books."""
     seen = evidence(_unpaged(one), _unpaged(other))
     if not is_compared(seen):
         return Found(kind, books, seen, None)
@@ -115,7 +115,7 @@ def compared(kind: str, books: tuple[CorpusBook, CorpusBook], one: Sketch, other
 
 
 def counts(found: Sequence[Found], kinds: Sequence[str]) -> list[list[Cell]]:
-    """A row for each kind of pair."""
+    """Return a row for each kind of pair."""
     rows: list[list[Cell]] = []
     for kind in kinds:
         of_kind = [each for each in found if each.kind == kind]
@@ -132,6 +132,6 @@ def counts(found: Sequence[Found], kinds: Sequence[str]) -> list[list[Cell]]:
 
 
 def parts_of(book: CorpusBook, count: int) -> list[CorpusBook]:
-    """The book cut into so many parts of equal length."""
+    """Cut the book into `count` parts of equal length."""
     ends = [len(book.text) * end // count for end in range(count + 1)]
     return [replace(book, text=book.text[start:end]) for start, end in pairwise(ends)]

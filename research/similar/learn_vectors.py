@@ -1,7 +1,7 @@
 """Learn the weights of vectors: `python -m research.similar.learn_vectors`.
 
-Reads the corpus, leaves out books without a free licence, and writes the file that the package ships. Nothing
-is drawn by lot, so the same books give the same bytes.
+The program reads the corpus without books that lack a free licence, and writes the weights file of the
+package. No step is random, so equal books give equal bytes.
 """
 
 import math
@@ -18,21 +18,21 @@ from bookprint_core.vectors import RAREST, VectorWeights, pack_weights
 from research.similar.works import Book, corpus_works
 
 FEWEST_BOOKS = 2
-"""A word of fewer books is not known."""
+"""Minimum number of books with a known word."""
 RARE = 1 / 60
-"""A word that this share of a language's books has, or less, is as rare as can be."""
+"""Share of a language's books with a word at or below which the word has the highest rarity."""
 
 
 def learn(books: Sequence[Book]) -> VectorWeights:
-    """The weights that these books teach."""
+    """Learn the weights from these books."""
     return VectorWeights(*word_rarity(books))
 
 
 def word_rarity(books: Sequence[Book]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The known words, in the order of their hashes, and their rarity, 0 to 255.
+    """Return the known words in the order of their hashes, and their rarity, 0 to 255.
 
-    Rarity is the logarithm of the share of a language's books that have a word, in the language where that
-    share is highest. So the small words of every language weigh little.
+    Rarity is the logarithm of the share of a language's books with a word, in the language with the highest
+    share. The common words of every language therefore weigh little.
     """
     hashes, counts = np.unique(np.concatenate([book.words.hashes for book in books]), return_counts=True)
     known = hashes[counts >= FEWEST_BOOKS]

@@ -1,4 +1,4 @@
-"""How well similarities tell pairs of one series from others: average precision, recall of neighbours, F1."""
+"""Quality of similarities for pairs of one series: average precision, recall of neighbours, F1."""
 
 from dataclasses import dataclass
 
@@ -11,52 +11,52 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Pairs in the order of their similarity, the most alike first."""
+    """Pairs in the order of decreasing similarity."""
 
     series: Bools  # (pairs,)
-    order: NDArray[np.int64]  # (pairs,) their numbers before
+    order: NDArray[np.int64]  # (pairs,) their original indices
 
     def average_precision(self, weights: Floats) -> float:
-        """The mean precision at each pair of a series; pairs count by their weights (pairs,)."""
+        """Return the mean precision at each pair of a series; `weights` weight the pairs, (pairs,)."""
         weights = weights[self.order]
         right = np.cumsum(weights * self.series)
         precision = right / np.maximum(np.cumsum(weights), 1e-300)
         return float((precision * weights * self.series).sum() / max(right[-1], 1e-300))
 
     def f1(self, weights: Floats) -> Floats:
-        """F1 when the first 1, 2, … pairs are taken, (pairs,)."""
+        """Return F1 for the first 1, 2, … pairs, (pairs,)."""
         weights = weights[self.order]
         right = np.cumsum(weights * self.series)
         return np.asarray(2 * right / np.maximum(np.cumsum(weights) + right[-1], 1e-300))
 
 
 def ranked(similarities: NDArray[np.floating], series: Bools) -> Ranked:
-    """The pairs in order; equal similarities stay in the order given."""
+    """Rank the pairs; equal similarities keep their order."""
     order = np.argsort(-similarities, kind="stable")
     return Ranked(series[order], order)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairs of books by their numbers, with what is known of them."""
+    """Pairs of books by number, with their labels."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
     series: Bools
     same_author: Bools
-    half: NDArray[np.int64]  # 0 or 1: which half of the works both are in
+    half: NDArray[np.int64]  # half of the works of both books, 0 or 1
 
     def similarities(self, rows: NDArray[np.float32]) -> Floats:
-        """The cosine of each pair, for rows of length 1."""
+        """Return the cosine of each pair, for rows of length 1."""
         return np.asarray(np.einsum("ij,ij->i", rows[self.a], rows[self.b]), dtype=np.float64)
 
     def weights(self, drawn: NDArray[np.int64]) -> Floats:
-        """How often each pair occurs where book i was drawn `drawn[i]` times."""
+        """Return the number of occurrences of each pair if book i was drawn `drawn[i]` times."""
         return (drawn[self.a] * drawn[self.b]).astype(np.float64)
 
 
 def crossed_f1(similarities: Floats, pairs: Pairs, weights: Floats) -> float:
-    """F1 of all pairs, each half at the cut-off that is best for the other half."""
+    """Return F1 of all pairs, each half at the best cut-off of the other half."""
     right = taken = 0.0
     for half in (0, 1):
         other, own = pairs.half != half, pairs.half == half
@@ -69,7 +69,7 @@ def crossed_f1(similarities: Floats, pairs: Pairs, weights: Floats) -> float:
 
 
 def neighbour_recall(similarities: Floats, pairs: Pairs, nearest: int) -> float:
-    """Of the books of a series, the mean share of its other books among the `nearest` most alike."""
+    """Return the mean share of a series' other books among the `nearest` most similar books of each book."""
     shares: list[float] = []
     for book in np.unique(np.concatenate([pairs.a[pairs.series], pairs.b[pairs.series]])):
         own = np.flatnonzero((pairs.a == book) | (pairs.b == book))
@@ -80,7 +80,7 @@ def neighbour_recall(similarities: Floats, pairs: Pairs, nearest: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure and the middle 95 % of what it is over draws of works."""
+    """A figure and its 95 % interval over draws of works."""
 
     value: float
     low: float
@@ -91,21 +91,21 @@ class Interval:
 
 
 def interval(value: float, draws: NDArray[np.floating]) -> Interval:
-    """The figure with its bootstrap interval."""
+    """Return the figure with its bootstrap interval."""
     low, high = np.quantile(draws, [0.025, 0.975])
     return Interval(value, float(low), float(high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """The two principal components of some rows."""
+    """Two principal components of some rows."""
 
     places: NDArray[np.float64]  # (rows, 2)
     explained: tuple[float, float]  # shares of the variance, 0 to 1
 
 
 def principal_components(rows: NDArray[np.floating]) -> Plane:
-    """The rows (n, d) in their two principal components."""
+    """Return the rows (n, d) in their two principal components."""
     centred = rows.astype(np.float64) - rows.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     shares = values**2 / (values**2).sum()

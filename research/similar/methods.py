@@ -1,4 +1,4 @@
-"""Ways to make a vector of a book, each learnt from some books and applied to others."""
+"""Methods to make a vector of a book, learned from some books and applied to others."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +11,10 @@ from research.similar.word_vectors import learn_word_vectors, mean_vectors
 from research.similar.works import Book
 
 Rows = NDArray[np.float32]
-"""A row of length 1 for each book, (books, dimensions)."""
+"""Rows of length 1, (books, dimensions)."""
 
 AVERAGES = "mean of word vectors learnt here"
-"""Reeve's method (2017) with other vectors: his were spaCy's, these are learnt from the corpus."""
+"""Reeve's method (2017) with vectors learned from the corpus instead of spaCy's."""
 OURS = "tf-idf, 1,024 signs (in use)"
 UNPROJECTED = "tf-idf in 65,536 cells"
 
@@ -22,13 +22,13 @@ _CELLS = 1 << 16
 
 
 def unit(rows: NDArray[np.floating]) -> Rows:
-    """The rows at length 1; a row of zeros stays one."""
+    """Return the rows at length 1; rows of zeros do not change."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def representations(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str, Rows]:
-    """The rows of all books by the name of the method, in the order of the table."""
+    """Return the rows of all books by method, in the order of the table."""
     languages = {book.language for book in books}
     of_them = [book for book in learn_from if book.language in languages]
     return {
@@ -73,7 +73,7 @@ def _weighted(learn_from: Sequence[Book], books: Sequence[Book]) -> Mapping[str,
 
 
 def cells(books: Sequence[Book], weights: VectorWeights) -> Rows:
-    """The word weights of `tfidf-simhash1024-v1` before they are projected, by cell of the hash."""
+    """Return the word weights of `tfidf-simhash1024-v1` before the projection, by cell of the hash."""
     return unit(_folded(books, [word_weights(book.words, weights).astype(np.float64) for book in books]))
 
 
@@ -85,31 +85,31 @@ def _folded(books: Sequence[Book], values: Sequence[NDArray[np.float64]]) -> Row
 
 
 def singular_directions(rows: Rows, most: int) -> Rows:
-    """The first right singular vectors, (dimensions, directions); as many as there are books at most."""
+    """Return the first right singular vectors, (dimensions, directions), at most one per book."""
     squares, left = np.linalg.eigh((rows @ rows.T).astype(np.float64))
     sound = np.flatnonzero(squares > 1e-6 * squares[-1])[::-1][:most]
     return np.asarray(rows.T @ (left[:, sound] / np.sqrt(squares[sound])).astype(np.float32))
 
 
 def estimated_cosine(products: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The cosine that products of rows of signs stand for: they are 1 less twice the share that differs."""
+    """Return the cosine from products of rows of signs: 1 less twice the share of differing signs."""
     return np.cos(np.pi * (1 - products.astype(np.float64)) / 2)
 
 
 def eight_bits(rows: Rows) -> Rows:
-    """The rows in whole numbers from -127 to 127."""
+    """Return the rows in whole numbers from -127 to 127."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(np.rint(127 * rows / np.where(largest > 0, largest, 1)))
 
 
 def signs(books: Sequence[Book], weights: VectorWeights) -> Rows:
-    """The vectors in use as rows of signs; zeros for a book that has none."""
+    """Return the product's vectors as rows of signs; zeros for a book without a vector."""
     vectors = [vector_of(book.words, weights) for book in books]
     nothing = np.zeros((1, SIGNS), np.float32)
     return np.concatenate([nothing if vector is None else unit_signs(vector[None]) for vector in vectors])
 
 
 def unit_signs(vectors: NDArray[np.uint8]) -> Rows:
-    """Signs of vectors (n, 128) as rows of length 1, (n, 1024)."""
+    """Return the signs of vectors (n, 128) as rows of length 1, (n, 1024)."""
     signs = np.unpackbits(vectors, axis=1).astype(np.float32)
     return np.asarray((2 * signs - 1) / np.sqrt(np.float32(signs.shape[1])))

@@ -1,6 +1,6 @@
-"""The first works of Project Gutenberg, as Reeve (2017) compared them: his list again, his map, fiction.
+"""Reeve's comparison of the first works of Project Gutenberg (2017): his list, map and split of fiction.
 
-Nothing is learnt from these works, nor from any book by one of their authors or of one of their titles.
+No method learns from these works, or from books with one of their authors or titles.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ from research.similar.works import (
 LISTED = 19
 """Pairs on Reeve's list: 4 duplicates, 13 of 36 series, 2 of neither kind by our labels."""
 TRANSLATIONS = (21, 28)
-"""Two translations of Aesop, left out of both sides."""
+"""Two translations of Aesop, which are left out."""
 ON_THE_MAP = range(1, 21)
 
 NON_FICTION = frozenset(
     {*range(1, 10), *(14, 18, 22, 23, 25, 29), *(37, 38, 48, 51, 57, 59), *(61, 66, 67, 68), 84, 85, 86, 96}
 )
 IN_BETWEEN = frozenset((10, 17, 30))
-"""The Bible, twice, and the Book of Mormon, which Reeve calls quasi-fictional; counted as neither."""
+"""The Bible, twice, and the Book of Mormon, which Reeve calls quasi-fictional; they are not counted."""
 
 _CHARACTERS = 600_000
 _ROUNDS = 15
@@ -43,7 +43,7 @@ _ROUNDS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedPairs:
-    """All pairs of works but the two translations, with what they are."""
+    """All pairs of works without the two translations, with their kinds."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -51,12 +51,12 @@ class ListedPairs:
 
     @property
     def wanted(self) -> NDArray[np.bool_]:
-        """Whether the pair is one work twice or of one series."""
+        """Return for each pair whether it is a duplicate or of one series."""
         return np.array([kind in ("duplicate", "series") for kind in self.kind])
 
 
 def run(out_dir: Path) -> Section:
-    """Make Reeve's list, map and split of fiction again by every method, and time the one in use."""
+    """Repeat Reeve's list, map and split of fiction with every method, and time the method in use."""
     folder = gutenberg_folder()
     works, listed = gutenberg_works(), gutenberg_pairs(folder)
     rows, books = list(works), list(works.values())
@@ -116,7 +116,7 @@ def run(out_dir: Path) -> Section:
 
 
 def all_pairs(rows: Sequence[int], listed: Sequence[GutenbergPair]) -> ListedPairs:
-    """Every pair of rows, by their places in `rows`."""
+    """Return every pair of rows, by index in `rows`."""
     kinds = {frozenset((pair.a, pair.b)): pair.kind for pair in listed}
     chosen = [
         (a, b, kinds.get(frozenset((rows[a], rows[b])), ""))
@@ -186,7 +186,7 @@ def _maps(
     books: Sequence[Book],
     out_dir: Path,
 ) -> Table:
-    """Write the pictures, and tell how much of the variance each shows."""
+    """Write the maps; return the share of the variance in each."""
     shown = [place for place, number in enumerate(numbers) if number in ON_THE_MAP]
     pictures: list[tuple[str, int, Sequence[float]]] = []
     for file, method in (("similar_gutenberg_map", OURS), ("similar_gutenberg_map_word_vectors", AVERAGES)):
@@ -227,7 +227,7 @@ def _fiction(methods: Mapping[str, Rows], numbers: Sequence[int], books: Sequenc
 
 
 def _all_components(rows: Rows) -> NDArray[np.float64]:
-    """The same rows up to a rotation, in as many dimensions as there are rows at most."""
+    """Return the rotated rows with at most as many dimensions as rows."""
     left, values, _ = np.linalg.svd(rows.astype(np.float64), full_matrices=False)
     return np.asarray(10 * left * values)
 
@@ -238,7 +238,7 @@ def _first_component(rows: Rows) -> NDArray[np.float64]:
 
 
 def left_out_accuracy(rows: NDArray[np.floating], truth: NDArray[np.bool_], works: Sequence[str]) -> float:
-    """The share of rows that a linear split of the other works' rows labels rightly."""
+    """Return the share of rows that a linear split of the other works' rows labels correctly."""
     right = 0
     names = np.array(works)
     for place, work in enumerate(works):

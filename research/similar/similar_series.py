@@ -1,7 +1,7 @@
 """Books of one series among others, by the similarity of their vectors (Reeve 2017), on the corpus.
 
-Everything that is learnt is learnt on one half of the works and tested on the other, both ways. Series and
-translations stay in one half.
+Methods learn on each half of the works and are tested on the other half. Series and translations are within
+one half.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,12 @@ from research.similar.methods import AVERAGES, Rows, representations
 from research.similar.works import UNCLEAR_LICENCE, Book, corpus_works
 
 SPLIT = 2017
-"""Draws the halves; chosen before anything was measured with it."""
+"""Seed of the halves, chosen before any measurement."""
 DRAWS = 1000
 
 
 def run(out_dir: Path) -> Section:
-    """Tell pairs of one series from others by every method, beside averages of word vectors."""
+    """Distinguish pairs of one series from others by every method, including averages of word vectors."""
     books = corpus_works()
     labelled = corpus_pairs(corpus_folder())
     halves = split(books, labelled, SPLIT)
@@ -90,7 +90,7 @@ def run(out_dir: Path) -> Section:
 
 
 def split(books: Sequence[Book], labelled: Sequence[Pair], seed: int) -> NDArray[np.int64]:
-    """The half, 0 or 1, of each book; works joined by a label other than `different` share it."""
+    """Return the half of each book, 0 or 1; works joined by a label other than `different` share a half."""
     numbers = {book.id: number for number, book in enumerate(books)}
     leader = np.arange(len(books))
     joined = [(p.a, p.b) for p in labelled if p.relation != "different" and p.a in numbers and p.b in numbers]
@@ -108,7 +108,7 @@ def split(books: Sequence[Book], labelled: Sequence[Pair], seed: int) -> NDArray
 
 
 def series_pairs(books: Sequence[Book], labelled: Sequence[Pair], halves: NDArray[np.int64]) -> Pairs:
-    """All pairs of works of one language and half, but for translations."""
+    """Return all pairs of works of one language and half, without translations."""
     relation = {frozenset((pair.a, pair.b)): pair.relation for pair in labelled}
     chosen: list[tuple[int, int, bool]] = []
     for a, one in enumerate(books):
@@ -129,7 +129,7 @@ def series_pairs(books: Sequence[Book], labelled: Sequence[Pair], halves: NDArra
 
 
 def crossed(books: Sequence[Book], halves: NDArray[np.int64]) -> Mapping[str, Rows]:
-    """The rows of all books by method, each learnt from the free books of the other half."""
+    """Return the rows of all books by method, learned from the free books of the other half."""
     out: dict[str, Rows] = {}
     for half in (0, 1):
         own = np.flatnonzero(halves == half)
@@ -143,14 +143,14 @@ def crossed(books: Sequence[Book], halves: NDArray[np.int64]) -> Mapping[str, Ro
 
 
 def drawn_works(books: Sequence[Book], draws: int) -> NDArray[np.int64]:
-    """How often each book is drawn: as many works as there are, with replacement; (draws, books)."""
+    """Draw as many works as there are, with replacement; return the count of each book, (draws, books)."""
     works, of_book = np.unique([book.work for book in books], return_inverse=True)
     random = np.random.default_rng(SPLIT)
     return random.multinomial(works.size, np.full(works.size, 1 / works.size), size=draws)[:, of_book]
 
 
 Draws = Mapping[str, NDArray[np.float64]]
-"""A figure by method, (1 + draws,): first that of all works once."""
+"""Values of a figure by method, (1 + draws,); the first value is for all works once."""
 
 
 def _bootstrapped(

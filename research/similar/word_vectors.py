@@ -1,8 +1,8 @@
-"""Word vectors learnt from the books at hand, and books as the mean of their words' vectors (Reeve 2017).
+"""Word vectors learned from the corpus, and books as the mean of their words' vectors (Reeve 2017).
 
-Reeve takes the vectors of spaCy, which are not to be had here. Ours are learnt in the classical way: positive
-pointwise mutual information within four words, then a truncated singular value decomposition (Levy, Goldberg
-and Dagan 2015), 300 numbers a word, for the 4,096 most frequent words of each language.
+The vectors of spaCy, which Reeve uses, are not available here. Ours are learned by the classical method:
+positive pointwise mutual information within four words, then a truncated singular value decomposition (Levy,
+Goldberg and Dagan 2015). A vector has 300 numbers, for the 4,096 most frequent words of each language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from research.similar.works import Book
 VOCABULARY = 4096
 DIMENSIONS = 300
 REACH = 4
-"""Words on either side that count as context."""
+"""Number of context words on either side."""
 SMOOTHING = 1e-3
-"""The constant a of SIF weights a / (a + p) (Arora, Liang and Ma 2017)."""
+"""Constant a of SIF weights a / (a + p) (Arora, Liang and Ma 2017)."""
 
 Rows = NDArray[np.float32]
 
@@ -50,14 +50,14 @@ def _co_occurrences(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordVectors:
-    """The vectors of one language's frequent words."""
+    """Vectors of one language's frequent words."""
 
     hashes: NDArray[np.uint32]  # (words,) ascending
-    shares: NDArray[np.float64]  # (words,) of all words of the books learnt from
+    shares: NDArray[np.float64]  # (words,) share of all words in the learning books
     vectors: Rows  # (words, dimensions)
 
     def mean(self, book: Book, *, smoothed: bool) -> Rows:
-        """The mean over a book's words, unknown ones as zeros; with SIF weights where `smoothed`."""
+        """Return the mean over a book's words, unknown words as zeros, with SIF weights if `smoothed`."""
         places = np.minimum(np.searchsorted(self.hashes, book.words.hashes), self.hashes.size - 1)
         known = self.hashes[places] == book.words.hashes
         weights = book.words.counts[known].astype(np.float64)
@@ -67,7 +67,7 @@ class WordVectors:
 
 
 def learn_word_vectors(books: Sequence[Book]) -> Mapping[str, WordVectors]:
-    """The word vectors of every language of these books."""
+    """Learn word vectors for every language of these books."""
     languages = sorted({book.language for book in books})
     return {each: _of_language([book for book in books if book.language == each]) for each in languages}
 
@@ -93,7 +93,7 @@ def _of_language(books: Sequence[Book]) -> WordVectors:
 
 
 def mean_vectors(learnt: Mapping[str, WordVectors], books: Sequence[Book], *, smoothed: bool = False) -> Rows:
-    """Each book as the mean of its words' vectors, (books, 300); zeros in a language not learnt."""
+    """Return each book as the mean of its words' vectors, (books, 300); zeros for an unlearned language."""
     nothing = np.zeros(DIMENSIONS, np.float32)
     return np.stack(
         [

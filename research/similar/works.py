@@ -1,4 +1,4 @@
-"""Books with their words counted: one book of each work of the corpus, and the works of Reeve (2017)."""
+"""Books with word counts: one book of each work of the corpus, and the works of Reeve (2017)."""
 
 import csv
 import os
@@ -13,12 +13,12 @@ from bookprint_core.text.normal_form import NormalText, normalise
 from bookprint_core.vectors import WordCounts, word_counts
 
 UNCLEAR_LICENCE = ("oiti-", "kr-", "cis-")
-"""Books whose digital editions have no licence, or not a free one: measured, never learnt from."""
+"""Prefixes of books without a free licence of the digital edition: measured, but not for learning."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Book:
-    """A book as the methods see it."""
+    """A book with its word counts, as input of the methods."""
 
     id: str
     work: str
@@ -30,12 +30,12 @@ class Book:
 
     @property
     def free(self) -> bool:
-        """Whether its licence lets weights be learnt from it."""
+        """Return whether the book's licence allows learning weights from it."""
         return not self.id.startswith(UNCLEAR_LICENCE)
 
 
 def corpus_works() -> list[Book]:
-    """One book of each work, and every book of a series pair; raises CannotMeasure without the corpus."""
+    """Return one book of each work, and every book of a series pair; raises CannotMeasure without corpus."""
     folder = corpus_folder()
     in_series = {
         end for pair in corpus_pairs(folder) if pair.relation == "series" for end in (pair.a, pair.b)
@@ -57,7 +57,7 @@ def _counted(book: CorpusBook) -> Book:
 
 
 def surname(author: str) -> str:
-    """What stands before the comma, else the last word; in lower case.
+    """Return the part before the comma, else the last word, in lower case.
 
     >>> surname("Doyle, Arthur Conan"), surname("Anthony Trollope")
     ('doyle', 'trollope')
@@ -68,7 +68,7 @@ def surname(author: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GutenbergPair:
-    """A pair of rows of Reeve's table: one work twice, of one series, or on his list and neither."""
+    """A pair of rows of Reeve's table: a duplicate, of one series, or a false pair of his list."""
 
     a: int
     b: int
@@ -77,15 +77,15 @@ class GutenbergPair:
 
 
 def gutenberg_folder() -> Path:
-    """The folder; raises CannotMeasure where there is none."""
+    """Return the folder; raises CannotMeasure if there is none."""
     folder = os.environ.get("BOOKPRINT_GUTENBERG")
     if not folder or not (Path(folder) / "works.jsonl.gz").exists():
-        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder that holds works.jsonl.gz and pairs.csv.")
+        raise CannotMeasure("Set BOOKPRINT_GUTENBERG to a folder with works.jsonl.gz and pairs.csv.")
     return Path(folder)
 
 
 def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
-    """The pairs of Reeve's table that are one work or one series, and those on his list that are neither."""
+    """Return the duplicates and series pairs of Reeve's table, and the false pairs of his list."""
     with (folder / "pairs.csv").open(encoding="utf-8", newline="") as rows:
         next(rows)
         return [
@@ -95,12 +95,12 @@ def gutenberg_pairs(folder: Path) -> list[GutenbergPair]:
 
 
 def gutenberg_works() -> dict[int, Book]:
-    """The works by the row of Reeve's table."""
+    """Return the works by row of Reeve's table."""
     return {row: _counted(book) for row, book in gutenberg_books().items()}
 
 
 def without_authors(books: Sequence[Book], others: Sequence[Book]) -> list[Book]:
-    """The books by none of the others' authors, and with none of their titles."""
+    """Return the books that share no author and no title with the others."""
     authors = {book.author for book in others} - {""}
     titles = {book.title.lower() for book in others}
     return [book for book in books if book.author not in authors and book.title.lower() not in titles]

@@ -81,14 +81,14 @@ def test_lookup_of_a_file_and_of_an_id_find_the_copies(
     assert (nearest["title"], nearest["distance"], nearest["id"]) == (first.id, "0", posted[first.id])
     alike = bookprint("lookup", folder / f"{first.id}.txt", "--jaccard", "0.9", "--url", service.url)
     assert table(alike.stdout)[0] == nearest
-    assert "; 100% of the books just so similar are found" in alike.stderr
+    assert "; 100% of the books with this similarity are found" in alike.stderr
 
 
 def test_reindex_and_verify_work_beside_the_running_service(service: Service, posted: dict[str, str]) -> None:
     total = len(httpx.get(f"{service.url}/v1/books", timeout=60).json()["items"])
     rebuilt = bookprint("reindex", **service.servers)
     assert rebuilt.returncode == 0, rebuilt.stderr
-    assert rebuilt.stdout.startswith(f"{total} books indexed anew")
+    assert rebuilt.stdout.startswith(f"{total} books indexed again")
     verdict = bookprint("verify", **service.servers)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
     assert verdict.stdout.splitlines()[-1] == "clean"
@@ -117,7 +117,7 @@ def test_demo_on_a_running_service_finds_all_copies_and_leaves_nothing(service: 
     done = bookprint("demo", "--url", service.url, "--works", "8", "--seed", "3")
     assert done.returncode == 0, done.stderr
     assert "near-duplicates found" in done.stdout
-    assert re.search(r"the service found (\d+) of \1 near-duplicates, and 0 false", done.stdout)
+    assert re.search(r"the service found (\d+) of \1 near-duplicates, and 0 books that are not", done.stdout)
     assert f"bookprint ingest FOLDER --url {service.url}\n" in done.stdout
     assert "bookprint serve" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 130

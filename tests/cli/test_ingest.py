@@ -127,7 +127,7 @@ def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_l
     assert posted.stdout == directly.stdout
     told = (directly.stderr.splitlines()[0], posted.stderr.splitlines()[0])
     assert told == (
-        "Storing books directly; texts that come with them are kept (BOOKPRINT_TEXTS=postgres).",
+        "Storing books directly; their texts are stored (BOOKPRINT_TEXTS=postgres).",
         f"Posting books to {service.url}.",
     )
     assert described(books(service)) == described(items)

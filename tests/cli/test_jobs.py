@@ -34,12 +34,12 @@ def test_failed_jobs_are_listed_with_their_reason_and_put_back(service: Service,
     assert f"{failed_job}\trelate\t\tValueError: no\n" in listed.stdout
 
     put_back = bookprint("jobs", "--retry", str(failed_job), **service.servers)
-    assert (put_back.returncode, put_back.stdout) == (0, "1 failed job is to be tried again\n")
+    assert (put_back.returncode, put_back.stdout) == (0, "1 failed job will be retried\n")
     again = bookprint("jobs", "--retry", str(failed_job), **service.servers)
     assert again.returncode == 1
     assert "only failed jobs" in again.stderr
     every = bookprint("jobs", "--retry", "all", **service.servers)
-    assert (every.returncode, every.stdout) == (0, "0 failed jobs are to be tried again\n")
+    assert (every.returncode, every.stdout) == (0, "0 failed jobs will be retried\n")
     assert "ValueError" not in bookprint("jobs", **service.servers).stdout
     wrong = bookprint("jobs", "--retry", "some", **service.servers)
     assert (wrong.returncode, "all" in wrong.stderr) == (2, True)

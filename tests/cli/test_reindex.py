@@ -24,7 +24,7 @@ def test_reindex_computes_the_digests_that_sign_prints(
     assert list(printed) == ["md5-text", "textprofile-md5-v1"]
     computed = bookprint("reindex", "--digests", **servers)
     assert computed.returncode == 0, computed.stderr
-    assert computed.stdout == "1 books have got digests\n"
+    assert computed.stdout == "1 books now have digests\n"
     assert httpx.get(f"{url}/v1/books/{posted['id']}", timeout=60).json()["digests"] == printed
     for name, digits in printed.items():
         [found] = httpx.get(f"{url}/v1/books", params={"digest": f"{name}:{digits}"}, timeout=60).json()[
@@ -46,7 +46,7 @@ def test_reindex_signs_books_of_another_recipe_and_says_what_it_cannot(service: 
         ).fetchall()
         connection.execute("DELETE FROM texts WHERE entry_id = %s", aged[0])
     done = bookprint("reindex", **service.servers)
-    assert (done.returncode, ", 1 of them signed anew" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, ", 1 of them signed again" in done.stdout) == (0, True), done.stderr
     assert "1 books were signed by other recipes" in done.stderr
     with psycopg.connect(service.servers["DATABASE_URL"].replace("+psycopg", "")) as connection:
         connection.execute("DELETE FROM signatures WHERE recipe = 'older-v0'")

@@ -81,7 +81,7 @@ def test_with_json_every_line_of_every_process_is_one_object(ended: Ended) -> No
     events = [json.loads(line) for line in ended.lines]
     assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
     said = " ".join(str(event["event"]) for event in events)
-    assert "BOOKPRINT_TEXT is not a variable of Bookprint. BOOKPRINT_TEXTS is one." in said
+    assert "BOOKPRINT_TEXT is not a variable of Bookprint. Do you mean BOOKPRINT_TEXTS?" in said
     assert "valkey-server was killed by SIGKILL" in said
     assert "everything is stopped" in said
 

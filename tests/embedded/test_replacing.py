@@ -82,7 +82,7 @@ def test_where_the_new_one_does_not_get_ready_the_old_ones_stay(data_dir: Path) 
         old = started(data_dir)
         (data_dir / "broken").touch()
         hang_up(program)
-        message = "a new process did not get ready: those that run go on"
+        message = "a new process did not get ready; the running processes continue"
         assert eventually(lambda: message in log_of(data_dir))
         assert all(map(is_alive, old))
         assert not is_alive(pids(data_dir, "one.pids")[1])
@@ -104,8 +104,8 @@ def test_one_that_is_not_heard_of_is_killed_and_started_again(data_dir: Path) ->
         (data_dir / f"silent-{one}").touch()
         assert eventually(lambda: len(pids(data_dir, "one.pids")) >= 2)
         # On a busy machine the other may have been silent, too.
-        assert is_alive(two) or "two has not been heard of for 2 s" in log_of(data_dir)
-    assert "one has not been heard of for 2 s" in log_of(data_dir)
+        assert is_alive(two) or "two has not reported for 2 s" in log_of(data_dir)
+    assert "one has not reported for 2 s" in log_of(data_dir)
 
 
 @pytest.mark.slow

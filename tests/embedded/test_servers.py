@@ -134,7 +134,7 @@ def test_no_program_on_the_path_is_used(data_dir: Path, folder: Path) -> None:
 def test_a_strange_folder_in_place_of_the_data_is_refused_with_a_reason(folder: Path) -> None:
     (folder / "postgres").mkdir()
     (folder / "postgres" / "novel.txt").write_text("Call me Ishmael.")
-    with pytest.raises(ServerFailed, match="not a PostgreSQL data folder"):
+    with pytest.raises(ServerFailed, match="files that are not of PostgreSQL"):
         EmbeddedServers(folder).start()
     assert (folder / "postgres" / "novel.txt").exists()
 

@@ -107,7 +107,7 @@ def test_processes_that_die_are_reaped_and_started_again(data_dir: Path) -> None
         assert eventually(lambda: not dead_below(supervisor))
     log = (data_dir / "serve.log").read_text()
     assert "api was killed by SIGKILL; starting it again in 0.1 s" in log
-    assert "postgres is started again" in log
+    assert "postgres is restarted" in log
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -21,6 +21,6 @@ def make_venv(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
 def test_missing_python_is_named_with_the_remedy(tmp_path: Path) -> None:
     setup = make_venv(tmp_path / "venv", "/nowhere/python3")
     assert setup.returncode == 1
-    assert "needs Python 3.11 or newer, and /nowhere/python3 is not to be found" in setup.stderr
+    assert "needs Python 3.11 or newer, but /nowhere/python3 is missing" in setup.stderr
     assert "PYTHON=" in setup.stderr
     assert not (tmp_path / "venv").exists()

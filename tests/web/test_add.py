@@ -38,7 +38,7 @@ async def test_a_book_is_added_with_what_is_said_of_it(browser: AsyncClient, ser
     metadata = book.metadata
     assert (metadata.title, metadata.authors, metadata.year) == (HOSTILE, ("Ann", "Bea"), 1913)
     [again] = await items(browser, sent(TEXT), title="Other")
-    assert "There already" in again
+    assert "Already here" in again
     [near] = await items(browser, sent(scanned(TEXT, 1)), title="Copy")
     assert f"Near-duplicates: {HOSTILE}" in near
 

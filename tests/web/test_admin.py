@@ -66,7 +66,7 @@ async def test_a_key_is_made_shown_once_rotated_and_revoked(
     assert "Bea" in (await shown(admin, f"{path}/rotate")).text_content()
     rotated = html.document_fromstring((await admin.post(f"{path}/rotate")).text)
     assert rotated.xpath("//code[@class='secret']/text()") != [text]
-    assert "Revoke this key?" in (await shown(admin, f"{path}/revoke")).text_content()
+    assert "Revoke this key for ever?" in (await shown(admin, f"{path}/revoke")).text_content()
     assert (await services.keys.get(key.id)).revoked_at is None
     assert (await admin.post(f"{path}/revoke")).status_code == 303
     assert (await services.keys.get(key.id)).revoked_at is not None

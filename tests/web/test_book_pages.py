@@ -132,7 +132,7 @@ async def test_what_a_scan_lacks_is_told(reader: AsyncClient, library: dict[str,
     assert "cannot be checked" in alone.text_content()
     assert not (await shown(reader, "/completeness", collection="main")).xpath("//table")
     told = (await shown(reader, "/completeness")).xpath("string(//main//p[@role='status'])")
-    assert told.startswith("3 books were compared with other scans. 1 was skipped, ")
+    assert told.startswith("3 books were compared with other scans. 1 book was skipped, ")
 
 
 async def test_conflicts_lead_to_their_pair(reader: AsyncClient, library: dict[str, Json]) -> None:
@@ -238,7 +238,7 @@ async def test_a_volume_shows_its_works_on_a_strip_and_as_a_list(
     told = [" ".join(row.text_content().split()) for row in page.xpath("//ul[@class='items volume']/li")]
     assert told == [
         f"1–{len(work)}: Middlemarch",
-        f"{len(work) + 1}–{len(work) + len(rest)}: known nowhere else",
+        f"{len(work) + 1}–{len(work) + len(rest)}: in no other book",
     ]
     whole = part.xpath("string(//section[@aria-labelledby='contents']/p)")
     assert whole == f"Two studies contains this book, on pages 1–{len(work)}."

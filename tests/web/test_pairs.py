@@ -97,7 +97,7 @@ async def test_a_pair_is_shown_with_its_reason_its_plot_and_its_words(
 
 async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, books: list[str]) -> None:
     document = await shown(browser, "/review")
-    assert "3 pairs wait" in document.text_content()
+    assert "3 pairs to review" in document.text_content()
     titles = [document.xpath("string(//h2)"), *document.xpath("//section[@aria-labelledby='next']//li/a")]
     assert len(titles) == 3
     for number, answer in enumerate(("confirmed", "unsure"), 1):
@@ -107,7 +107,7 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
         assert document.xpath("//div[@role='status']")
         assert len(document.xpath("//section[@aria-labelledby='own']//li")) == number
     assert await history(browser) == [("unsure", "unsure", "2"), ("confirmed", "counts", "1")]
-    assert "2 pairs wait" in document.text_content()
+    assert "2 pairs to review" in document.text_content()
     [skip] = document.xpath("//a[@data-key='s']/@href")
     end = await shown(browser, f"/review{skip}")
     assert "That was the last pair" in end.text_content()
@@ -123,7 +123,7 @@ async def test_the_queue_goes_on_and_undo_reaches_back(browser: AsyncClient, boo
     [skip] = end.xpath("//a[@data-key='s']/@href")  # goes on with what was undone before
     heading, title = (await shown(browser, f"/review{skip}")).xpath("string(//h2)"), titles[1].text_content()
     assert (heading[:30], heading[-10:]) == (title[:30], title[-10:])  # the list shortens longer names
-    assert "3 pairs wait" in (await shown(browser, "/review")).text_content()
+    assert "3 pairs to review" in (await shown(browser, "/review")).text_content()
     assert (
         "No pair matches" in (await shown(browser, "/review", language="fr", year="", kind="")).text_content()
     )

@@ -114,7 +114,7 @@ async def test_a_form_of_another_site_changes_nothing(
         del browser.headers[name]
     answer = await browser.post("/sign-out", headers=sent)
     assert answer.status_code == 403
-    assert ">A form of another site</h1>" in answer.text
+    assert ">A form from another site</h1>" in answer.text
     assert len(await services.sessions.list_open()) == 1
 
 

@@ -1,4 +1,4 @@
-"""From metadata back to MARC fields: a new record, or one whose metadata was changed."""
+"""MARC fields from metadata: a new record, or a record with changed metadata."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,13 +13,13 @@ from bookprint_core.model import Metadata
 
 _LEADER = "00000nam a2200000u  4500"
 _FIXED = "||||||nuuuuuuuuxx |||||||||||||||||und||"
-"""008 where nothing is known: 40 positions."""
+"""Field 008 (40 positions) when nothing is known."""
 
 _DATE_TYPE, _DATES, _LANGUAGE = slice(6, 7), slice(7, 15), slice(35, 38)
 
 
 def record_of(metadata: Metadata, book_id: UUID) -> MarcRecord:
-    """Return a record made from metadata alone; the book's id is its control number."""
+    """Make a record from metadata alone, with the book's id as control number."""
     created = datetime.fromtimestamp((book_id.int >> 80) / 1_000, UTC)  # RFC 9562, version 7
     fields = (
         ControlField("001", str(book_id)),
@@ -39,7 +39,7 @@ def with_changes(record: MarcRecord, metadata: Metadata, changed: Collection[str
 
 
 def with_field(record: MarcRecord, field: Field) -> MarcRecord:
-    """Return the record with one more field, before the first of a higher tag."""
+    """Return the record with one more field, before the first field with a higher tag."""
     fields = record.fields
     place = next((at for at, each in enumerate(fields) if each.tag > field.tag), len(fields))
     return replace(record, fields=(*fields[:place], field, *fields[place:]))
@@ -56,7 +56,7 @@ def _with_title(record: MarcRecord, metadata: Metadata) -> MarcRecord:
         return record if old is None else _replaced(record, old, None)
     if old is None:
         return with_field(record, DataField("245", "00", (subfield_of("a", metadata.title),)))
-    # Without non-filing characters, since it is not known what the new title begins with.
+    # Without non-filing characters, because the first words of the new title are unknown.
     new = replace(old, indicators=f"{old.indicators[0]}0")
     return _replaced(record, old, _with_subfields(new, "abnp", (metadata.title,)))
 
@@ -165,12 +165,12 @@ def _replaced(record: MarcRecord, old: Field, new: Field | None) -> MarcRecord:
 
 
 def _with_values(record: MarcRecord, field: DataField, code: str, values: Sequence[str]) -> MarcRecord:
-    """Return the record with these values in the subfields of this code of a field."""
+    """Return the record with these values in the subfields with this code of a field."""
     return _replaced(record, field, _with_subfields(field, code, values))
 
 
 def _with_subfields(field: DataField, codes: str, values: Sequence[str]) -> DataField | None:
-    """Return the field with these values in place of all subfields of the codes; None if nothing is left."""
+    """Return the field with these values instead of all subfields with these codes; None if it gets empty."""
     place = next((at for at, part in enumerate(field.subfields) if part.code in codes), len(field.subfields))
     left = [part for part in field.subfields if part.code not in codes]
     left[place:place] = [subfield_of(codes[0], value) for value in values]
@@ -178,7 +178,7 @@ def _with_subfields(field: DataField, codes: str, values: Sequence[str]) -> Data
 
 
 def _with_fixed(record: MarcRecord, places: slice, text: str) -> MarcRecord:
-    """Return the record with these positions of 008; where it has none, or too short a one, it stays so."""
+    """Return the record with `text` at these positions of 008. A missing or short 008 is unchanged."""
     for field in record.fields:
         if isinstance(field, ControlField) and field.tag == "008" and len(field.data) >= places.stop:
             data = field.data[: places.start] + text + field.data[places.stop :]

@@ -1,6 +1,6 @@
 """Metadata of a book from a MARC 21 record.
 
-docs/reference/marc.md shows all of it as a table.
+docs/reference/marc.md contains the complete table.
 """
 
 import re
@@ -20,7 +20,7 @@ _TITLE_PARTS = "abnp"
 
 
 def metadata_of(record: MarcRecord) -> Metadata:
-    """Return the metadata that a record gives; fields that it has not are not known."""
+    """Return the metadata that a record contains; missing fields are unknown."""
     return Metadata(
         title=title_of(record),
         authors=authors_of(record),
@@ -33,7 +33,7 @@ def metadata_of(record: MarcRecord) -> Metadata:
 
 
 def title_of(record: MarcRecord) -> str | None:
-    """Return the title proper with subtitle, numbers and names of parts (245 $a $b $n $p)."""
+    """Return the title proper with subtitle and numbers and names of parts (245 $a $b $n $p)."""
     field = next(record.data("245"), None)
     title, before = "", ""
     for part in field.subfields if field else ():
@@ -45,14 +45,14 @@ def title_of(record: MarcRecord) -> str | None:
 
 
 def authors_of(record: MarcRecord) -> tuple[str, ...]:
-    """Return the names of the main entry (100, 110, 111), and those of 700 that are authors of the whole."""
+    """Return the names of the main entry (100, 110, 111), and of authors of the whole work in 700."""
     names = [name_of(field) for field in record.data("100", "110", "111")]
     names += [name_of(field) for field in record.data("700") if is_author(field)]
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def is_author(field: DataField) -> bool:
-    """Return whether an added entry names an author, not another work ($t) or another role ($e, $4)."""
+    """Return whether an added entry names an author, not a person of another work ($t) or role ($e, $4)."""
     roles = [trimmed(part.value) for part in field.subfields if part.code in _ROLE_CODES]
     if field.first("t") is not None:
         return False
@@ -60,7 +60,7 @@ def is_author(field: DataField) -> bool:
 
 
 def name_of(field: DataField) -> str:
-    """Return the name in an entry, without dates, titles and roles: $a with $b."""
+    """Return the name in an entry ($a with $b), without dates, titles and roles."""
     parts = [part for part in map(trimmed, field.values("ab" if field.tag != "111" else "a")) if part]
     return (". " if field.tag == "110" else " ").join(parts)
 
@@ -71,7 +71,7 @@ def language_of(record: MarcRecord) -> str | None:
         value = plain(field.first("a") or "")
         if value and field.first("2") is not None:
             return value if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", value) else None
-        if tag := tag_of(value[:3]):  # older records write several codes as one
+        if tag := tag_of(value[:3]):  # older records join several codes
             return tag
     return tag_of((record.control("008") or "")[35:38])
 
@@ -79,7 +79,7 @@ def language_of(record: MarcRecord) -> str | None:
 def year_of(record: MarcRecord) -> int | None:
     """Return the year of publication: 264 with second indicator 1, 260, other 264, then 008 (07-10).
 
-    Where a field has several years, or one of another calendar, that in 008 counts.
+    If a field contains several years, or a year of another calendar, 008 decides.
     """
     coded = year_in((record.control("008") or "")[7:11])
     fields = (text for field in publications(record) for text in field.values("c"))
@@ -87,7 +87,7 @@ def year_of(record: MarcRecord) -> int | None:
 
 
 def volume_of(record: MarcRecord) -> str | None:
-    """Return the number of the part (245 $n), else that of the volume in its series (490, 830 $v)."""
+    """Return the number of the part (245 $n), else the number of the volume in its series (490, 830 $v)."""
     return next((trimmed(field.first(code) or "") for field, code in volumes(record)), None)
 
 
@@ -98,7 +98,7 @@ def publisher_of(record: MarcRecord) -> str | None:
 
 
 def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:
-    """Yield the fields that number a volume, each with the code of the subfield, that of the work first."""
+    """Yield the fields that contain a volume number, with their subfield codes; the work's number first."""
     for tag, code in (("245", "n"), ("490", "v"), ("830", "v")):
         for field in record.data(tag):
             if trimmed(field.first(code) or ""):
@@ -106,7 +106,7 @@ def volumes(record: MarcRecord) -> Iterator[tuple[DataField, str]]:
 
 
 def publications(record: MarcRecord) -> Iterator[DataField]:
-    """Yield the fields on publication, those first whose date counts first."""
+    """Yield the fields on publication, in the order in which their dates count."""
     produced = list(record.data("264"))
     yield from (field for field in produced if field.indicators[1] == "1")
     yield from record.data("260")
@@ -114,7 +114,7 @@ def publications(record: MarcRecord) -> Iterator[DataField]:
 
 
 def _separator(code: str, before: str, title: str) -> str:
-    """Return the separator of two parts of a title."""
+    """Return the separator between two parts of a title."""
     if code == "b":
         return {"=": " = ", ";": "; "}.get(before[-1:], ": ")
     if code == "p" and before[:1] == "n":

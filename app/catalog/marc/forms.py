@@ -1,7 +1,7 @@
-"""The three forms of MARC 21 side by side: which one a file has, its records one by one, and single ones.
+"""The serialisations of MARC 21: detection, records of a file one by one, reading and writing.
 
-MARC-in-JSON is "A proposal to serialize MARC in JSON" (Ross Singer 2010). A file of it holds one record, a
-list of records, or records one after the other, as one a line.
+MARC-in-JSON follows "A proposal to serialize MARC in JSON" (Ross Singer 2010). A file contains one record, a
+list of records, or several records, for example one per line.
 """
 
 import json
@@ -22,32 +22,32 @@ _PART = 1 << 16
 
 _RECORD_END = b"\x1d"
 _BETWEEN = b"\r\n\0\x1a "
-"""Bytes between the binary records of some files, and at their end."""
+"""Bytes that some files have between binary records and at their end."""
 
 _JSON_MARK = re.compile(rb'["{}]|\\.', re.DOTALL)
 _BEFORE_JSON = b"\xef\xbb\xbf \t\r\n"
 LONGEST_RECORD = 1 << 24
-"""Bytes of one record as JSON or XML, so that an end that is missing does not fill the memory."""
+"""Maximum size of a record as JSON or XML in bytes, so that a missing end does not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedRecord:
     """A record of a file, or the reason why it was refused."""
 
-    number: int  # in the file, from 1
-    source: CatalogRecord | None  # its bytes; None where they cannot be told
+    number: int  # place in the file, from 1
+    source: CatalogRecord | None  # bytes of the record; None if they cannot be found
     record: MarcRecord | InvalidRecord
 
 
 def format_of(head: bytes) -> RecordFormat:
-    """Return the form of a file of records by its first bytes; binary unless it is XML or JSON."""
+    """Return the serialisation of a file of records by its first bytes: binary unless XML or JSON."""
     if _XML.match(head):
         return "marcxml"
     return "marc-json" if _JSON.match(head) else "marc"
 
 
 def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
-    """Yield the records of a file in order, one in memory at a time; a damaged one does not affect others."""
+    """Yield the records of a file in order, one at a time. A damaged record does not affect the others."""
     number = 0
     try:
         for number, data in enumerate(pieces(stream, form), start=1):
@@ -61,9 +61,9 @@ def records(stream: BinaryIO, form: RecordFormat) -> Iterator[NumberedRecord]:
 
 
 def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) -> Iterator[bytes]:
-    """Return the bytes of each record of a file; raises InvalidRecord if the next one cannot be found.
+    """Return the bytes of each record of a file; raises InvalidRecord if the next record cannot be found.
 
-    A record as JSON or XML has at most `longest` bytes.
+    A record as JSON or XML may have at most `longest` bytes.
     """
     match form:
         case "marc":
@@ -77,11 +77,11 @@ def pieces(stream: BinaryIO, form: RecordFormat, longest: int = LONGEST_RECORD) 
 
 
 def single(source: CatalogRecord) -> MarcRecord:
-    """Return the one record in what was sent; raises InvalidRecord, with its number and the reason."""
+    """Return the only record in the source; raises InvalidRecord with the record's number and the reason."""
     found = list(islice(records(BytesIO(source.data), source.format), 2))
     if len(found) != 1:
         raise InvalidRecord(
-            "More than one MARC record was sent, where that of this book alone belongs."
+            "More than one MARC record was sent. Send only the record of this book."
             if found
             else "No MARC record was sent."
         )
@@ -92,7 +92,7 @@ def single(source: CatalogRecord) -> MarcRecord:
 
 
 def read(source: CatalogRecord) -> MarcRecord:
-    """Return the one record in these bytes, a piece of a file; raises InvalidRecord with the reason."""
+    """Return the only record in these bytes of a file; raises InvalidRecord with the reason."""
     from app.catalog.marc import serialisation
 
     match source.format:
@@ -105,7 +105,7 @@ def read(source: CatalogRecord) -> MarcRecord:
 
 
 def coded(source: CatalogRecord) -> tuple[str, str | None]:
-    """Return only the leader of a record that was read before, and its first 008 if it has one."""
+    """Return only the leader and the first 008, if any, of a record that was read before."""
     data = next(pieces(BytesIO(source.data), source.format))
     match source.format:
         case "marc":
@@ -126,7 +126,7 @@ def coded(source: CatalogRecord) -> tuple[str, str | None]:
 
 
 def write(record: MarcRecord, form: RecordFormat) -> bytes:
-    """Return the record in a form; raises TooLongForBinary."""
+    """Return the record in this serialisation; raises TooLongForBinary."""
     if form == "marc-json":
         return json.dumps(to_document(record), ensure_ascii=False, separators=(",", ":")).encode()
     from app.catalog.marc import serialisation
@@ -135,7 +135,7 @@ def write(record: MarcRecord, form: RecordFormat) -> bytes:
 
 
 def numbered(number: int, error: InvalidRecord) -> InvalidRecord:
-    """Return the error with the number of its record."""
+    """Return the error with the number of its record in the message."""
     return InvalidRecord(f"Record {number} is refused: {error}.")
 
 
@@ -145,7 +145,7 @@ def is_marc(document: object) -> bool:
 
 
 def of_document(document: object) -> MarcRecord:
-    """Return the record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    """Return the record in a parsed value of MARC-in-JSON; raises InvalidRecord with the reason."""
     from app.catalog.marc import serialisation
 
     return serialisation.of_document(document)
@@ -164,26 +164,26 @@ def _content(field: Field) -> object:
 
 
 def _binary_pieces(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of each record including its terminator. The length in the leader is ignored.
+    """Yield the bytes of each record, including its terminator.
 
-    Then a record with a wrong length does not affect others. A record that is longer
-    than ISO 2709 allows may be cut.
+    The length in the leader is ignored, so a record with a wrong length does not affect others. A record that
+    is longer than ISO 2709 allows may be cut.
     """
     rest = b""
     while part := stream.read(_PART):
         *whole, rest = (rest + part).split(_RECORD_END)
         for record in whole:
             yield record.lstrip(_BETWEEN) + _RECORD_END
-        if len(rest) > 2 * _PART + LONGEST:  # its end is yet to come
+        if len(rest) > 2 * _PART + LONGEST:  # the record is too long, and its end is not read yet
             rest = rest[: LONGEST + _PART]
     if rest := rest.strip(_BETWEEN):
         yield rest
 
 
 def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """Yield the bytes of each record; raises InvalidRecord where the last one does not end.
+    """Yield the bytes of each record; raises InvalidRecord if the last record does not end.
 
-    In a file with a record a line, a damaged line does not affect others. Elsewhere braces separate records.
+    With one record per line, a damaged line does not affect others. Otherwise braces separate records.
     """
     first, second = stream.readline(longest), stream.readline(longest)
     if first.lstrip(_BEFORE_JSON).startswith(b"{") and (
@@ -196,7 +196,7 @@ def _json_pieces(stream: BinaryIO, longest: int) -> Iterator[bytes]:
 
 
 def _objects(data: bytes, stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """Yield the outermost objects in a text; raises InvalidRecord for what else stands between them."""
+    """Yield the outermost objects in a text; raises InvalidRecord for other text between them."""
     start = place = depth = 0
     quoted = False
     while True:
@@ -214,7 +214,7 @@ def _objects(data: bytes, stream: BinaryIO, longest: int) -> Iterator[bytes]:
         if not depth:
             _require_blank(data[place:])
             start = len(data)
-        # A backslash at the end belongs to the letter behind it.
+        # A backslash at the end escapes the next character.
         place = max(place, len(data) - data.endswith(b"\\"))
         data, place, start = data[start:], place - min(start, place), 0
         part = stream.read(_PART)
@@ -228,5 +228,5 @@ def _objects(data: bytes, stream: BinaryIO, longest: int) -> Iterator[bytes]:
 def _require_blank(text: bytes) -> None:
     if stray := text.strip(_BEFORE_JSON + b"[],"):
         raise InvalidRecord(
-            f"it is not well-formed JSON: {stray[:20]!r} stands between records; nothing behind it is read"
+            f"it is not well-formed JSON: {stray[:20]!r} is between records; the rest is not read"
         )

@@ -1,6 +1,6 @@
 """Fields that this service adds to a record: identifiers in 024, and a linking entry for each relation.
 
-Each of these fields names its source, so that they are taken out where an exported record comes back.
+Each field names this service as its source, so that an exported record can be read without the fields.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _LINKING = frozenset({"773", "774", "775", "776", "787"})
 _OUR_NUMBER = f"({OURS})"
 
 PhysicalForm = Literal["print", "electronic", "microform", "braille"]
-"""Form in which a book is to be read, as far as its record says."""
+"""Physical form of a book, if its record states it."""
 
 _PHRASES: dict[Kind, str] = {
     "SAME_PAGINATION": "Same text on the same pages",
@@ -38,35 +38,35 @@ _FORMS: dict[str, PhysicalForm] = {
 
 @dataclass(frozen=True, slots=True)
 class LinkedBook:
-    """A book to which another one has an effective relation."""
+    """A book that is related to the book of a record."""
 
     book_id: UUID
-    identifier: str | None  # bp1:…, of its text
+    identifier: str | None  # bp1:… identifier of the text
     metadata: Metadata
-    relation: RelationSummary  # from the other one's point of view
+    relation: RelationSummary  # seen from the book of the record
     form: PhysicalForm | None = None
-    pages: Sequence[str] = ()  # of the whole, that the part takes up; empty: neither, or not known
+    pages: Sequence[str] = ()  # pages of the whole that are the part; empty if there are none or unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A book among the others of the catalogue, as a record tells it."""
+    """Identifiers and relations of a book in the catalogue, for its record."""
 
     book_id: UUID
-    identifier: str | None  # bp1:…, of its text
-    cluster: str  # the key of its cluster of the same text
+    identifier: str | None  # bp1:… identifier of the text
+    cluster: str  # key of the book's cluster of the same text
     linked: Sequence[LinkedBook]
 
 
 def physical_form(leader: str, fixed: str | None) -> PhysicalForm | None:
-    """Return the form of the item (008, 23), which books, scores and manuscripts have there."""
+    """Return the form of the item (008, position 23) for books, scores and manuscripts."""
     return _FORMS.get((fixed or "")[23:24]) if leader[6] in "atcdp" else None
 
 
 def with_links(record: MarcRecord, standing: Standing, longest: int | None = None) -> MarcRecord:
-    """Return the record with the book's identifiers and linking entries behind its own fields.
+    """Return the record with the book's identifiers and linking entries after its own fields.
 
-    A title or author of an entry that has more than `longest` characters ends with an ellipsis.
+    Titles and authors of entries are cut to `longest` characters, with an ellipsis.
     """
     form = physical_form(record.leader, record.control("008"))
     names = [("book", str(standing.book_id)), ("text", standing.identifier), ("cluster", standing.cluster)]
@@ -82,9 +82,9 @@ def without_links(record: MarcRecord) -> MarcRecord:
 
 
 def entry_tag(book: LinkedBook, form: PhysicalForm | None) -> str:
-    """Return the tag of the linking entry for a book, in the record of one that has this form.
+    """Return the tag of the linking entry for a book, in the record of a book with this form.
 
-    775 other edition, 776 the same text in another physical form, 774 a part, 773 the whole, 787 else.
+    775 other edition, 776 same text in another physical form, 774 part, 773 whole, 787 other relation.
     """
     if book.relation.kind in SAME_TEXT:
         return "776" if form and book.form and form != book.form else "775"
@@ -113,7 +113,7 @@ def _entry(book: LinkedBook, form: PhysicalForm | None, longest: int | None) -> 
     if book.identifier is not None:
         subfields.append(subfield_of("o", book.identifier))
     subfields.append(subfield_of("w", f"{_OUR_NUMBER}{book.book_id}"))
-    # First indicator 0: the entry may be shown as a note. Second 8: nothing is said before it but $i.
+    # First indicator 0: the entry may be shown as a note. Second indicator 8: $i is the only text before it.
     return DataField(entry_tag(book, form), "08", tuple(subfields))
 
 

@@ -1,4 +1,4 @@
-"""Identifiers in MARC fields: 001, 010, 020, 022, 024 and 035, written scheme:value and back."""
+"""Identifiers in MARC fields 001, 010, 020, 022, 024 and 035, converted to scheme:value and back."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from bookprint_core.metadata import LONGEST_IDENTIFIER
 from bookprint_core.text.catalogue_values import as_written
 
 OURS = "bookprint"
-"""The source ($2) and organisation code of what this service writes."""
+"""Source ($2) and organisation code of identifiers that this service writes."""
 
 CONTROL_NUMBER = "control-number"
-"""The scheme of a number in 001 whose organisation 003 does not name."""
+"""Scheme of a number in 001 whose organisation is not in 003."""
 
 CANCELLED = "cancelled-"
-"""Begins the scheme of identifiers that a record calls cancelled or wrong ($z)."""
+"""Prefix of the scheme of identifiers that a record marks as cancelled or wrong ($z)."""
 
 _FIRST_INDICATOR = {"0": "isrc", "1": "upc", "2": "ismn", "3": "ean", "4": "sici"}
 _BY_TAG = {"010": "lccn", "020": "isbn", "022": "issn"}
@@ -28,19 +28,19 @@ _NO_SCHEME = re.compile(r"[^0-9a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The subfield that an identifier stands in."""
+    """The field and subfield that contain an identifier."""
 
     field: Field
-    subfield: Subfield | None  # None: a control field
+    subfield: Subfield | None  # None for a control field
 
 
 def identifiers(record: MarcRecord) -> tuple[str, ...]:
-    """Return the identifiers of a record, as scheme:value, each once and in their order."""
+    """Return the identifiers of a record as scheme:value, in order, without duplicates."""
     return tuple(dict.fromkeys(identifier for identifier, _ in _identifiers(record)))
 
 
 def without(record: MarcRecord, unwanted: set[str]) -> MarcRecord:
-    """Return the record without these identifiers, in their normal form; its control number stays."""
+    """Return the record without these normalised identifiers; its control number stays."""
     gone = [place for identifier, place in _identifiers(record) if normalised(identifier) in unwanted]
     fields: list[Field] = []
     for field in record.fields:
@@ -55,7 +55,7 @@ def without(record: MarcRecord, unwanted: set[str]) -> MarcRecord:
 
 
 def field_of(identifier: str) -> DataField | None:
-    """Return the field for an identifier; None for a control number, which 001 holds."""
+    """Return the field for an identifier; None for a control number, which is in 001."""
     scheme, _, value = identifier.partition(":")
     code, scheme = ("z", scheme.removeprefix(CANCELLED)) if scheme.startswith(CANCELLED) else ("a", scheme)
     if scheme == CONTROL_NUMBER:
@@ -72,12 +72,12 @@ def field_of(identifier: str) -> DataField | None:
 
 
 def _identifiers(record: MarcRecord) -> Iterator[tuple[str, _Place]]:
-    """Yield each identifier with its place, those that other libraries know best first."""
+    """Yield each identifier with its place; identifiers that are common among libraries come first."""
     for tag in ("020", "022", "010", "035", "024"):
         for field in record.data(tag):
             for subfield in field.subfields:
                 identifier = _identifier(field, subfield)
-                # Longer ones stay in the record alone.
+                # Longer identifiers remain only in the record.
                 if identifier is not None and len(identifier) <= LONGEST_IDENTIFIER:
                     yield identifier, _Place(field, subfield)
     organisation = plain(record.control("003") or "")
@@ -110,7 +110,7 @@ def _identifier(field: DataField, subfield: Subfield) -> str | None:
 
 
 def _scheme(organisation: str) -> str:
-    """Return the code of an organisation or source as a scheme; empty where there is none.
+    """Return the code of an organisation or source as a scheme; empty if there is no code.
 
     >>> _scheme("OCoLC"), _scheme("DE-627")
     ('oclc', 'de-627')

@@ -1,4 +1,4 @@
-"""A MARC 21 record as its three serialisations have it in common: a leader, and fields in their order."""
+"""MARC 21 record, independent of its serialisation: a leader and an ordered list of fields."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,29 +12,29 @@ _LEADER = re.compile(r"[\x20-\x7e]{24}")
 _INDICATORS = re.compile(r"[\x20-\x7e]{2}")
 _CODE = re.compile(r"[\x21-\x7e]")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML 1.0 (2.2) cannot hold, the delimiters of ISO 2709 among them."""
+"""Characters that XML 1.0 (2.2) forbids, including the delimiters of ISO 2709."""
 
 
 LONGEST = 99_999
-"""Bytes of a record in its binary form, of which the leader has five digits."""
+"""Maximum size of a binary record in bytes; the leader has five digits for it."""
 
 
 class InvalidRecord(InvalidInput):
-    """A MARC record that cannot be taken as it is; the message says which one and why."""
+    """An invalid MARC record. The message says which record it is and why."""
 
 
 class TooLongForBinary(BookprintError):
-    """A record, or a field of it, has more bytes than ISO 2709 can count."""
+    """A record or a field with more bytes than ISO 2709 can count."""
 
     status = 406
     title = "Too long for binary MARC"
-    remedy = "Ask for application/marcxml+xml."
+    remedy = "Request application/marcxml+xml instead."
     field = "Accept"
 
 
 @dataclass(frozen=True, slots=True)
 class Subfield:
-    """A part of a field."""
+    """One subfield of a data field: a code and a value."""
 
     code: str
     value: str
@@ -42,7 +42,7 @@ class Subfield:
 
 @dataclass(frozen=True, slots=True)
 class ControlField:
-    """A field 001 to 009: text alone."""
+    """A field 001 to 009, which contains only text."""
 
     tag: str
     data: str
@@ -50,14 +50,14 @@ class ControlField:
 
 @dataclass(frozen=True, slots=True)
 class DataField:
-    """A field of two indicators and of subfields in their order."""
+    """A field with two indicators and an ordered list of subfields."""
 
     tag: str
     indicators: str  # two characters
     subfields: tuple[Subfield, ...]
 
     def values(self, codes: str) -> Iterator[str]:
-        """Return the values of the subfields with any of these codes, in their order."""
+        """Return the values of the subfields with any of these codes, in order."""
         return (subfield.value for subfield in self.subfields if subfield.code in codes)
 
     def first(self, code: str) -> str | None:
@@ -70,7 +70,7 @@ Field = ControlField | DataField
 
 @dataclass(frozen=True, slots=True)
 class MarcRecord:
-    """A record. Its lengths in the leader are those of the form that it came in."""
+    """A record. The lengths in its leader are those of the serialisation that it was read from."""
 
     leader: str  # 24 characters
     fields: tuple[Field, ...]
@@ -82,7 +82,7 @@ class MarcRecord:
         )
 
     def data(self, *tags: str) -> Iterator[DataField]:
-        """Return the data fields with any of these tags, in their order."""
+        """Return the data fields with any of these tags, in order."""
         return (each for each in self.fields if isinstance(each, DataField) and each.tag in tags)
 
 
@@ -92,15 +92,15 @@ def is_control(tag: str) -> bool:
 
 
 def require_marc21(tags: Sequence[str]) -> None:
-    """Raise InvalidRecord where the tags are those of UNIMARC, whose fields mean other things."""
+    """Raise InvalidRecord if the tags are those of UNIMARC, whose fields have other meanings."""
     if "200" in tags and "245" not in tags:
         raise InvalidRecord(
-            "it is UNIMARC, whose title is in field 200 and not in 245; have it converted to MARC 21 first"
+            "it is UNIMARC, whose title is in field 200 and not in 245; convert it to MARC 21 first"
         )
 
 
 def checked(record: MarcRecord) -> MarcRecord:
-    """Return the record; raises InvalidRecord for UNIMARC and for what not every serialisation can hold."""
+    """Return the record; raises InvalidRecord for UNIMARC and if a serialisation could not express it."""
     if not _LEADER.fullmatch(record.leader):
         raise InvalidRecord(f"its leader is not 24 printable ASCII characters: {record.leader[:40]!r}")
     require_marc21([field.tag for field in record.fields])
@@ -122,7 +122,7 @@ def checked(record: MarcRecord) -> MarcRecord:
 
 
 def subfield_of(code: str, text: str) -> Subfield:
-    """Return a subfield for text that did not come as MARC, with blanks for what no record can hold."""
+    """Return a subfield with text from outside MARC; characters that no record may contain become blanks."""
     return Subfield(code, _NO_TEXT.sub(" ", text))
 
 
@@ -130,4 +130,4 @@ def _check_text(place: str, text: object) -> None:
     if not isinstance(text, str):
         raise InvalidRecord(f"{place} is not a string")
     if found := _NO_TEXT.search(text):
-        raise InvalidRecord(f"{place} holds the character U+{ord(found[0]):04X}, which no text may hold")
+        raise InvalidRecord(f"{place} contains the character U+{ord(found[0]):04X}, which is not allowed")

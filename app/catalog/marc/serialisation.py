@@ -1,7 +1,7 @@
-"""MARC 21 read and written by pymarc, so strictly that nothing is repaired or left out without a word.
+"""Reading and writing of MARC 21 with pymarc, without silent repairs or omissions.
 
-pymarc goes on where a record is damaged. A record is therefore taken only if what pymarc writes of it is what
-came. The libraries take long to load, so that `forms` imports this module where a record comes.
+pymarc continues when a record is damaged. A record is therefore accepted only if pymarc writes exactly the
+same record. The libraries load slowly, so `forms` imports this module only when it is needed.
 """
 
 import io
@@ -37,16 +37,16 @@ from bookprint_core.json_limits import exceeds_json_limits
 
 _LEADER, _ENTRY = 24, 12
 _LONGEST_FIELD = 9_999
-"""Bytes that the four digits of a directory can count."""
+"""Maximum size of a field in bytes; a directory has four digits for it."""
 
 _MOST_VALUES = 50_000
-"""Values of a record in JSON: about seven for each of its fields."""
+"""Maximum number of values in a JSON record, about seven for each field."""
 
 _MOST_CHARACTERS = 300_000
-"""Characters of all its values together: three times what its binary form can hold."""
+"""Maximum number of characters in all values, three times as many as the binary form allows."""
 
 _MOST_ELEMENTS = 25_000
-"""Elements of a record in XML: about three for each of its fields."""
+"""Maximum number of elements in an XML record, about three for each field."""
 
 _XML_NAMES = ("record", "{http://www.loc.gov/MARC21/slim}record")
 _XML_TYPE = "Bibliographic"
@@ -61,27 +61,27 @@ _UNREADABLE = (
     AttributeError,
     RecursionError,
 )
-"""Exceptions of pymarc for records that it cannot read."""
+"""Exceptions of pymarc for unreadable records."""
 
-# A refused record is reported with its reason, so pymarc's own log is silenced.
+# A refused record is reported with its reason, so the log of pymarc is disabled.
 logging.getLogger("pymarc").disabled = True
 warnings.simplefilter("error", BadSubfieldCodeWarning)
 
 
 def read_binary(data: bytes) -> MarcRecord:
-    """Return the one record in these bytes (ISO 2709); raises InvalidRecord with the reason."""
+    """Return the only record in these bytes (ISO 2709); raises InvalidRecord with the reason."""
     leader = data[:_LEADER]
     if len(leader) < _LEADER or not leader[:5].isdigit():
         raise InvalidRecord("it does not begin with a leader of 24 characters, the first five of them digits")
     if len(data) > LONGEST:
-        raise InvalidRecord(f"it is longer than {LONGEST:,} bytes; as MARCXML it may be")
+        raise InvalidRecord(f"it is longer than {LONGEST:,} bytes; send it as MARCXML")
     if data.find(b"\x1d") != len(data) - 1:
         raise InvalidRecord("it does not end with the record terminator (1D), or another record follows")
     if int(leader[:5]) != len(data):
-        raise InvalidRecord(f"its leader says {int(leader[:5]):,} bytes, and it has {len(data):,}")
+        raise InvalidRecord(f"its leader says {int(leader[:5]):,} bytes, but it has {len(data):,}")
     if leader[10:12] != b"22" or leader[20:22] != b"45":
-        raise InvalidRecord("its leader describes no MARC 21 record (positions 10 to 11 and 20 to 21)")
-    # Positions 22 and 23 mean nothing, and some systems leave any byte there.
+        raise InvalidRecord("its leader is not of MARC 21 (positions 10 to 11 and 20 to 21)")
+    # Positions 22 and 23 have no meaning, and some systems write any byte there.
     if not re.fullmatch(rb"[\x20-\x7e]{2}", leader[22:]):
         data = data[:22] + b"00" + data[_LEADER:]
     try:
@@ -113,21 +113,21 @@ def write_binary(record: MarcRecord) -> bytes:
 
 
 class _Rationed:
-    """A stream of which one record has so many bytes and elements; then InvalidRecord is raised."""
+    """A stream that raises InvalidRecord when one record has too many bytes or elements."""
 
     def __init__(self, stream: BinaryIO, longest: int) -> None:
         self._stream, self._longest = stream, longest
         self.begin()
 
     def begin(self) -> None:
-        """Begin a record."""
+        """Start counting for the next record."""
         self._taken = self._tags = 0
 
     def read(self, size: int) -> bytes:
         if self._taken > self._longest or self._tags > 2 * _MOST_ELEMENTS:
             raise InvalidRecord(
                 f"it is longer than {self._longest:,} bytes, or has over {_MOST_ELEMENTS:,} elements; "
-                "nothing behind it is read"
+                "the rest is not read"
             )
         data = self._stream.read(size)
         self._taken += len(data)
@@ -136,10 +136,9 @@ class _Rationed:
 
 
 def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
-    """Yield each element `record` of a document as one of its own, read without entities or networks (lxml).
+    """Yield each element `record` of a document as a document, read by lxml without entities or network.
 
-    Raises InvalidRecord where the document is not well-formed, since what is behind that place is lost, and
-    for a record of more than `longest` bytes.
+    Raises InvalidRecord for a record of more than `longest` bytes, and if the document is not well-formed.
     """
     rationed = _Rationed(stream, longest)
     events = etree.iterparse(
@@ -154,20 +153,20 @@ def xml_records(stream: BinaryIO, longest: int) -> Iterator[bytes]:
         for _, element in events:
             rationed.begin()
             if element.getroottree().docinfo.doctype:
-                raise InvalidRecord("its document has a document type, which MARCXML has not; leave it out")
+                raise InvalidRecord("its document has a document type, which MARCXML forbids; remove it")
             yield etree.tostring(element, encoding="utf-8", with_tail=False)
             element.clear(keep_tail=False)
-            # Otherwise parsed elements would pile up for the whole file.
+            # Otherwise parsed elements would fill the memory.
             for each in (element, *element.iterancestors()):
                 while (parent := each.getparent()) is not None and each.getprevious() is not None:
                     del parent[0]
     except etree.XMLSyntaxError as exc:
-        reason = f"its document is not well-formed XML: {exc.msg}; nothing behind it is read"
+        reason = f"its document is not well-formed XML: {exc.msg}; the rest is not read"
         raise InvalidRecord(reason) from exc
 
 
 def read_xml(data: bytes) -> MarcRecord:
-    """Return the one record in an element `record` of its own; raises InvalidRecord with the reason."""
+    """Return the record in a document with one element `record`; raises InvalidRecord with the reason."""
     if data.count(b"<") > 2 * _MOST_ELEMENTS:
         raise InvalidRecord(f"it has over {_MOST_ELEMENTS:,} elements")
     try:
@@ -175,35 +174,35 @@ def read_xml(data: bytes) -> MarcRecord:
     except etree.XMLSyntaxError as exc:
         raise InvalidRecord(f"it is not well-formed XML: {exc.msg}") from exc
     if element.get("type", _XML_TYPE) != _XML_TYPE:
-        raise InvalidRecord(f"its type is {element.get('type')!r:.40}, and not {_XML_TYPE}")
+        raise InvalidRecord(f"its type is {element.get('type')!r:.40}, not {_XML_TYPE}")
     try:
         [record] = pymarc.parse_xml_to_array(io.BytesIO(data))
     except KeyError as exc:
         raise InvalidRecord(f"one of its fields or subfields has no attribute {exc.args[0][1]}") from exc
     except _UNREADABLE as exc:
         reason = str(exc) or repr(exc)
-        raise InvalidRecord(f"its leader or a field is not as MARCXML has it: {reason}") from exc
+        raise InvalidRecord(f"its leader or a field is not valid MARCXML: {reason}") from exc
     _require_same(_parts(element), _parts(pymarc.record_to_xml_node(record)))
     return checked(MarcRecord(str(record.leader), tuple(map(_field_of, record.fields))))
 
 
 def coded_xml(data: bytes) -> tuple[str, str | None]:
-    """Return the leader of a record that was read before, and its first 008 if it has one."""
+    """Return only the leader and the first 008, if any, of a record that was read before."""
     element = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
     return element.findtext("{*}leader", ""), element.findtext("{*}controlfield[@tag='008']")
 
 
 def write_xml(record: MarcRecord) -> bytes:
-    """Return the record as a document in MARCXML."""
+    """Return the record as a MARCXML document."""
     node = pymarc.record_to_xml_node(_to_pymarc(record, record.leader), namespace=True)
     node.set("type", _XML_TYPE)
-    # A bare carriage return would be read as a line feed.
+    # Parsers read a bare carriage return as a line feed.
     written: bytes = ElementTree.tostring(node, "utf-8", xml_declaration=True)
     return written.replace(b"\r", b"&#13;")
 
 
 def read_json(data: bytes) -> MarcRecord:
-    """Return the one record in a JSON text; raises InvalidRecord with the reason."""
+    """Return the only record in a JSON text; raises InvalidRecord with the reason."""
     if exceeds_json_limits(data, _MOST_VALUES):
         raise _too_many_values()
     try:
@@ -216,12 +215,12 @@ def read_json(data: bytes) -> MarcRecord:
 
 
 def of_document(document: object) -> MarcRecord:
-    """Return the record that a parsed value of MARC-in-JSON is; raises InvalidRecord with the reason."""
+    """Return the record in a parsed value of MARC-in-JSON; raises InvalidRecord with the reason."""
     if _is_too_large(document):
         raise _too_many_values()
     if not isinstance(document, dict) or document.keys() != {"leader", "fields"}:
         names = list(document)[:5] if isinstance(document, dict) else []
-        raise InvalidRecord(f"it is not a JSON object with just leader and fields: {names}"[:200])
+        raise InvalidRecord(f"it is not a JSON object with only leader and fields: {names}"[:200])
     leader, fields = document["leader"], document["fields"]
     if not isinstance(leader, str) or not isinstance(fields, list):
         raise InvalidRecord("its leader is not a string, or its fields are not a list")
@@ -256,16 +255,16 @@ def _json_field(number: int, document: object) -> Field:
         pass
     tag = f" ({next(iter(document))[:20]})" if document and isinstance(document, dict) else ""
     raise InvalidRecord(
-        f"its field {number}{tag} is not an object with one tag that names a text, or an object of ind1, "
-        "ind2 and subfields, each of them an object with one code"
+        f"its field {number}{tag} is not an object whose only name is the tag and whose value is a text, or "
+        "an object of ind1, ind2 and subfields, each subfield an object with one code"
     )
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object; of a name that comes twice, JSON parsers keep the last value without a word."""
+    """Return the object; raises ValueError for a repeated name, of which JSON parsers keep only the last."""
     document = dict(pairs)
     if len(document) != len(pairs):
-        raise ValueError("a name comes twice in one object")
+        raise ValueError("an object contains a name twice")
     return document
 
 
@@ -294,13 +293,13 @@ def _to_pymarc(record: MarcRecord, leader: str) -> pymarc.Record:
 
 def _too_long(what: str, length: int, longest: int) -> TooLongForBinary:
     return TooLongForBinary(
-        f"{what} has {length:,} bytes, and binary MARC can count {longest:,}. "
-        "Ask for application/marcxml+xml."
+        f"{what} has {length:,} bytes; binary MARC can count {longest:,}. "
+        "Request application/marcxml+xml instead."
     )
 
 
 def _difference(data: bytes, record: pymarc.Record) -> str:
-    """Return the places where the bytes of a record differ from what pymarc writes for it."""
+    """Describe the first difference between the bytes of a record and what pymarc writes for it."""
     base = int(data[12:17])
     for number, field in enumerate(record.fields):
         entry = data[_LEADER + _ENTRY * number :][:_ENTRY]
@@ -308,23 +307,23 @@ def _difference(data: bytes, record: pymarc.Record) -> str:
         if data[start : start + length] != field.as_marc("ascii"):
             return (
                 f"field {field.tag}, which its directory puts at byte {start:,} with {length:,} bytes, "
-                "is not two indicators, subfields with a code each, and a field terminator (1E)"
+                "does not consist of two indicators, subfields with codes, and a field terminator (1E)"
             )
     return (
-        "its directory is damaged: it leaves out a field, names one twice, has them in another order "
-        f"than they lie, or does not end at the base address of data, {base:,}"
+        "its directory is damaged: it omits or repeats a field, orders fields differently from the "
+        f"data, or does not end at the base address of data, {base:,}"
     )
 
 
 def _decoder(data: bytes) -> Callable[[bytes], str]:
-    """Return the decoder of the bytes, by position 9 of the leader."""
+    """Return the decoder for the bytes, chosen by position 9 of the leader."""
     coding = data[9:10]
     if coding == b"a":
         return bytes.decode
     if coding != b" ":
-        raise InvalidRecord(f"its leader names no character coding in position 9: {coding!r}")
+        raise InvalidRecord(f"position 9 of its leader is not a character coding: {coding!r}")
     if not data.isascii() and _is_utf8(data):
-        raise InvalidRecord("its leader says MARC-8 (position 9 is blank), and it is written in UTF-8")
+        raise InvalidRecord("its leader says MARC-8 (position 9 is blank), but it is written in UTF-8")
     return marc8.decoded
 
 
@@ -337,15 +336,15 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _decoded(field: pymarc.Field, decode: Callable[[bytes], str]) -> Field:
-    """Return the field with its bytes as text."""
+    """Return the field with its bytes decoded as text."""
     coding = "UTF-8" if decode is bytes.decode else "MARC-8"
     try:
         if not field.control_field:
             parts = [Subfield(code, decode(cast(bytes, value))) for code, value in field.subfields]
             return DataField(field.tag, "".join(field.indicators or ()), tuple(parts))
         data = cast(bytes, field.data)
-        if coding == "MARC-8" and not data.isascii():  # its characters count by their places
-            raise InvalidRecord(f"field {field.tag} holds what is not ASCII")
+        if coding == "MARC-8" and not data.isascii():  # each position must be one byte
+            raise InvalidRecord(f"field {field.tag} contains a character that is not ASCII")
         return ControlField(field.tag, decode(data))
     except ValueError as exc:
         raise InvalidRecord(f"field {field.tag} is not in {coding}, as the leader says: {exc}") from exc
@@ -356,20 +355,20 @@ def _parts(record: Any) -> list[tuple[str, ...]]:
     parts = []
     for element in record.iter():
         name, text = _name(element), element.text or ""
-        if name in ("record", "datafield"):  # blanks between elements mean nothing
+        if name in ("record", "datafield"):  # blanks between elements have no meaning
             text = "".join([text, *(child.tail or "" for child in element)]).strip()
         parts.append((name, *(element.get(each, "") for each in _XML_ATTRIBUTES), text))
     return sorted(parts, key=lambda part: part[0] not in ("record", "leader"))
 
 
 def _require_same(came: Sequence[tuple[str, ...]], read: Sequence[tuple[str, ...]]) -> None:
-    """Raise InvalidRecord where MARCXML has no place for one of the elements, or for its text."""
+    """Raise InvalidRecord if MARCXML does not allow one of the elements or its text."""
     tag = ""
     for one, other in zip_longest(came, read, fillvalue=("nothing",)):
         tag = (one[1:2] or ("",))[0] or tag
         if one != other:
             place = f"at field {tag}" if tag else "before its fields"
-            raise InvalidRecord(f"{place} it has {_shown(one)}, and MARCXML has {_shown(other)} there")
+            raise InvalidRecord(f"{place} it has {_shown(one)}, but MARCXML expects {_shown(other)} there")
 
 
 def _shown(part: Sequence[str]) -> str:

@@ -1,22 +1,21 @@
-"""Values of MARC fields as the catalogue writes them: text without punctuation of ISBD, languages of BCP 47.
+"""Values of MARC fields in the form of the catalogue: text without ISBD punctuation, BCP 47 languages.
 
-MARC's codes of languages are the bibliographic ones of ISO 639-2. BCP 47 takes the shortest code that a
-language has.
+MARC's language codes are the bibliographic codes of ISO 639-2. BCP 47 uses the shortest code of a language.
 """
 
 import re
 from collections.abc import Mapping
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200c\u200d\ufeff]+")
-"""Control characters, begin and end of what is not sorted among them."""
+"""Control characters, including begin and end of text that is ignored in sorting."""
 
 _MARKS = " \t,;:/="
 _KEPT_PERIOD = re.compile(r"(?:\.\.|\b[^\W\d_]{1,2})\.$")
-"""The end of an initial, of a short abbreviation or of an ellipsis."""
+"""Pattern of the end of an initial, a short abbreviation or an ellipsis."""
 
 
 def plain(text: str) -> str:
-    """Return the text on one line, without control characters and marks of sorting."""
+    """Return the text on one line, without control characters."""
     return " ".join(_CONTROL.sub("", text.translate(_LINE_ENDS)).split())
 
 
@@ -33,7 +32,7 @@ def trimmed(text: str) -> str:
 
 
 def unbracketed(text: str) -> str:
-    """Return the text without brackets around all of it, which say that it was not on the title page."""
+    """Return the text without brackets around all of it, which mark text that is not on the title page."""
     inner = text[1:-1]
     return inner.strip() if text[:1] == "[" and text[-1:] == "]" and not set("[]") & set(inner) else text
 
@@ -55,14 +54,14 @@ ssw:ss sun:su swa:sw swe:sv tah:ty tam:ta tat:tt tel:te tgk:tg tgl:tl tha:th tib
 tso:ts tuk:tk tur:tr twi:tw uig:ug ukr:uk urd:ur uzb:uz ven:ve vie:vi vol:vo wel:cy wln:wa wol:wo xho:xh
 yid:yi yor:yo zha:za zul:zu
 """
-"""Codes of ISO 639-2/B with their codes of ISO 639-1."""
+"""ISO 639-2/B codes with their ISO 639-1 codes."""
 
 _FORMER = """
 cam:km esp:eo eth:gez far:fo fri:fy gae:gd gag:gl gal:om gua:gn int:ia iri:ga kus:kos lan:oc lap:smi
 max:gv mla:mg mol:ro sao:sm scc:sr scr:hr sho:sn snh:si sso:st swz:ss tag:tl taj:tg tar:tt tru:chk
 tsw:tn
 """
-"""Codes that the MARC Code List for Languages has discontinued."""
+"""Discontinued codes of the MARC Code List for Languages."""
 
 _NO_LANGUAGE = frozenset(("", "mul", "und", "zxx", "mis", "|||", "xxx", "n/a"))
 
@@ -76,7 +75,7 @@ _CODES = {tag: code for code, tag in _pairs(_SHORT).items()}
 
 
 def tag_of(code: str) -> str | None:
-    """Return the tag (BCP 47) of a MARC code; None for what names no one language.
+    """Return the BCP 47 tag of a MARC code; None if the code does not name a single language.
 
     >>> tag_of("ger"), tag_of("scc"), tag_of("grc"), tag_of("mul")
     ('de', 'sr', 'grc', None)
@@ -88,7 +87,7 @@ def tag_of(code: str) -> str | None:
 
 
 def code_of(tag: str) -> str | None:
-    """Return the MARC code of a tag (BCP 47), whose script and region it cannot tell; None where it has none.
+    """Return the MARC code of a BCP 47 tag, without script and region; None if there is no code.
 
     >>> code_of("de-AT"), code_of("grc"), code_of("German")
     ('ger', 'grc', None)

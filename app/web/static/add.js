@@ -1,4 +1,4 @@
-// Sends the files one by one, each with a bar, and shows what came of each.
+// Sends the files one by one, shows a progress bar for each file, and then its result.
 "use strict";
 const form = document.getElementById("add");
 const chosen = document.getElementById("file");
@@ -7,7 +7,7 @@ const found = document.getElementById("found");
 form.addEventListener("submit", async (event) => {
   const files = [...chosen.files];
   const ofOne = [...form.querySelectorAll("details input, details textarea")];
-  // What is said of one book is for the service to refuse.
+  // The service refuses the fields of one book together with several files.
   if (files.length > 1 && ofOne.some((each) => each.value)) return;
   event.preventDefault();
   const button = form.querySelector("button");
@@ -35,7 +35,7 @@ function sent(file, item) {
     const request = new XMLHttpRequest();
     const bar = item.querySelector("progress");
     request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
-    request.upload.onload = () => bar.removeAttribute("value"); // it is being read
+    request.upload.onload = () => bar.removeAttribute("value"); // sent; the service is reading the file
     request.onload = () => {
       const answer = new DOMParser().parseFromString(request.responseText, "text/html");
       const items = [...answer.querySelectorAll("#found > li")];

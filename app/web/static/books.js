@@ -1,5 +1,5 @@
 "use strict";
-// Buttons that copy an identifier; without this script it can be selected.
+// Buttons that copy an identifier. Without this script, people select it themselves.
 for (const button of document.querySelectorAll("button.copy")) {
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -1,4 +1,4 @@
-// How far the answers have come, while the page still arrives.
+// Updates the progress bar while the answers arrive.
 "use strict";
 const going = setInterval(() => {
   const bar = document.getElementById("progress");

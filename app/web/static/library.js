@@ -1,4 +1,4 @@
-// Keeps what is being worked on up to date while the page is looked at.
+// Refreshes background work and changes while the page is visible.
 "use strict";
 const now = document.getElementById("now");
 const seen = { text: null };
@@ -13,6 +13,6 @@ setInterval(async () => {
     seen.text = text;
     now.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
   } catch {
-    // The service is away; the next time may find it.
+    // The service cannot be reached now; try again at the next interval.
   }
 }, 3000);

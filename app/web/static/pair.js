@@ -1,4 +1,4 @@
-// Keys that press the buttons they are printed on. They can be switched off, and never act while one writes.
+// Keyboard shortcuts, shown on the buttons. They can be switched off, and do nothing while a person types.
 "use strict";
 const choice = document.getElementById("keys");
 if (choice) {

@@ -572,6 +572,7 @@ class PageRelation(TypedDict):
     confidence: float | None
     signals: SignalsAnswer | None
     revised: RevisedAnswer | None
+    shares: SharedMatterAnswer | None
     classifier: str | None
     decision: DecisionAnswer | None
     machine: FindingAnswer | None
@@ -671,6 +672,7 @@ class RelationAnswer(TypedDict):
     confidence: float | None
     signals: SignalsAnswer | None
     revised: RevisedAnswer | None
+    shares: SharedMatterAnswer | None
     classifier: str | None
     decision: DecisionAnswer | None
     machine: FindingAnswer | None
@@ -746,6 +748,14 @@ class SetVolumeAnswer(TypedDict):
 
     number: int
     book_id: str
+
+
+class SharedMatterAnswer(TypedDict):
+    """The front or back matter that two books share. Pages are counted from 0."""
+
+    matter: Literal["front matter", "back matter"]
+    this: list[int] | None
+    other: list[int] | None
 
 
 class SharedPlaces(TypedDict):

@@ -4,7 +4,7 @@
     if is_near_duplicate(evidence):
         ...
 
-The names below are the package's interface. A module is loaded when one of its names is first used, because
+The names below are the package's interface. The first use of a name loads its module, because
 the compiled kernels take a second to load.
 """
 

@@ -1,7 +1,7 @@
-"""The rules of a book that hold however it comes in: over HTTP, from a command line, in bulk or in a corpus.
+"""Rules for every book, sent over HTTP, from a command line, in bulk or in a corpus.
 
-Page labels are what is printed on a page as its number, as "xii" or "[3]", or said of it by a catalogue. They
-describe one copy, as metadata do: no part of them enters a signature or the content key.
+A page label is the number printed on a page, such as "xii" or "[3]", or given by a library catalogue. Labels
+describe one copy, as metadata do: neither signatures nor the content key depend on them.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ LONGEST_LABEL = 32
 
 
 def checked(submission: Submission) -> Submission:
-    """The book with plain metadata; raises InvalidInput, or FileTooLarge where it has too many pages."""
+    """Return the book with plain metadata; raise InvalidInput, or FileTooLarge for too many pages."""
     content = submission.content
     if content is not None and (content.page_count or 0) > MAX_PAGES:
         raise FileTooLarge(f"The book has more than {MAX_PAGES:,} pages. Split it into its volumes.")
@@ -24,7 +24,7 @@ def checked(submission: Submission) -> Submission:
 
 
 def known_labels(labels: Sequence[str | None]) -> PageLabels:
-    """The labels of all pages; empty where none is known.
+    """Return the labels of all pages, or an empty tuple if no label is known.
 
     >>> known_labels([None, "1"]), known_labels([None, None])
     ((None, '1'), ())
@@ -35,9 +35,9 @@ def known_labels(labels: Sequence[str | None]) -> PageLabels:
 def checked_labels(
     labels: Sequence[str | None], page_count: int | None, field: str = "page_labels"
 ) -> PageLabels:
-    """The labels that were sent with a book of `page_count` pages.
+    """Return the labels that were sent with a book of `page_count` pages.
 
-    Raises InvalidInput unless there is one a page, each null or of 1 to 32 characters, no control among them.
+    Raises InvalidInput unless each page has a label: None, or 1 to 32 characters without control characters.
     """
     if len(labels) != page_count:
         pages = "no pages" if page_count is None else f"{page_count:,} pages"

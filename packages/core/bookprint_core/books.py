@@ -1,4 +1,4 @@
-"""The signatures, the identifier and the relation of books, each in one call."""
+"""One function each for the signatures, the identifier and the relation of books."""
 
 from collections.abc import Sequence
 
@@ -13,14 +13,14 @@ from bookprint_core.text.content import content_from_pages, content_from_text
 def sign(book: str | Sequence[str]) -> Sketch:
     """Compute all signatures of a book from its text, or from the text of each page.
 
-    U+000C separates the pages of one text. Raises EmptyText where there is no letter and no digit, and
-    InvalidText for what no text has.
+    U+000C separates the pages of one text. Raises EmptyText if there is no letter and no digit, and
+    InvalidText for characters that no text contains.
     """
     return sketch(content_from_text(book) if isinstance(book, str) else content_from_pages(book))
 
 
 def identifier(signatures: Sketch) -> str | None:
-    """Compute the identifier of a book, `bp2:` and 60 characters; None where the text is too short."""
+    """Compute the identifier of a book, `bp2:` and 60 characters; None if the text is too short."""
     found = identifiers.of_signatures(signatures, signatures.word_count)
     return None if found is None else identifiers.written(found)
 
@@ -30,7 +30,7 @@ def relate(
 ) -> Relation:
     """Compute how two books are related, page by page; raises RecipeMismatch.
 
-    Metadata tell two volumes of one work, or issues of two years, from copies.
+    Metadata distinguish copies from two volumes of one work and from issues of two years.
     """
     return relation.relate(
         ComparedBook(left.pages, left.minhash, left_metadata or Metadata()),

@@ -1,6 +1,6 @@
-"""CSV for people: what a spreadsheet would run as a formula is marked as text by an apostrophe.
+"""CSV for spreadsheets: an apostrophe marks cells as text that would otherwise run as formulas.
 
-Titles, labels of pages and names of files are the words of strangers, and tables are opened in spreadsheets.
+Titles, page labels and file names come from unknown people.
 """
 
 import csv
@@ -9,17 +9,17 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 _FORMULA = re.compile(r"'*(?:[=@\t\r\n＝＠＋－]|[+-](?!\d+(?:\.\d+)?\Z))")
-"""How a cell begins that is marked: as a formula does, as OWASP lists it, or as one that has been marked."""
+"""Beginning of a cell that needs a mark: of a formula, as OWASP lists them, or of a marked formula."""
 
 
 class Text(Protocol):
-    """The file or text that a table is written to."""
+    """A file or text to which a table is written."""
 
     def write(self, text: str, /) -> object: ...
 
 
 class CsvWriter:
-    """Writes the rows of a table to a text; the one writer of CSV that there is."""
+    """The only writer of CSV: writes the rows of a table to a text."""
 
     def __init__(self, file: Text) -> None:
         self._writer = csv.writer(file)
@@ -39,12 +39,12 @@ class _Parts(list[str]):
 
 
 def csv_line(cells: Sequence[object]) -> str:
-    """One row with its end."""
+    """Return a row with its line end."""
     parts = _Parts()
     CsvWriter(parts).row(cells)
     return "".join(parts)
 
 
 def unmarked(cell: str) -> str:
-    """A cell as it was before `CsvWriter` wrote it."""
+    """Return the cell as it was before `CsvWriter` marked it."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -1,7 +1,7 @@
-"""The errors that Bookprint raises on purpose; `app.api.http.problems` alone turns them into HTTP.
+"""Errors that Bookprint raises on purpose; only `app.api.http.problems` turns them into HTTP.
 
-Each class says all that its kind has in common: the status, the title and the remedy. The message says what
-is wrong this time, and reaches the client as it is.
+The class defines the status, the title and the remedy. The message says what is wrong, and reaches the client
+unchanged.
 """
 
 import re
@@ -13,28 +13,28 @@ _CAPITAL = re.compile(r"\B(?=[A-Z])")
 
 
 class BookprintError(Exception):
-    """Root of all these errors; what has its status is shown to clients without its message."""
+    """Base class. Errors with status 500 reach clients without their message."""
 
     problem: ClassVar[str] = "internal"
-    """Last part of the problem type under which clients meet the error: "unknown-book" for UnknownBook.
+    """Last part of the problem type that clients read: "unknown-book" for UnknownBook.
 
-    A class with a title of its own is a kind of its own, which has its name unless it says another one.
+    A class that sets `title` but not `problem` gets its own name here.
     """
 
     status: int = 500
-    """The class of the error, in the numbers of RFC 9110: 4xx may be mended by the client."""
+    """HTTP status code (RFC 9110); the client can correct a 4xx error."""
 
     title: str = "An error of the service"
-    """The kind of error in words."""
+    """Kind of the error in words."""
 
     remedy: str = ""
-    """What to do about it."""
+    """Sentence that says what the client can do."""
 
     field: str = "body"
-    """The part of the request to change; empty where that would not help."""
+    """Part of the request to change; empty if no change helps."""
 
     tells_remedy: ClassVar[bool] = False
-    """Whether the message says itself what to do, as far as the error can know."""
+    """Whether the message already says what to do."""
 
     def __init_subclass__(cls) -> None:
         if "title" in cls.__dict__ and "problem" not in cls.__dict__:
@@ -56,7 +56,7 @@ class InvalidInput(BookprintError):
 
 
 class InvalidText(InvalidInput):
-    """The text holds a NUL character, half of a surrogate pair or a pile of combining marks."""
+    """The text contains a NUL character, a lone surrogate or too many combining marks in a row."""
 
     title = "The text is not well-formed"
     remedy = "Send Unicode text without U+0000 and without lone surrogates."
@@ -66,28 +66,28 @@ class InvalidText(InvalidInput):
 class EmptyText(InvalidInput):
     """The text has no letter and no digit, so nothing can be computed from it."""
 
-    title = "The text has nothing to compute from"
+    title = "The text has no letter and no digit"
     remedy = "Send a text with at least one letter or digit."
     tells_remedy = True
 
 
 class UnusableFile(InvalidInput):
-    """A file from which no book can be taken; the subclass says why."""
+    """No book can be read from the file; the subclass says why."""
 
     field = "file"
 
 
 class UnsupportedFormat(UnusableFile):
-    """The bytes of the file are in no format that is read here."""
+    """The format of the file is not supported."""
 
     status = 415
-    title = "The format of the file is not read here"
+    title = "The format of the file is not supported"
     remedy = "Send one of the formats that docs/reference/formats.md lists."
     tells_remedy = True
 
 
 class BrokenFile(UnusableFile):
-    """The file is of a known format, but damaged; the message says where."""
+    """The file has a known format but is damaged; the message says where."""
 
     title = "The file is damaged"
     remedy = "Repair it, or send another copy of it."
@@ -103,7 +103,7 @@ class EncryptedFile(UnusableFile):
 
 
 class NoText(UnusableFile):
-    """The file holds no text, as pictures without recognised text do not."""
+    """The file contains no text; it may be a scan without OCR."""
 
     title = "The file holds no text"
     remedy = "Send the file with its text recognised (OCR)."
@@ -111,19 +111,19 @@ class NoText(UnusableFile):
 
 
 class SeveralBooks(UnusableFile):
-    """The file holds several books, each of which is taken one by one."""
+    """The file contains several books, but a request may send one only."""
 
-    title = "The file holds several books"
-    remedy = "Send each of them alone, or all in bulk, as lines of JSON."
+    title = "The file contains several books"
+    remedy = "Send each book alone, or all in bulk, as lines of JSON."
     tells_remedy = True
 
 
 class FileTooLarge(UnusableFile):
-    """The file is larger than any book, at the latest once it is expanded."""
+    """The file, as sent or expanded, is larger than a limit."""
 
     status = 413
     title = "The file is too large"
-    remedy = "Split it into its parts, and send each."
+    remedy = "Split it into its parts, and send each part."
     tells_remedy = True
 
 
@@ -131,25 +131,25 @@ class InvalidIdentifier(InvalidInput):
     """The string is not a Bookprint identifier, or was damaged in copying."""
 
     title = "Not a book identifier"
-    remedy = "Copy the identifier again, as a book's `identifier` shows it."
+    remedy = "Copy the identifier again from the book's `identifier`."
 
 
 class RecipeMismatch(InvalidInput):
-    """Signatures of two recipes were about to be compared; their distance would mean nothing."""
+    """Signatures of two recipes cannot be compared; their distance would mean nothing."""
 
     title = "Signatures of two recipes"
     remedy = "Compute the signatures with the recipes that books of this service show."
 
 
 class UnknownRecipe(InvalidInput):
-    """The recipe's name is not known to this version."""
+    """This version has no recipe of this name."""
 
     title = "The recipe is not known"
     remedy = "Use one of the recipes that the detail names."
 
 
 class RecipeNotIndexed(InvalidInput):
-    """No lookup is answered for a fingerprint of this recipe."""
+    """Lookups cannot search for fingerprints of this recipe."""
 
     title = "The recipe is not indexed"
     remedy = "Send the text, or a fingerprint of a recipe that is indexed."
@@ -173,7 +173,7 @@ class UnknownBook(BookprintError):
 
 
 class UnknownCluster(BookprintError):
-    """No cluster has this id, now or before."""
+    """No cluster has or had this id."""
 
     status = 404
     title = "No such cluster"
@@ -200,12 +200,12 @@ class NotCompared(BookprintError):
             return
         super().__init__(
             f"Book {book_id} has not been compared with {other_id}: they share too little to be candidates, "
-            "or a job has yet to come to them. The relations of the book list what is known."
+            "or a job has not compared them yet. The book's relations list what is known."
         )
 
 
 class TextNotKept(BookprintError):
-    """What is asked for is computed from texts that are not kept; `field` names the part that asks for it."""
+    """The answer needs a text that is not stored; `field` names the part of the request that needs it."""
 
     status = 409
     title = "The text is not kept"
@@ -217,26 +217,26 @@ class TextNotKept(BookprintError):
 
 
 class CompletenessUnknown(BookprintError):
-    """There is nothing against which the pages of a book could be held."""
+    """The book has no pages, or no other copy with pages."""
 
     status = 409
-    title = "Completeness cannot be told"
-    remedy = "Have this book and another scan of its printing in pages, while texts are kept."
+    title = "Completeness is unknown"
+    remedy = "Post this book and another scan of the same printing with page breaks, with text storage on."
     field = "id"
     tells_remedy = True
 
 
 class EvidenceTooLong(BookprintError):
-    """More pages match than are written one by one."""
+    """More pages match than an answer lists one by one."""
 
     status = 409
     title = "Too many pages match"
-    remedy = "Ask for text/csv, which has a row for each run, or for JSON."
+    remedy = "Request text/csv, which has a row for each run, or JSON."
     field = "Accept"
 
 
 class NothingToConfirm(BookprintError):
-    """The relation to confirm has not been found."""
+    """There is no relation to confirm."""
 
     status = 409
     title = "Nothing to confirm"
@@ -264,11 +264,11 @@ class NoDecision(BookprintError):
 
 
 class DecidedMeanwhile(BookprintError):
-    """Somebody has decided since its author looked."""
+    """Somebody has decided after the client read the decision."""
 
     status = 409
     title = "Somebody has decided meanwhile"
-    remedy = "Look at the decision that there is now, and decide again if it is wrong."
+    remedy = "Read the present decision, and decide again if it is wrong."
     field = "instead_of"
 
     def __init__(self, book_id: UUID, other_id: UUID) -> None:
@@ -276,7 +276,7 @@ class DecidedMeanwhile(BookprintError):
 
 
 class Conflict(BookprintError):
-    """The request contradicts a book in the catalogue; `book_id` names it."""
+    """The request contradicts the book `book_id` of the catalogue."""
 
     status = 409
     title = "Another book is in the way"
@@ -290,7 +290,7 @@ class Conflict(BookprintError):
 
 
 class OtherContent(Conflict):
-    """The external id of a post belongs to a book with other content."""
+    """The external id of the posted book belongs to a book with other content."""
 
     remedy = "Replace its content, or post under another external_id."
     tells_remedy = False
@@ -300,11 +300,11 @@ class OtherContent(Conflict):
 
 
 class OtherCollection(BookprintError):
-    """The API key writes to one collection alone, and a book of the request is outside it."""
+    """The API key may write to one collection only, and a book of the request is outside it."""
 
     status = 403
     title = "The key is bound to another collection"
-    remedy = "Send a key that is bound to none, or to the collection of the book."
+    remedy = "Send a key without a collection, or a key for the collection of the book."
     field = "Authorization"
 
     def __init__(self, own: str) -> None:
@@ -316,7 +316,7 @@ class StaleVersion(BookprintError):
 
     status = 412
     title = "The book has changed"
-    remedy = "Read the book again, and send the version that it has then."
+    remedy = "Read the book again, and send its present version."
     field = "If-Match"
     tells_remedy = True
 
@@ -342,7 +342,7 @@ class Unavailable(BookprintError):
 
 
 class Busy(Unavailable):
-    """A part of the service is there, and has too much to do to answer in time."""
+    """A part of the service is too busy to answer in time."""
 
     title = "A part of the service is busy"
 
@@ -355,12 +355,12 @@ class IndexRebuilding(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a book is refused."""
+    """The reason for which a book is refused."""
 
     reason: str
     problem: str  # last part of the problem type
 
     @classmethod
     def of(cls, error: BookprintError) -> "Refusal":
-        """The refusal for an error."""
+        """Return the refusal for an error."""
         return cls(str(error), error.problem)

@@ -1,8 +1,8 @@
 """Common parts of the compiled kernels: the decorator, two mixing functions, the bit count and the types.
 
-Modules import kernels inside the functions that call them, because importing numba takes half a second that
-commands without signatures should not wait for. Integer arithmetic wraps around on purpose: numba widens, so
-each 32-bit step is cast. Positions are unsigned in the hottest loops: numba guards signed ones.
+Functions import the kernels that they call: the import of numba takes half a second, and commands without
+signatures need no kernel. Integer arithmetic wraps around on purpose. numba widens integers, so each 32-bit
+step is cast. Positions in the hottest loops are unsigned, because numba checks signed positions.
 """
 
 import sys
@@ -13,10 +13,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-# numba imports SciPy where it is installed, for linear algebra that no kernel uses: 14 MB in each process.
+# numba imports an installed SciPy for linear algebra that no kernel uses: 14 MB in each process.
 _hides_scipy = "scipy" not in sys.modules
 if _hides_scipy:
-    sys.modules["scipy"] = cast(ModuleType, None)  # to import it fails
+    sys.modules["scipy"] = cast(ModuleType, None)  # makes its import fail
 
 import numba  # noqa: E402
 import numba.np.arraymath  # noqa: E402 - looks for SciPy
@@ -37,14 +37,14 @@ I64 = cast(Callable[[Any], int], np.int64)
 Index = cast(Callable[[Any], int], np.uintp)
 
 Codes = NDArray[np.uint32]
-"""The code points of a text, one each."""
+"""Code points of a text, one per element."""
 
 BLOCK = 512
-"""n-gram hashes are made in blocks of this many, which stay in the first-level cache."""
+"""Number of n-gram hashes computed at once; a block fits into the first-level cache."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """The function compiled for the types it is called with; it releases the GIL and is cached on disk."""
+    """Compile the function for the types of its arguments, without the GIL, with a cache on disk."""
     return cast(Callable[P, R], numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
@@ -57,12 +57,12 @@ def _type_popcount(typing_context: Any, word: Any) -> Any:
 
 
 popcount = cast(Callable[[np.uint64], np.uint64], intrinsic(_type_popcount))
-"""The number of set bits of a word."""
+"""Number of set bits of a word."""
 
 
 @compiled
 def mix32(h: np.uint32) -> np.uint32:
-    """The 32-bit finaliser of MurmurHash3 (Appleby 2011)."""
+    """Apply the 32-bit finaliser of MurmurHash3 (Appleby 2011)."""
     h = U32(h ^ U32(h >> U32(16)))
     h = U32(h * U32(0x85EBCA6B))
     h = U32(h ^ U32(h >> U32(13)))
@@ -72,7 +72,7 @@ def mix32(h: np.uint32) -> np.uint32:
 
 @compiled
 def mix64(h: np.uint64) -> np.uint64:
-    """The 64-bit finaliser of MurmurHash3 (Appleby 2011)."""
+    """Apply the 64-bit finaliser of MurmurHash3 (Appleby 2011)."""
     h = U64(h ^ (h >> U64(33)))
     h = U64(h * U64(0xFF51AFD7ED558CCD))
     h = U64(h ^ (h >> U64(33)))

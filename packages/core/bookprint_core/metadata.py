@@ -1,4 +1,4 @@
-"""The metadata of a book: each field once, with its type, its rule and what it means.
+"""The metadata of a book: the type, rule and meaning of each field.
 
 Columns of the catalogue, bodies and answers of the API, JSON Lines, tables, Parquet and forms are made from
 this table. Lengths are in characters. A value that is too long is refused, never cut.
@@ -17,17 +17,17 @@ LONGEST_EXTERNAL_ID = 500
 LONGEST_IDENTIFIER = 300
 LONGEST_COLLECTION = 100
 MOST_YEAR = 9_999
-"""The last year; the first is as far before the common era."""
+"""Last year allowed; the first allowed year is its negative."""
 
 CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""Characters that no name may hold, as a class of a regular expression: C0 and C1 but tab and line ends."""
+"""Characters forbidden in names, for a class of a regular expression: C0 and C1 except tab and line ends."""
 
 # Python and ECMAScript differ in which control characters are white space.
 NAME_PATTERN = f"[^{CONTROLS}]*[^\\s{CONTROLS}\\ufeff][^{CONTROLS}]*"
-"""A name that is not blank."""
+"""Pattern of a name that is not blank."""
 
 IDENTIFIER_PATTERN = f"^[0-9A-Za-z-]+:{NAME_PATTERN}$"
-"""An identifier with its scheme, as isbn:9780141439600."""
+"""Pattern of an identifier with its scheme, such as isbn:9780141439600."""
 
 _CONTROL = re.compile(f"[{CONTROLS}]")
 _IDENTIFIER = re.compile(IDENTIFIER_PATTERN)
@@ -35,7 +35,7 @@ _BLANKS = str.maketrans("\t\n\r", "   ")
 
 
 def control_in(name: str) -> str | None:
-    """The first character that no name may hold, since a terminal takes it as a command; None: there is none.
+    """Return the first control character in a name as U+…; None if there is none. Terminals obey some.
 
     >>> control_in("Emma\\x1b[2J"), control_in("Emma\\tor more")
     ('U+001B', None)
@@ -45,12 +45,12 @@ def control_in(name: str) -> str | None:
 
 
 def on_one_line(name: str) -> str:
-    """The name with blanks for tabs and line ends."""
+    """Return the name with blanks for tabs and line ends."""
     return name.translate(_BLANKS)
 
 
 def with_lower_scheme(identifier: str) -> str | None:
-    """The identifier with its scheme in lower case, which RFC 3986 (3.1) says is the same; None: not one.
+    """Return the identifier with its scheme in lower case (RFC 3986, 3.1); None if it is not an identifier.
 
     >>> with_lower_scheme("ISBN:9780141439600"), with_lower_scheme("9780141439600")
     ('isbn:9780141439600', None)
@@ -90,23 +90,23 @@ def _collection(text: str, longest: int, place: str) -> str:
     name = _plain(text.strip(), longest, place)
     if not name:
         raise InvalidInput(
-            f"{place}: is empty. Send at least one character that is no blank, or leave it out.", place
+            f"{place}: is empty. Send at least one character that is not a blank, or leave it out.", place
         )
     return name
 
 
 def _field(description: str, headings: str = "", *, default: object = None, **others: Any) -> Any:
-    """A field of `Metadata`, with the attributes of its `MetadataField`."""
+    """Define a field of `Metadata`, with the attributes of its `MetadataField`."""
     said = {"description": description, "headings": tuple(headings.split())}
     return field(default=default, metadata=said | others)
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A catalogue's description of a book; no part of it enters a signature."""
+    """The catalogue's description of a book; signatures do not depend on it."""
 
     title: str | None = _field(
-        "The title, kept as it is sent. Here and below tabs and line ends become blanks.",
+        "The title as sent. In all fields tabs and line ends become blanks.",
         "title title_src book_title main_title titel titre título titolo",
         longest=10_000,
     )
@@ -128,14 +128,14 @@ class Metadata:
         "jahr erscheinungsjahr année año anno",
     )
     volume: str | None = _field(
-        "Which volume of a work or series it is, as printed.", "volume enumcron enumeration_chronology band"
+        "The volume within a work or series, as printed.", "volume enumcron enumeration_chronology band"
     )
     publisher: str | None = _field(
         "The publisher, as the title page names it.",
         "publisher publisher_name verlag éditeur editorial editore",
     )
     external_id: str | None = _field(
-        "Your own id of the book; no two books have the same.",
+        "Your own id of the book; no two books have the same id.",
         "id external_id barcode_src htid volume_id book_id doc_id document_id record_id uuid ark url",
         longest=LONGEST_EXTERNAL_ID,
         rule=_own_id,
@@ -148,14 +148,13 @@ class Metadata:
         rule=_identifier,
     )
     collection: str | None = _field(
-        "The collection that the book belongs to, as a library, a partner or a batch. It is kept without "
-        "blanks around it.",
+        "The collection of the book: a library, a partner or a batch. Blanks around it are removed.",
         longest=LONGEST_COLLECTION,
         rule=_collection,
     )
 
     def completed_by(self, other: "Metadata") -> "Metadata":
-        """These values, the other's where there is none, and the identifiers of both."""
+        """Return these metadata with the other's values in empty fields, and the identifiers of both."""
         values = {each.name: getattr(other if each.is_empty_in(self) else self, each.name) for each in FIELDS}
         return Metadata(
             **values | {"identifiers": tuple(dict.fromkeys((*self.identifiers, *other.identifiers)))}
@@ -169,22 +168,22 @@ class MetadataField:
     name: str
     kind: type  # str, int, or tuple for a list of texts
     description: str
-    longest: int = 1_000  # characters of a text, in a list of each
-    most: int = 1_000  # texts of a list
-    rule: Callable[[str, int, str], str] = _plain  # makes a text plain, from its longest length and its place
-    headings: tuple[str, ...] = ()  # of its column in a table, the best first; empty: tables have none
+    longest: int = 1_000  # maximum number of characters of a text; in a list, of each text
+    most: int = 1_000  # maximum number of texts of a list
+    rule: Callable[[str, int, str], str] = _plain  # makes a text plain; arguments: text, longest, place
+    headings: tuple[str, ...] = ()  # of its column in a table, the best first; empty: no column
 
     @property
     def label(self) -> str:
-        """The name as people read it."""
+        """Name of the field for people."""
         return self.name.replace("_", " ").capitalize()
 
     def is_empty_in(self, metadata: Metadata) -> bool:
-        """Whether the metadata say nothing of this field."""
+        """Return whether the field has no value in the metadata."""
         return getattr(metadata, self.name) in (None, "", ())
 
     def checked(self, value: Any) -> Any:
-        """The value with its texts on one line; raises InvalidInput where it breaks a rule."""
+        """Return the value with its texts on one line; raise InvalidInput if it breaks a rule."""
         if isinstance(value, str):
             return self.rule(value, self.longest, self.name)
         if isinstance(value, tuple):
@@ -197,7 +196,7 @@ class MetadataField:
             )
         if value is not None and abs(value) > MOST_YEAR:
             raise InvalidInput(
-                f"{self.name}: {value} is no year. Send one from {-MOST_YEAR} to {MOST_YEAR}.", self.name
+                f"{self.name}: {value} is not a year. Send one from {-MOST_YEAR} to {MOST_YEAR}.", self.name
             )
         return value
 
@@ -205,23 +204,23 @@ class MetadataField:
 _KINDS: dict[Any, type] = {str | None: str, int | None: int, tuple[str, ...]: tuple}
 
 FIELDS = tuple(MetadataField(each.name, _KINDS[each.type], **each.metadata) for each in fields(Metadata))
-"""The fields in their order."""
+"""Fields in their order."""
 
 FIELD = {each.name: each for each in FIELDS}
-"""The fields by name."""
+"""Fields by their names."""
 
 TABLE_FIELDS = tuple(each for each in FIELDS if each.headings)
-"""The fields that tables have: all but the collection, which is chosen where a table is read."""
+"""Fields with a column in tables: all except the collection, which the importing person chooses."""
 
 LISTS = tuple(each.name for each in FIELDS if each.kind is tuple)
-"""The names of the fields that hold several texts."""
+"""Names of the fields that contain several texts."""
 
 
 def checked_metadata(metadata: Metadata) -> Metadata:
-    """The metadata with each text on one line and each scheme in lower case; raises InvalidInput."""
+    """Return the metadata with texts on one line and schemes in lower case; raise InvalidInput."""
     return Metadata(**{each.name: each.checked(getattr(metadata, each.name)) for each in FIELDS})
 
 
 def metadata_from(values: dict[str, Any]) -> Metadata:
-    """The metadata with these values by name; lists may come as any sequence, or as None."""
+    """Build metadata from values by name; a list may be any sequence or None."""
     return Metadata(**values | {name: tuple(values.get(name) or ()) for name in LISTS})

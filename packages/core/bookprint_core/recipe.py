@@ -1,8 +1,8 @@
-"""Recipes: all choices that decide the bits of a signature, frozen under a name that never changes meaning.
+"""Recipes: all choices that decide the bits of a signature, under a name that never changes meaning.
 
-A name such as `gap-simhash128-v1` stands for normaliser, features, weights, sizes and seeds together. It is
-stored with every signature, and signatures of two recipes are never compared. To change a value is to add
-a recipe with a new name, new golden vectors and a reindex.
+A name such as `gap-simhash128-v1` fixes normaliser, features, weights, sizes and seeds. It is stored with
+every signature; signatures of two recipes are never compared. A changed value requires a recipe with a new
+name, new golden vectors and a reindex.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from typing import Literal, TypeVar
 from bookprint_core.errors import UnknownRecipe
 
 ALPHABETIC, DENSE, SYLLABIC, UNSPACED = range(4)
-"""Kinds of script: alphabets and abjads; Han, Kana and their like; Hangul; Thai, Lao, Khmer and so on."""
+"""Kinds of script: alphabets and abjads; Han, Kana and similar; Hangul; Thai, Lao, Khmer and similar."""
 
 
 GramLengths = tuple[int, int, int, int]
-"""Code points of an n-gram, 1 to 6, by the kind of script of its first code point."""
+"""Code points of an n-gram, 1 to 6, for each kind of script of its first code point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class FingerprintRecipe:
     bits: int  # 64 to 256, a multiple of 32
     weighting: Literal["gap", "tf"]
     lengths: GramLengths
-    window: int  # Δ in code points: an occurrence so close to the previous one is a near repeat
-    min_count: int  # n-grams that are rarer have no weight
-    min_features: int  # with fewer weights that are not zero there is no fingerprint
-    identifier_code: int  # 0 to 255, of the recipe in a `bp1:` identifier
+    window: int  # Δ: largest distance of a near repeat from the previous occurrence, in code points
+    min_count: int  # rarer n-grams have no weight
+    min_features: int  # a text with fewer non-zero weights has no fingerprint
+    identifier_code: int  # 0 to 255; names the recipe in a `bp1:` identifier
     normaliser: str = "nfkc-lower-v1"
 
 
@@ -43,7 +43,7 @@ class MinHashRecipe:
     permutations: int
     seed: int
     scheme: Literal["affine32"]
-    shingle_weight: int  # a shingle is the shortest run of tokens that weighs this much
+    shingle_weight: int  # a shingle is the shortest run of tokens with this total weight
     word_weight: int
     character_weight: int  # of one code point of an unspaced script, dense scripts included
     normaliser: str = "nfkc-lower-v1"
@@ -51,19 +51,19 @@ class MinHashRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PageRecipe:
-    """A one-permutation MinHash of character n-grams for each page, and the page's length."""
+    """A one-permutation MinHash of the character n-grams of each page, and the page's length."""
 
     name: str
     bins: int
     lengths: GramLengths
-    window_weight: int  # tokens of a window, by weight, in a book without pages
+    window_weight: int  # total weight of the tokens of a window, in a book without pages
     word_weight: int
     character_weight: int  # as in the MinHash recipe
     normaliser: str = "nfkc-lower-v1"
 
 
 def folded_name(name: str) -> str:
-    """The recipe of the folded normal form (`NormalText.folded`) that is in all else the named one.
+    """Return the name of the recipe that differs only in the folded normal form (`NormalText.folded`).
 
     >>> folded_name("gap-simhash128-v1"), plain_name("gap-simhash128-folded-v1")
     ('gap-simhash128-folded-v1', 'gap-simhash128-v1')
@@ -72,7 +72,7 @@ def folded_name(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """The recipe of the plain normal form that is in all else the named one; itself where it is that."""
+    """Return the name of the recipe for the plain normal form; a plain name is returned unchanged."""
     return name.replace("-folded-v", "-v")
 
 
@@ -120,24 +120,24 @@ _CHAR6 = PageRecipe(
 
 @dataclass(frozen=True, slots=True)
 class FracMinHashRecipe:
-    """A FracMinHash of runs of folded letters, whose limit is the largest that keeps few enough hashes.
+    """A FracMinHash of runs of folded letters, with the largest limit that `most` allows.
 
     The limit at a level is (per_octave + level mod per_octave) · 2^(level div per_octave + lowest).
     """
 
     name: str
-    most: int  # hashes at most
-    per_octave: int  # limits in each octave, a power of two
+    most: int  # hashes of a sample at most
+    per_octave: int  # limits per octave, a power of two
     lowest: int  # exponent of the limits at the first levels
-    top_level: int  # of a sample that keeps every hash, or nearly so
-    gram_weight: int = 360  # a gram is the shortest run of symbols that weighs this much: 20 letters,
-    letter_weight: int = 18  # the least of the weights
-    arabic_weight: int = 20  # 18 Arabic letters,
-    dense_weight: int = 45  # or 8 of Han, Kana, Hangul and the like
+    top_level: int  # of a sample with all hashes, or nearly all
+    gram_weight: int = 360  # a gram is the shortest run of symbols with this total weight
+    letter_weight: int = 18  # the smallest weight; 20 letters make a gram
+    arabic_weight: int = 20  # 18 Arabic letters make a gram
+    dense_weight: int = 45  # 8 characters of Han, Kana, Hangul or similar make a gram
 
     @property
     def mean_kept(self) -> float:
-        """Hashes that a long book's sample keeps on average: limits lie one part of 2 · per_octave apart."""
+        """Mean number of hashes in the sample of a long book, given the steps between limits."""
         return self.most * (2 * self.per_octave + 1) / (2 * self.per_octave + 2)
 
 
@@ -145,13 +145,13 @@ _CHAR20 = FracMinHashRecipe("char20-sample256-v2", 256, per_octave=8, lowest=29,
 
 MD5_TEXT, TEXTPROFILE_MD5 = "md5-text", "textprofile-md5-v1"
 DIGESTS = (MD5_TEXT, TEXTPROFILE_MD5)
-"""The recipes of digests, which have no sizes or seeds to choose."""
+"""Recipes of digests, which have no sizes or seeds to choose."""
 
 IDENTIFIER = "identifier-v1"
-"""The recipe of what an identifier says beside the fingerprint, where a book came as one alone."""
+"""Recipe of the data beside the fingerprint in an identifier, for a book known only by its identifier."""
 
 VECTORS = "tfidf-simhash1024-v1"
-"""The recipe of vectors; its learnt weights lie in a file of that name."""
+"""Recipe of vectors; a file of this name contains its learnt weights."""
 
 DEFAULT_FINGERPRINT = _GAP.name
 DEFAULT_MINHASH = _WORD5.name
@@ -172,7 +172,7 @@ PRESENT_RECIPES = (
     *(DEFAULT_FINGERPRINT, folded_name(DEFAULT_FINGERPRINT), DEFAULT_MINHASH, DEFAULT_SAMPLE, DEFAULT_PAGES),
     *(IDENTIFIER, VECTORS, *DIGESTS),
 )
-"""The recipes of all signatures that are stored; a book with one of another recipe is to be signed anew."""
+"""Recipes of all stored signatures; a book with a signature of another recipe must be signed anew."""
 
 FINGERPRINT_RECIPES: Mapping[str, FingerprintRecipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (*_PLAIN, *_FOLDED)}
@@ -194,20 +194,20 @@ def _named(recipes: Mapping[str, _Recipe], name: str, kind: str) -> _Recipe:
 
 
 def fingerprint_recipe(name: str) -> FingerprintRecipe:
-    """The fingerprint recipe of that name; raises UnknownRecipe."""
+    """Return the fingerprint recipe of this name; raise UnknownRecipe."""
     return _named(FINGERPRINT_RECIPES, name, "fingerprint")
 
 
 def minhash_recipe(name: str) -> MinHashRecipe:
-    """The MinHash recipe of that name; raises UnknownRecipe."""
+    """Return the MinHash recipe of this name; raise UnknownRecipe."""
     return _named(MINHASH_RECIPES, name, "MinHash")
 
 
 def sample_recipe(name: str) -> FracMinHashRecipe:
-    """The sample recipe of that name; raises UnknownRecipe."""
+    """Return the sample recipe of this name; raise UnknownRecipe."""
     return _named(SAMPLE_RECIPES, name, "sample")
 
 
 def page_recipe(name: str) -> PageRecipe:
-    """The page recipe of that name; raises UnknownRecipe."""
+    """Return the page recipe of this name; raise UnknownRecipe."""
     return _named(PAGE_RECIPES, name, "page")

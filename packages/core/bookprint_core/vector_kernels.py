@@ -1,6 +1,6 @@
-"""Compiled kernels of vectors: counting words and comparing vectors.
+"""Compiled kernels of vectors, which count words and compare vectors.
 
-They write into arrays that the caller made. The constants are part of what version 1 of the recipe means.
+They write into arrays of the caller. The constants belong to version 1 of the recipe.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from bookprint_core.jit import I64, U64, Codes, Index, compiled, mix64, popcount
 from bookprint_core.signatures.kernels import excess
 
 BASE = U64(0x9E3779B97F4A7C15)
-"""A word x_1 … x_m hashes to the top 32 bits of mix64(Σ x_k · BASE^(m-k) mod 2^64)."""
+"""Base of word hashes: x_1 … x_m has the top 32 bits of mix64(Σ x_k · BASE^(m-k) mod 2^64)."""
 
 SPACE = 0x20
 HALF = U64(32)
@@ -19,7 +19,7 @@ NO_WORD = -1
 
 @compiled
 def next_word(text: Codes, size: int, kinds: NDArray[np.uint8], i: int) -> tuple[int, int]:
-    """The hash of the first word at or after `i`, and the place to go on from; NO_WORD at the end.
+    """Return the hash of the first word at or after `i`, and the place after it; NO_WORD at the end.
 
     In scripts without spaces between words, each pair of neighbouring characters is a word.
     """
@@ -43,7 +43,7 @@ def next_word(text: Codes, size: int, kinds: NDArray[np.uint8], i: int) -> tuple
 
 @compiled
 def _add(word: int, position: int, reach: int, slots: NDArray[np.int64]) -> int:
-    """Enters an occurrence of a word into an open hash table; 1 if the word is new, else 0."""
+    """Add an occurrence of a word to an open hash table; return 1 if the word is new, else 0."""
     mask = slots.shape[0] - 1
     place = word & mask
     while slots[place, 1] > 0 and slots[place, 0] != word:
@@ -62,10 +62,10 @@ def _add(word: int, position: int, reach: int, slots: NDArray[np.int64]) -> int:
 def count_words(
     text: Codes, size: int, kinds: NDArray[np.uint8], reach: int, slots: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Counts the words of a normal form in `slots` (a power of two, 4), zeros at first.
+    """Count the words of a normal form in `slots` (a power of two, 4), zeros at first.
 
     A row is a word's hash, count, near repeats (at most `reach` words after the last) and last position.
-    Returns the numbers of words and of different ones; it stops where half of the slots are full.
+    Returns the numbers of words and of distinct words; stops when half of the slots are full.
     """
     words = I64(0)
     different = 0
@@ -84,14 +84,14 @@ def count_words(
 def bursts(
     counts: NDArray[np.int64], nears: NDArray[np.int64], reach: int, words: int, out: NDArray[np.bool_]
 ) -> None:
-    """Whether each word has over one standard deviation more near repeats than if it were evenly spread."""
+    """Write whether each word has over one standard deviation more near repeats than if evenly spread."""
     for k in range(counts.size):
         out[k] = excess(float(counts[k]), float(nears[k]), counts[k] * reach / words) > 1.0
 
 
 @compiled
 def distances(vector: NDArray[np.uint64], rows: NDArray[np.uint64], out: NDArray[np.int64]) -> None:
-    """Writes the number of bits in which a vector (n,) differs from each of the rows (m, n)."""
+    """Write the number of bits in which a vector (n,) differs from each of the rows (m, n)."""
     for i in range(Index(rows.shape[0])):
         differing = U64(0)
         for j in range(Index(vector.size)):

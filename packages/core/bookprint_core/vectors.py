@@ -1,8 +1,8 @@
 """The vector of a book: the signs of 1,024 random projections of its word weights (Charikar 2002).
 
-It stands where Reeve (2017) has the mean of word vectors. A word weighs the root of its count times its
-rarity, as in tf-idf (Spärck Jones 1972). A word that is not known weighs only where it comes in bursts, as
-names do: so books in unknown languages have vectors too. Books of one series share names and subjects.
+It replaces the mean of word vectors in Reeve (2017). The weight of a word is the root of its count times its
+rarity, as in tf-idf (Spärck Jones 1972). An unknown word has a weight only if it occurs in bursts, as names
+do; books in unknown languages therefore have vectors too. Books of one series share names and subjects.
 """
 
 import struct
@@ -15,25 +15,25 @@ from bookprint_core.errors import InvalidInput
 from bookprint_core.text.normal_form import NormalText
 
 WINDOW = 800
-"""Words between two occurrences up to which the second is a near repeat."""
+"""Maximum distance of a near repeat from the previous occurrence, in words."""
 
 _FIRST_SLOTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
-    """The different words of a text in the order of their hashes; equal hashes are one word."""
+    """The distinct words of a text in the order of their hashes; equal hashes are one word."""
 
-    hashes: NDArray[np.uint32]  # (different,)
-    counts: NDArray[np.int64]  # (different,)
-    bursting: NDArray[np.bool_]  # (different,) more near repeats than evenly spread words have
-    words: int  # in all
+    hashes: NDArray[np.uint32]  # (distinct,)
+    counts: NDArray[np.int64]  # (distinct,)
+    bursting: NDArray[np.bool_]  # (distinct,) more near repeats than evenly spread words have
+    words: int  # words in total, repeats included
 
 
 def word_counts(text: NormalText) -> WordCounts:
-    """The counts of a text's words.
+    """Count the words of a text.
 
-    In scripts that put no spaces between words, each pair of neighbouring characters is a word.
+    In scripts without spaces between words, each pair of neighbouring characters is a word.
     """
     from bookprint_core import vector_kernels
 
@@ -54,19 +54,19 @@ _HEAD = struct.Struct("<4sI")
 _MAGIC = b"BPV2"
 
 RAREST = 255
-"""The rarity of a word that at most one book in sixty has, and of words that are not known."""
+"""Rarity of a word that at most one book in sixty contains, and of unknown words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorWeights:
-    """How rare each known word is."""
+    """The rarity of each known word."""
 
     hashes: NDArray[np.uint32]  # (words,) of the known words, in ascending order
-    rarity: NDArray[np.uint8]  # (words,) 0 for a word that every book of a language has
+    rarity: NDArray[np.uint8]  # (words,) 0 for a word that every book of a language contains
 
 
 def pack_weights(weights: VectorWeights) -> bytes:
-    """The weights as bytes, little-endian: a head, then each array in the order of its field."""
+    """Pack the weights into bytes, little-endian: a head, then each array in the order of its field."""
     return b"".join(
         (
             _HEAD.pack(_MAGIC, weights.hashes.size),
@@ -77,12 +77,12 @@ def pack_weights(weights: VectorWeights) -> bytes:
 
 
 def unpack_weights(data: bytes) -> VectorWeights:
-    """The weights that `pack_weights` wrote; raises InvalidInput for other bytes."""
+    """Read the weights that `pack_weights` wrote; raise InvalidInput for other bytes."""
     if len(data) < _HEAD.size or not data.startswith(_MAGIC):
-        raise InvalidInput("These are no weights of vectors. Install the package again.")
+        raise InvalidInput("These are not weights of vectors. Install the package again.")
     _, words = _HEAD.unpack_from(data)
     if len(data) != _HEAD.size + 5 * words:
-        raise InvalidInput("The weights of vectors are cut short. Install the package again.")
+        raise InvalidInput("The weights of vectors are incomplete. Install the package again.")
     return VectorWeights(
         hashes=np.frombuffer(data, "<u4", words, _HEAD.size).astype(np.uint32),
         rarity=np.frombuffer(data, "u1", words, _HEAD.size + 4 * words).copy(),
@@ -93,16 +93,16 @@ SIGNS = 1024
 BYTES = SIGNS // 8
 
 LEAST_WORDS = 50
-"""A shorter text has no vector."""
+"""Minimum number of words of a text with a vector."""
 
-_SCALE = 64  # roots are whole multiples of 1/64, so that every machine finds the same signs
+_SCALE = 64  # roots are multiples of 1/64, so that every machine computes equal signs
 
 Vector = NDArray[np.uint8]
-"""(128,), a bit a sign."""
+"""Signs as bits, (128,)."""
 
 
 def book_vector(text: NormalText, weights: VectorWeights) -> Vector | None:
-    """The vector of a book under these weights; None where it has fewer than 50 words or none with weight.
+    """Compute the vector of a book; None if it has fewer than 50 words, or no word with a weight.
 
     A text of 600,000 characters takes some milliseconds.
     """
@@ -110,7 +110,7 @@ def book_vector(text: NormalText, weights: VectorWeights) -> Vector | None:
 
 
 def vector_of(words: WordCounts, weights: VectorWeights) -> Vector | None:
-    """The vector of a book whose words are counted; None as for `book_vector`."""
+    """Compute the vector of a book from its word counts; None as for `book_vector`."""
     from bookprint_core.signatures import kernels
 
     weight = word_weights(words, weights)
@@ -123,25 +123,25 @@ def vector_of(words: WordCounts, weights: VectorWeights) -> Vector | None:
 
 
 def word_weights(words: WordCounts, weights: VectorWeights) -> NDArray[np.int64]:
-    """The weight of each word, (different,): 64 times the root of its count, times its rarity."""
+    """Compute the weight of each word, (distinct,): 64 times the root of its count, times its rarity."""
     places = np.minimum(np.searchsorted(weights.hashes, words.hashes), weights.hashes.size - 1)
     known = weights.hashes[places] == words.hashes
     rarity = np.where(known, weights.rarity[places], np.where(words.bursting, RAREST, 0))
-    # IEEE 754 prescribes the root to the last bit
+    # IEEE 754 prescribes square roots to the last bit
     roots = np.floor(np.sqrt(words.counts.astype(np.float64)) * _SCALE)
     return np.asarray(roots.astype(np.int64) * rarity)
 
 
 def cosine(a: Vector, b: Vector) -> float:
-    """The estimated cosine of two vectors, -1 to 1."""
+    """Estimate the cosine of two vectors, -1 to 1."""
     return float(cosines(a, b[None])[0])
 
 
 def cosines(vector: Vector, others: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The estimated cosine of a vector with each row of `others` (n, 128), -1 to 1, (n,).
+    """Estimate the cosine of a vector with each row of `others` (n, 128), -1 to 1, (n,).
 
-    Signs differ with probability θ/π for weights at an angle θ (Charikar 2002), so the cosine is that of π
-    times the share of signs that differ. Near 0 its standard error is .05.
+    Signs of weights at an angle θ differ with probability θ/π (Charikar 2002). The estimate is the cosine of
+    π times the share of differing signs. Near 0 its standard error is .05.
     """
     from bookprint_core import vector_kernels
 
@@ -155,7 +155,7 @@ def cosines(vector: Vector, others: NDArray[np.uint8]) -> NDArray[np.float32]:
 _COSINES = np.cos(np.pi * np.arange(SIGNS + 1) / SIGNS).astype(np.float32)
 
 
-_LEFT = 0  # in place of the number of an entry that has left; entries are numbered from 1
+_LEFT = 0  # replaces the number of a removed entry; entries are numbered from 1
 
 _LEAST_ROOM = 1024
 _NO_COSINE = np.float32(-2)
@@ -163,7 +163,7 @@ _NO_COSINE = np.float32(-2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarEntries:
-    """Entries and how alike their vectors are to one, the most alike first."""
+    """Entries and the similarities of their vectors to a given vector, the most similar first."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
     similarities: NDArray[np.float32]  # (n,) estimated cosines, -1 to 1
@@ -171,7 +171,7 @@ class SimilarEntries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryVectors:
-    """Vectors, each with its entry."""
+    """Vectors with the numbers of their entries."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
     vectors: NDArray[np.uint8]  # (n, 128)
@@ -181,7 +181,7 @@ class EntryVectors:
         return self.entry_ids.size
 
     def most_similar(self, vector: Vector, k: int) -> SimilarEntries:
-        """The k entries most alike to a vector; of several that are equally so, the lowest first."""
+        """Return the k entries most similar to a vector; equally similar entries in ascending order."""
         present = self.entry_ids != _LEFT
         k = min(k, int(np.count_nonzero(present)))
         values = np.where(present, cosines(vector, self.vectors), _NO_COSINE)
@@ -192,7 +192,7 @@ class EntryVectors:
 
 
 class VectorMatrix:
-    """The vectors of entries, 136 bytes each, while some are added and others leave; one writer."""
+    """The vectors of entries, 136 bytes each, for one thread that adds and removes entries."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -200,11 +200,11 @@ class VectorMatrix:
         self._vectors = np.zeros((0, BYTES), dtype=np.uint8)
 
     def rows(self) -> EntryVectors:
-        """The rows at present, which can be read in any thread while the matrix changes."""
+        """Return the present rows, which any thread may read while the matrix changes."""
         return EntryVectors(self._entry_ids[: self._size], self._vectors[: self._size])
 
     def add(self, new: EntryVectors) -> None:
-        """Add those of these entries that are not here."""
+        """Add the entries that the matrix does not contain yet."""
         if not new.size:
             return
         known = self._entry_ids[: self._size]
@@ -217,12 +217,12 @@ class VectorMatrix:
         self._size += count
 
     def remove(self, entry_ids: NDArray[np.uint64]) -> None:
-        """Remove entries; others are passed over."""
+        """Remove entries; unknown entries are ignored."""
         known = self._entry_ids[: self._size]
         known[np.isin(known, entry_ids)] = _LEFT
 
     def _enlarge(self, count: int) -> None:
-        """Make room for more rows, in place of those of entries that have left, too."""
+        """Make room for more rows, and drop the rows of removed entries."""
         rows = np.flatnonzero(self._entry_ids[: self._size] != _LEFT)
         room = rows.size + count
         room += max(_LEAST_ROOM, room // 8)

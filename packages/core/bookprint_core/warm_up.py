@@ -1,4 +1,4 @@
-"""Compiling every kernel, or loading it from its cache, before the first book comes."""
+"""Compilation of every kernel, or loading from the cache, before the first book is processed."""
 
 import numpy as np
 
@@ -31,13 +31,13 @@ _NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
 def warm_up() -> None:
-    """Calls every kernel once."""
+    """Call every kernel once."""
     for part in PARTS:
         part()
 
 
 def _characters() -> None:
-    """Reads pages of one script and of two, signs their characters, and looks into a little of an index."""
+    """Sign the characters of pages in one script and in two, and search a small index."""
     none = Shingles(np.zeros(0, dtype=np.uint64), 0, 0, _NO_PLACES)
     for page in (_TEXT, _TEXT + "漢字かな交じり文"):
         text = normalise(content_from_pages([page]))
@@ -50,7 +50,7 @@ def _characters() -> None:
 
 
 def _words() -> None:
-    """Signs the words of a text of one script and of one with two; compares pages and vectors."""
+    """Sign the words of a text with one script and of a text with two; compare pages and vectors."""
     codes = np.array([*map(ord, _TEXT), *[0] * PADDING], dtype=np.uint32)
     for kinds in (np.zeros(0, dtype=np.uint8), np.zeros(len(_TEXT), dtype=np.uint8)):
         text = NormalText(codes, len(_TEXT), kinds, _NO_PLACES, _NO_PLACES)
@@ -64,4 +64,4 @@ def _words() -> None:
 
 
 PARTS = (_characters, _words)
-"""What calls every kernel, in parts that take as long as each other to compile, side by side."""
+"""Functions that together call every kernel; they compile in equal time, one process each."""

@@ -210,7 +210,7 @@ async def test_damaged_records_are_refused_with_number_and_reason(client: AsyncC
     unimarc = forms.write(record(control("001", "1"), data("200", "1 ", "a Orgueil")), "marc")
     for part, reason in [
         (written.replace(b"dawn", b"dusky"), "Record 1 is refused: its leader says"),
-        (written + written, "More than one MARC record was sent, "),
+        (written + written, "More than one MARC record was sent. "),
         (b"nothing", "Record 1 is refused: it does not begin with a leader"),
         (unimarc, "it is UNIMARC"),
     ]:

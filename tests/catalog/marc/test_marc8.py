@@ -30,9 +30,9 @@ def test_text_is_what_the_tables_say(data: bytes, text: str | None) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"a\xe2", "before no letter"),
-        (b"a\x1b", "names no character set"),
-        (b"a\x1b(\x07", "names no character set"),
+        (b"a\xe2", "no letter after it"),
+        (b"a\x1b", "does not name a character set"),
+        (b"a\x1b(\x07", "does not name a character set"),
         (b"a\xffb", "FF are not a character"),
         (b"\x1b$1!B", "not a character of their set"),
     ],

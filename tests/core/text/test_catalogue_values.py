@@ -98,7 +98,7 @@ def test_only_a_number_alone_is_taken_for_one_where_none_is_announced() -> None:
         ("isbn", "9780140000000", "cut its digits"),
         ("isbn", "0378-5955", "an ISSN"),
         ("issn", ISBN, "an ISBN"),
-        ("isbn", "not known", "no ISBN"),
+        ("isbn", "not known", "not an ISBN"),
         ("isbn", "0-14-143960-X", "check digit"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_decision_by_mouse_is_that_of_the_api_and_is_undone(any_browser: Brows
 def test_a_decision_by_keyboard_alone(any_browser: Browser, site: Site) -> None:
     any_browser.sign_in(site.keys["Dora Decider"])
     any_browser.go(pair(site))
-    for name, verdict in (("Right:", "confirmed"), ("Undo", None)):
+    for name, verdict in (("Confirm:", "confirmed"), ("Undo", None)):
         any_browser.walk_to(name, Keys.TAB)
         any_browser.follow(Keys.ENTER)
         assert decision(site) == verdict

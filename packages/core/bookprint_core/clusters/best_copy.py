@@ -1,12 +1,12 @@
-"""The best copy of a text to keep or show: one that is complete, and of those the cleanest.
+"""The best copy of a text to keep or show: the cleanest complete copy.
 
 Spasojević and Poncin (2011, section I) propose to pick the best scan of a cluster; the rule is ours. A copy
-is complete if it is nearly as long as the longest copy whose length another one confirms. Matter in one copy
-alone is foreign. Length is counted in characters, because OCR errors split words. They make pages agree less
-with those of all other copies, so the complete copy whose pages agree best is the cleanest. Two copies agree
-with each other equally well. But misread words hardly ever occur twice, so of copies that agree equally well
-the one with the smallest share of words that occur once is the cleanest. Where nothing tells, external id and
-content decide: a service and a corpus of the same books take the same copy.
+is complete if it is nearly as long as the longest copy whose length another copy confirms. Matter in one copy
+alone is foreign. Length is counted in characters, because OCR errors split words. OCR errors also make pages
+agree less with other copies, so the complete copy whose pages agree best is the cleanest. Two copies always
+agree equally well with each other. Misread words rarely occur twice, so the smallest share of single words
+decides between copies that agree equally well. If all is equal, external id and content key decide, so a
+service and a corpus of the same books choose the same copy.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -16,23 +16,23 @@ from math import sqrt
 from uuid import UUID
 
 NEARLY = 0.95
-"""Share of the fullest copy's characters from which on a copy is complete."""
+"""Minimum length of a complete copy, as a share of the characters of the longest confirmed copy."""
 
 MOST_COMPARED = 50
-"""Complete copies whose agreement counts; of more, the longest are taken."""
+"""Maximum number of complete copies whose agreement is compared, the longest first."""
 
-_STEP = 0.01  # agreements that differ by less are equal, about
+_STEP = 0.01  # agreements closer than about this are equal
 
 _LEAST_DIFFERENCE = 0.002
-"""Shares of single words that differ by less are equal, about; 1 % more errors make at least .003."""
+"""Minimum difference of shares of single words; smaller ones are equal. 1 % more errors add .003 or more."""
 
 KNOWN = ("word_count", "character_count", "single_words", "external_id", "content_key")
-"""What is known of a copy besides its id, as columns are called."""
+"""Names of the columns that describe a copy, besides its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A member of a cluster, with its length and what it is known by."""
+    """A member of a cluster, with its length and its ids."""
 
     book_id: UUID
     word_count: int
@@ -43,12 +43,12 @@ class Copy:
 
     @property
     def rank(self) -> tuple[bool, str, bytes, UUID]:
-        """Its place among copies that nothing tells apart: by external id, or content key without one."""
+        """Sort key among equally good copies: external id, or content key without an external id."""
         return self.external_id is None, self.external_id or "", self.content_key, self.book_id
 
     @property
     def single_share(self) -> float:
-        """The share of its words that occur once, 0 to 1; 0 where they were not counted."""
+        """Share of its words that occur once, 0 to 1; 0 if they were not counted."""
         return (self.single_words or 0) / max(self.word_count, 1)
 
 
@@ -62,19 +62,19 @@ class BestCopy:
 
 @dataclass(frozen=True, slots=True)
 class CompleteCopies:
-    """The copies of a text that are complete."""
+    """The complete copies of a text."""
 
     copies: Sequence[Copy]  # at most `MOST_COMPARED`, longest first
-    complete_count: int  # all that are complete
-    copy_count: int  # all copies
-    related_count: int  # books of which the fullest has this text; 1 unless related books were given
+    complete_count: int  # number of complete copies
+    copy_count: int  # number of copies
+    related_count: int  # number of related books, of which the longest has this text; 1 for copies alone
 
 
 def complete_copies(copies: Collection[Copy], texts: Mapping[UUID, Hashable] | None = None) -> CompleteCopies:
-    """The complete ones of at least one copy of a text.
+    """Select the complete copies from at least one copy of a text.
 
-    For related books, `texts` tells which are copies of each other. Parts and wholes are not, so only copies
-    of the fullest book compete.
+    For related books, `texts` maps copies of each other to equal values. Only copies of the longest book
+    compete, because related books may be parts.
     """
     by_length = sorted(copies, key=lambda copy: (-copy.character_count, copy.rank))
     if texts is not None:
@@ -93,9 +93,9 @@ def complete_copies(copies: Collection[Copy], texts: Mapping[UUID, Hashable] | N
 
 
 def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> BestCopy:
-    """The best of the complete copies: by agreement, then by the share of single words, then by rank.
+    """Choose the best complete copy by agreement, then by the share of single words, then by rank.
 
-    `agreement` is the mean similarity, 0 to 1, of a copy's pages and those of other copies.
+    `agreement` is the mean similarity, 0 to 1, of a copy's pages to the pages of other copies.
     """
     steps = {copy: round(agreement.get(copy.book_id, 0.0) / _STEP) for copy in complete.copies}
     most = max(steps.values())
@@ -131,9 +131,9 @@ def best_copy(complete: CompleteCopies, agreement: Mapping[UUID, float]) -> Best
 
 
 def is_cleaner(one: Copy, other: Copy) -> bool:
-    """Whether its share of single words is below that of another copy, and chance does not explain it.
+    """Return whether a copy has a smaller share of single words than another, beyond chance.
 
-    As if one in four single words of both were there by chance; the others are in both.
+    One in four single words of both copies is taken to be due to chance; the others occur in both.
     """
     if one.single_words is None or other.single_words is None:
         return False

@@ -1,7 +1,7 @@
-"""The name of a cluster: what joins its books, and the id of one of them.
+"""The name of a cluster: the kind of relation that joins its books, and the id of one book.
 
-It is written in two ways. The id tells people what it names. The key is the same in letters and digits alone,
-which need no quoting in a Solr field, a MARC subfield or a query.
+It has two written forms. The id is readable for people. The key consists of letters and digits only, which
+need no quoting in a Solr field, a MARC subfield or a query.
 """
 
 import re
@@ -21,17 +21,17 @@ _KEY = re.compile(rf"([{''.join(_JOINED_BY)}])([0-9a-f]{{32}})")
 
 @dataclass(frozen=True, slots=True)
 class ClusterName:
-    """What joins the books of a cluster, and the id of one of them, which may be gone."""
+    """The kind of relation that joins the books of a cluster, and the id of a book, perhaps deleted since."""
 
     by: By
-    book_id: UUID  # of the oldest book, where the name is the present one
+    book_id: UUID  # of the oldest book, if the name is the present one
 
     def __str__(self) -> str:
         return self.id
 
     @property
     def id(self) -> str:
-        """The id of the cluster, in words.
+        """Id of the cluster, in words.
 
         >>> ClusterName("same_text", UUID("0193508e-7a3c-7c19-9b54-2f1d6a0e4c11")).id
         'same_text-0193508e-7a3c-7c19-9b54-2f1d6a0e4c11'
@@ -40,7 +40,7 @@ class ClusterName:
 
     @property
     def key(self) -> str:
-        """The id in 33 letters and digits: s (same_text) or r (related), then the digits of the book's id.
+        """Id in 33 letters and digits: s (same_text) or r (related), then the digits of the book's id.
 
         >>> ClusterName("same_text", UUID("0193508e-7a3c-7c19-9b54-2f1d6a0e4c11")).key
         's0193508e7a3c7c199b542f1d6a0e4c11'
@@ -49,7 +49,7 @@ class ClusterName:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The name that an id or a key stands for; None if it is neither."""
+        """Parse an id or a key; return None if the text is neither."""
         if match := _KEY.fullmatch(text):
             return cls(_JOINED_BY[match[1]], UUID(match[2]))
         if match := _ID.fullmatch(text):

@@ -1,16 +1,15 @@
-"""Clusters: books joined by edges, and kept apart where a person said so.
+"""Clusters: books joined by edges, unless a person has decided that they stay apart.
 
-An edge joins two books whose relation counts; a never-match pair is one that a person rejected (a cannot-link
-constraint: Wagstaff et al. 2001). Without such pairs the clusters are the connected components of the edges.
-With them, the edges are taken strongest first, as by Kruskal (1956). An edge that would bring the books of a
-never-match pair into one cluster is refused. So the outcome depends on edges and pairs alone.
+An edge joins two books whose relation counts. A never-match pair is a pair that a person rejected (a
+cannot-link constraint: Wagstaff et al. 2001). Without never-match pairs the clusters are the connected
+components of the edges. With such pairs, edges are added strongest first (Kruskal 1956). An edge that would
+join the books of a never-match pair is refused. The outcome depends only on edges and pairs.
 
-Between two clusters with a refused edge lies a border. Clusters are kept up to date without computing them
-anew, because three things follow:
+Two clusters with a refused edge between them share a border. Clusters are updated without a new computation,
+by three rules:
 
-- An edge within a cluster changes nothing when it is added.
-- An edge between two clusters with no never-match pair between them makes one cluster of them, and changes
-  no other.
+- A new edge within a cluster changes nothing.
+- A new edge between two clusters without a never-match pair between them joins these clusters only.
 - A cluster without borders changes only with its own edges. A never-match pair matters only within a cluster
   or across a border.
 """
@@ -24,13 +23,13 @@ from uuid import UUID
 from bookprint_core.relations.classification import RELATED, SAME_TEXT, Kind
 
 By = Literal["same_text", "related"]
-"""The relations that join the books of a cluster."""
+"""Relations that join the books of a cluster."""
 
 KINDS: Mapping[By, frozenset[Kind]] = {"same_text": SAME_TEXT, "related": RELATED}
-"""The relations that are edges, where they have a link or a person decided."""
+"""Kinds of relations that are edges, if they have a link or a person decided."""
 
 Pair = tuple[UUID, UUID]
-"""Two books, the older one first."""
+"""Two books, the older book first."""
 
 
 class Edge(NamedTuple):
@@ -38,34 +37,34 @@ class Edge(NamedTuple):
 
     left: UUID
     right: UUID
-    strength: float  # 0 to 1: confidence of the classifier; 1 where a person decided
+    strength: float  # 0 to 1: confidence of the classifier; 1 if a person decided
 
 
 class Link(NamedTuple):
-    """An edge, and how much text it is that joins the two books."""
+    """An edge and the share of text that joins the two books."""
 
     left: UUID
     right: UUID
     kind: Kind
-    share: float | None  # the larger of either book's, 0 to 1; None: a person's decision alone joins them
+    share: float | None  # the larger share of either text, 0 to 1; None: only a person's decision joins them
 
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
     """Clusters of at least two books, each named after its oldest book, the founder."""
 
-    founders: Mapping[UUID, UUID]  # of each member
-    borders: frozenset[Pair]  # founders of clusters that edges would join; a book alone is its own founder
+    founders: Mapping[UUID, UUID]  # from each member to its founder
+    borders: frozenset[Pair]  # founders of clusters with a refused edge; a single book is its own founder
 
 
 class Forest:
-    """Disjoint sets of books, each known by its oldest book, with path halving (Tarjan 1984)."""
+    """Disjoint sets of books, each identified by its oldest book, with path halving (Tarjan 1984)."""
 
     def __init__(self) -> None:
         self._parents: dict[UUID, UUID] = {}
 
     def find(self, book: UUID) -> UUID:
-        """The oldest book of the set; a book that was never joined is alone."""
+        """Return the oldest book in the set of a book; a book that was never joined is a set of its own."""
         parents = self._parents
         parent = parents.get(book, book)
         while parent != book:
@@ -75,25 +74,25 @@ class Forest:
         return book
 
     def join(self, first: UUID, second: UUID) -> UUID:
-        """Make one set of the sets of two books and return its oldest book."""
+        """Join the sets of two books and return the oldest book of the new set."""
         older, younger = ordered(self.find(first), self.find(second))
         self._parents[younger] = self._parents[older] = older
         return older
 
     def founders(self) -> dict[UUID, UUID]:
-        """The oldest book in the set of each book that was joined."""
+        """Return the oldest book of the set, for every joined book."""
         return {book: self.find(book) for book in list(self._parents)}
 
 
 def ordered(first: UUID, second: UUID) -> Pair:
-    """Two books, the older one first: book ids grow with time."""
+    """Return two books, the older book first: book ids grow with time."""
     return (first, second) if first < second else (second, first)
 
 
 def weakest_link(links: Iterable[Link]) -> Link | None:
-    """The link by which the last book comes to the others, where links are taken strongest first.
+    """Return the link that completes the cluster, for links sorted strongest first; None without links.
 
-    Without this one and those weaker than it, the books would fall apart (Kruskal 1956). None: no links.
+    Without this link and all weaker links, the books would form several clusters (Kruskal 1956).
     """
     forest, weakest = Forest(), None
     for link in links:
@@ -104,12 +103,12 @@ def weakest_link(links: Iterable[Link]) -> Link | None:
 
 
 class Joining:
-    """Clusters of edges that come in canonical order: by falling strength, equal ones by their books."""
+    """Clusters of edges in canonical order: strongest first, equally strong edges in order of their books."""
 
     def __init__(self, never: Iterable[Pair]) -> None:
         self._forest = Forest()
-        self._refused: set[Pair] = set()  # the oldest books of two sets, when it was refused
-        self._apart: dict[UUID, set[UUID]] = defaultdict(set)  # by oldest book of a set: books apart from it
+        self._refused: set[Pair] = set()  # oldest books of two sets at the time of the refusal
+        self._apart: dict[UUID, set[UUID]] = defaultdict(set)  # oldest book of a set to books apart from it
         for left, right in never:
             self._apart[left].add(right)
             self._apart[right].add(left)
@@ -128,9 +127,9 @@ class Joining:
                 apart[oldest] = met
 
     def is_final(self, books: Iterable[UUID]) -> bool:
-        """Whether no further edge between these books, which are all books, can change anything.
+        """Return whether every cluster borders on every other cluster, so that no further edge matters.
 
-        This is so if each cluster borders on every other one.
+        `books` must contain all books.
         """
         count = len({self._forest.find(book) for book in books})
         return len(self._borders()) == count * (count - 1) // 2
@@ -144,10 +143,10 @@ class Joining:
 
 
 class Pieces:
-    """The pieces into which a connected cluster falls when edges are removed, from as few edges as possible.
+    """The pieces that remain of a cluster after edges are removed, found with few edges read.
 
-    Each piece has an end of a removed edge. So the search starts from all these ends at once, from the
-    smallest piece first, until all have met or all but one are complete. The rest is then one piece.
+    Each piece contains an end of a removed edge. The search starts from all these ends, smallest piece first,
+    until all pieces have joined or all but one are complete. The remaining books then form one piece.
     """
 
     def __init__(self, ends: Iterable[UUID]) -> None:
@@ -156,7 +155,7 @@ class Pieces:
         self._unread = set(self._met)
 
     def to_read(self, most: int) -> list[UUID]:
-        """Up to `most` books whose edges to read next; none: the pieces are known."""
+        """Return up to `most` books whose edges must be read next; none if the pieces are known."""
         open_pieces = [piece for piece in self._pieces() if piece & self._unread]
         open_pieces.sort(key=lambda piece: (len(piece), min(piece)))
         return [book for piece in open_pieces[:-1] for book in sorted(piece & self._unread)][:most]
@@ -169,7 +168,7 @@ class Pieces:
         self._unread.difference_update(books)
 
     def complete(self) -> list[frozenset[UUID]]:
-        """The pieces of which every edge is known."""
+        """Return the pieces whose edges are all known."""
         return [frozenset(piece) for piece in self._pieces() if not piece & self._unread]
 
     def _pieces(self) -> Collection[set[UUID]]:

@@ -1,10 +1,10 @@
-"""Completeness: the pages that a scan lacks, has twice, out of order or from another book.
+"""Completeness: missing, doubled, misplaced and foreign pages of a scan.
 
-The scan is held against copies of its printing, page by page. A page that a copy has and the scan has not may
-be missing, or the copy alone has it: a plate, an advertisement, a leaf of another issue. Page numbers, other
-copies, sentences that run on and words that the book has elsewhere, too, tell which; each finding says what
-spoke for it. Books are held against each other in the order of their page numbers, so what was scanned from
-the back puts no page of another out of place. Measured in docs/why/decisions/0041-completeness.md.
+The scan is compared with copies of its printing, page by page. A page of a copy that the scan lacks may be
+missing. It may also belong to the copy alone: a plate, an advertisement, a leaf of another issue. Page
+numbers, other copies, sentences across pages and words common in the book decide; each finding gives its
+reasons. Books are compared in the order of their page numbers, so a copy scanned from the back makes no page
+misplaced. Measurements: docs/why/decisions/0041-completeness.md.
 """
 
 from collections import Counter
@@ -25,39 +25,39 @@ from bookprint_core.relations.background import estimate_background
 
 FaultKind = Literal["missing", "doubled", "misplaced", "foreign"]
 
-_LEAST_CONFIDENCE = 0.8  # of what is told
-_LEAST_TEXT = 200  # code points; pages with less are plates, captions or blank, and no faults
-_FROM = 0.2  # similarity of pages by which another book is known; unrelated ones have .1 at most
-_EQUAL, _PART = 0.5, 0.2  # of the similarity of equal pages: pages are the same, or share some text
+_LEAST_CONFIDENCE = 0.8  # minimum confidence of a finding
+_LEAST_TEXT = 200  # code points; shorter pages are plates, captions or blank, and not faults
+_FROM = 0.2  # minimum similarity of a page to its source in another book; unrelated pages have at most .1
+_EQUAL, _PART = 0.5, 0.2  # thresholds of equal pages and of common text, as shares of a typical similarity
 
 # Log odds of a fault.
-_MISSING = 2.5  # of pages that only the copy has, before anything else tells
-_OUT_OF_ORDER = 3.0  # of pages that both have in another order, or the scan twice
-_MUCH = -3.0  # of the book out of order, which may as well be the order of the copy
-_AT_AN_END = -6.0  # before the first page that both have, or behind the last: places of advertisements
-_ANOTHER_COPY = 3.0  # that shows the same; taken away for one that shows that nothing lacks
-_BY_NUMBERS = 4.0  # of pages; taken away where they say the contrary
-_RUNS_ON = 1.5  # a sentence, from one page to the next
-_DEVIATION = 1.4  # each standard deviation of the words
-_MOST_DEVIATION = 2.5  # that tells which of two books has foreign pages: two copies outweigh it
+_MISSING = 2.5  # start value for pages that only the copy has
+_OUT_OF_ORDER = 3.0  # start value for pages in another order, or twice in the scan
+_MUCH = -3.0  # for much of the book out of order, which may be the fault of the copy
+_AT_AN_END = -6.0  # before the first common page or after the last, where advertisements are
+_ANOTHER_COPY = 3.0  # for another copy with this fault; subtracted for a copy that contradicts it
+_BY_NUMBERS = 4.0  # for page numbers; subtracted if they contradict the fault
+_RUNS_ON = 1.5  # for a sentence that continues from one page to the next
+_DEVIATION = 1.4  # for each standard deviation of the words
+_MOST_DEVIATION = 2.5  # maximum standard deviations for foreign pages; two copies outweigh them
 
 _NEAR = 10  # pages around a gap
-_RUN = 5  # letters
-_MOST_ELSEWHERE = 20  # pages of the copy that show how many runs of letters any two pages have in common
-_IN_COMMON = 1.5  # times as many are more than that
-_LEAST_IN_COMMON = 0.05  # of the runs of the page that has fewer
+_RUN = 5  # letters of a run
+_MOST_ELSEWHERE = 20  # maximum number of pages in the estimate of runs common to any two pages
+_IN_COMMON = 1.5  # ratio to this estimate up to which common runs are chance
+_LEAST_IN_COMMON = 0.05  # share of the shorter page's runs up to which common runs are chance
 _TOLD: dict[Order, str] = {
     "from the back": "from the back",
     "halves of spreads swapped": "with the halves of its spreads swapped",
 }
-_MUCH_OF_BOOK = 0.25  # of the pages that both have
-_SENTENCES = 0.4  # log odds of an order for each standard deviation by which sentences run on rather in it
+_MUCH_OF_BOOK = 0.25  # share of the common pages
+_SENTENCES = 0.4  # log odds of an order per standard deviation by which sentences continue better
 _MOST_BY_SENTENCES = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class PagesOfCopy:
-    """Pages of a copy, counted from 0, the end exclusive."""
+    """Pages of a copy, from 0, the end exclusive."""
 
     book_id: UUID
     pages: tuple[int, int]
@@ -65,24 +65,24 @@ class PagesOfCopy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault of a scan and the copies that have the pages. Pages are counted from 0, the end exclusive."""
+    """A fault of a scan and the copies that contain the pages. Pages are from 0, the end exclusive."""
 
     kind: FaultKind
     pages: tuple[int, int] | None  # of the scan; None: missing
-    between: tuple[int, int] | None  # the pages of the scan between which what is out of place belongs
+    between: tuple[int, int] | None  # pages of the scan around the right place of missing or misplaced pages
     labels: Sequence[str | None]  # of the pages of the first copy
-    copies: Sequence[PagesOfCopy]  # the surest first
+    copies: Sequence[PagesOfCopy]  # the surest evidence first
     confidence: float  # 0 to 1
     because: str
-    source: PagesOfCopy | None = None  # of another book, that foreign pages are; None: not known
+    source: PagesOfCopy | None = None  # of another book that contains the foreign pages; None: not known
 
 
 @dataclass(frozen=True, slots=True)
 class _Suspicion:
-    """A fault that one copy shows."""
+    """A possible fault, by comparison with one copy."""
 
     kind: FaultKind
-    pages: tuple[int, int]  # of the scan; of what is missing the page before it and the one after
+    pages: tuple[int, int]  # of the scan; for missing pages the page before and the page after
     between: tuple[int, int] | None
     copy: PagesOfCopy
     log_odds: float
@@ -91,20 +91,20 @@ class _Suspicion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Match:
-    """The pages of a scan and those of a copy that are the same."""
+    """The equal pages of a scan and a copy."""
 
     scan: ScannedBook
-    copy: ScannedBook  # its pages in the order in which the scan has them
-    order: Order  # that the one has as the other is printed
-    pages: NDArray[np.int64]  # of the scan, in the order in which the copy has them
+    copy: ScannedBook  # its pages in the order of the scan
+    order: Order  # order of one book relative to the other
+    pages: NDArray[np.int64]  # of the scan, in the order of the copy
     partner: NDArray[np.int64]  # (pages of the scan,) the page of the copy; -1: none
     chain: Mapping[int, int]  # pages of the scan that are in the order of the copy, and their partners
-    equal: NDArray[np.bool_]  # (pages of the scan, of the copy) whether they are the same
-    partly: NDArray[np.bool_]  # and whether they have some text in common
+    equal: NDArray[np.bool_]  # (pages of the scan, of the copy) whether two pages are equal
+    partly: NDArray[np.bool_]  # (pages of the scan, of the copy) whether two pages share some text
 
 
 def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Finding]:
-    """The faults of a scan, by copies of its printing; raises `RecipeMismatch`."""
+    """Find the faults of a scan by copies of its printing; raise `RecipeMismatch`."""
     copies = list(copies)
     faults, turned = _held_against(scan, copies)
     if turned is not None:
@@ -117,7 +117,7 @@ def find_faults(scan: ScannedBook, copies: Iterable[ScannedBook]) -> list[Findin
 
 
 def pages_from(pages: PageSignatures, book: PageSignatures) -> tuple[int, int] | None:
-    """The pages of a book that most of these are; None: they are not of it."""
+    """Find the stretch of a book that contains most of these pages; None if there is none."""
     if book.unit != "page":
         return None
     similarities = page_similarities(pages.values, book.values)
@@ -129,7 +129,7 @@ def pages_from(pages: PageSignatures, book: PageSignatures) -> tuple[int, int] |
 def _held_against(
     scan: ScannedBook, copies: Sequence[ScannedBook]
 ) -> tuple[list[Finding], ScannedBook | None]:
-    """Faults of single pages; and the scan as it is printed, where it is in another order by its copies."""
+    """Find faults of single pages; return also the scan in printed order if its order differs."""
     suspicions: list[_Suspicion] = []
     chains, turns = [], []
     known: dict[UUID, ScannedBook] = {}
@@ -146,7 +146,7 @@ def _held_against(
 def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
     require_same_recipe(scan.pages.recipe, copy.pages.recipe)
     similarities = page_similarities(scan.pages.values, copy.pages.values)
-    # A page that has just enough text in one book may have a little less in the other.
+    # A page with just enough text in one book may contain a little less in the other.
     lengths = [
         np.where(each.pages.lengths >= _LEAST_TEXT / 2, each.pages.lengths, 0).astype(np.int64)
         for each in (scan, copy)
@@ -159,15 +159,15 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
     order, pages, scan_pages = order_between(partner, len(copy.texts))
     if order != "as printed":
         copy, similarities = copy.in_order(pages), similarities[:, pages]
-        partner = np.where(partner >= 0, pages[partner], -1)  # the order undoes itself
-    # Forms and tables are alike within a book: a page is rather the one that stands where it stands.
+        partner = np.where(partner >= 0, pages[partner], -1)  # the order is its own inverse
+    # Forms and tables within a book are similar, so a page in the corresponding gap takes precedence.
     for before, copy_before, after, copy_after in list(_gaps(chain_of(partner), *similarities.shape)):
         here = similarities[before + 1 : after, copy_before + 1 : copy_after]
         if here.size:
             inside = here.max(axis=1) >= equal
             partner[before + 1 : after][inside] = copy_before + 1 + here.argmax(axis=1)[inside]
     chain = chain_of(partner)
-    # Two pages that share a page of the copy may be parts of it: only pages that are alike are there twice.
+    # Two pages with one partner may be parts of the partner; only pages equal to each other are doubled.
     twins = {copied: page for page, copied in chain.items()}
     for page in set(np.flatnonzero(partner >= 0).tolist()).difference(chain):
         twin = twins.get(int(partner[page]))
@@ -180,7 +180,7 @@ def _match(scan: ScannedBook, copy: ScannedBook) -> _Match:
 def _as_printed(
     scan: ScannedBook, turns: Sequence[tuple[Order, NDArray[np.int64], ScannedBook]]
 ) -> ScannedBook | None:
-    """The scan in the order of its copies, if it, and not they, is in another one than its print."""
+    """Return the scan in the order of its copies if the scan alone departs from the printed order."""
     others = Counter(order for order, _, _ in turns if order != "as printed")
     for order, count in others.most_common(1):
         of_order = [(pages, copy) for name, pages, copy in turns if name == order]
@@ -194,7 +194,7 @@ def _as_printed(
 
 
 def _of_whole(scan: ScannedBook, copies: Sequence[ScannedBook], *, by_numbers: bool) -> Finding:
-    """The finding that the whole scan is in another order than its print."""
+    """Make the finding that the whole scan departs from the printed order."""
     reason = "its page numbers" if by_numbers else "the order of copies and of its sentences"
     return Finding(
         "misplaced",
@@ -212,23 +212,23 @@ def _share(log_odds: float) -> float:
 
 
 def _gaps(chain: Mapping[int, int], pages: int, copy_pages: int) -> Iterator[tuple[int, int, int, int]]:
-    """Neighbours in the chain with pages between them: of the scan and the copy, and the next of each."""
+    """Yield the gaps of the chain: the pages of scan and copy before a gap, and their pages after the gap."""
     for here, after in pairwise([(-1, -1), *chain.items(), (pages, copy_pages)]):
         if max(after[0] - here[0], after[1] - here[1]) > 1:
             yield *here, *after
 
 
 def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
-    """What lies in gaps of the chain: pages of the copy alone, or of the scan and the copy each their own."""
+    """Yield suspicions in the gaps of the chain: pages of the copy alone, or different pages of both."""
     taken = set(match.partner.tolist())
     scan_has_some = match.scan.pages.lengths >= _LEAST_TEXT / 2
     copy_has_text = match.copy.pages.lengths >= _LEAST_TEXT
     for gap in _gaps(match.chain, *match.partly.shape):
         before, copy_before, after, copy_after = gap
         own = [page for page in range(before + 1, after) if scan_has_some[page] and match.partner[page] < 0]
-        # Where pages begin elsewhere, a neighbour may have a part of the page.
+        # If page breaks differ, a neighbour may contain a part of the page.
         near = match.partly[max(before, 0) : after + 1].max(axis=0)
-        # The scan may have once what the copy has twice.
+        # The scan may contain once a page that the copy contains twice.
         twice = match.equal[max(before - _NEAR, 0) : after + _NEAR].max(axis=0)
         others = [
             page for page in range(copy_before + 1, copy_after) if copy_has_text[page] and page not in taken
@@ -239,7 +239,7 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
         inside = before >= 0 and after < len(match.partner)
         has_text = match.scan.pages.lengths[own].max(initial=0) >= _LEAST_TEXT
         if inside and has_text and _are_others(match, own, lacked):
-            # Among many pages of another book one is near by chance.
+            # One of many foreign pages may be similar by chance.
             lacked = others if 2 * len(lacked) > len(others) else lacked
             foreign = _foreign(match, own, lacked)
             yield foreign
@@ -250,8 +250,8 @@ def _missing_and_foreign(match: _Match) -> Iterator[_Suspicion]:
 
 
 def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspicion:
-    """Pages of the scan that the copy has not, where it has others."""
-    # One of the two books has pages of another: that whose pages have the fewer of its words and numbers.
+    """Judge pages of the scan in whose place the copy has other pages."""
+    # The foreign pages are those that share fewer words and numbers with their book.
     deviation = match.scan.deviation(own, list(match.chain))
     less = match.copy.deviation(lacked, list(match.chain.values())) - deviation
     by_numbers = match.copy.counts_on((lacked[0], lacked[-1] + 1)) - match.scan.counts_on(
@@ -268,9 +268,9 @@ def _foreign(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> _Suspi
 
 
 def _are_others(match: _Match, own: Sequence[int], lacked: Sequence[int]) -> bool:
-    """Whether pages of the scan have no more runs of letters in common with those of the copy than with any.
+    """Return whether pages of the scan share runs of letters with the lacked pages only by chance.
 
-    Badly read pages are like none by their signatures, and have some of their letters right.
+    Badly read pages have dissimilar signatures, but some of their letters are right.
     """
     elsewhere = list(match.chain.values())[:: max(1, len(match.chain) // _MOST_ELSEWHERE)]
     here, there, others = (
@@ -294,13 +294,13 @@ def _runs(page: str) -> set[str]:
 def _missing(
     match: _Match, gap: tuple[int, int, int, int], lacked: Sequence[int], foreign: int = 0
 ) -> _Suspicion:
-    """Pages of the copy that the scan has not, or so many foreign ones in their place."""
+    """Judge pages of the copy that the scan lacks; `foreign` is the number of foreign pages instead."""
     before, copy_before, after, copy_after = gap
     copy = match.copy
     at_an_end = before < 0 or after == len(match.partner)
     deviation = copy.deviation(lacked, list(match.chain.values()))
     runs_on = copy.runs_on(copy_before, lacked[0]) or copy.runs_on(lacked[-1], copy_after)
-    # Behind the last page of the copy, and before its first, they have to count on themselves.
+    # At an end of the copy there is no neighbour, so the missing pages are compared with each other.
     uncounted = copy.skipped(
         copy_before if copy_before >= 0 else lacked[-1],
         copy_after if copy_after < len(copy.texts) else lacked[0],
@@ -321,13 +321,13 @@ def _missing(
 
 
 def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
-    """The scan's pages that a copy has, but not in this order."""
+    """Yield suspicions about pages of the scan that a copy contains in another order."""
     places = np.array(list(match.chain.values()), dtype=np.int64)
     order = [-1, *match.chain, len(match.partner)]
     others = np.setdiff1d(np.flatnonzero(match.partner >= 0), list(match.chain))
     doubled = np.isin(match.partner[others], places)
     much = match.copy.turned or (~doubled).sum() > _MUCH_OF_BOOK * max((match.partner >= 0).sum(), 1)
-    # Those that follow each other, with one page between them at most, are one fault.
+    # Consecutive pages, with at most one page between them, are one fault.
     cuts = np.flatnonzero((np.diff(others) > 2) | np.diff(doubled)) + 1
     for pages, twice in zip(np.split(others, cuts), np.split(doubled, cuts), strict=True):
         if match.scan.pages.lengths[pages].max(initial=0) < _LEAST_TEXT:
@@ -345,7 +345,7 @@ def _doubled_and_misplaced(match: _Match) -> Iterator[_Suspicion]:
 
 
 def _grouped(suspicions: Iterable[_Suspicion]) -> list[list[_Suspicion]]:
-    """The suspicions of all copies, those of one kind that meet in the scan together."""
+    """Group suspicions of one kind that overlap in the scan, from all copies."""
     groups: list[list[_Suspicion]] = []
     end = 0
     for suspicion in sorted(suspicions, key=lambda each: (each.kind, each.pages)):
@@ -367,7 +367,7 @@ def _finding(
     best, *_ = surest = sorted(group, key=lambda each: -each.log_odds)
     pages = min(each.pages[0] for each in group), max(each.pages[1] for each in group)
     further = len({each.copy.book_id for each in group}) - 1
-    # Copies that have nothing between the neighbours of what is out of place, or all the pages in this order.
+    # Copies contradict if they have no page between the neighbours, or all the pages in the scan's order.
     first, last = best.between or (-1, -1)
     against = sum(
         (last in chain and chain.get(first, -2) == chain[last] - 1)

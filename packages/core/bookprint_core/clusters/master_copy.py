@@ -1,8 +1,8 @@
 """The master copy of a text: page by page, the reading that most of its copies share.
 
-Spasojević and Poncin (2011, section V-C) propose to mix pages or paragraphs of a cluster's copies. Here the
-pages and lines are those of the best copy, and pages of the others are aligned with its pages by their
-signatures. Then the characters of a page are put to the vote, for which ROVER is the model (Fiscus 1997).
+Spasojević and Poncin (2011, section V-C) propose to mix pages or paragraphs of a cluster's copies. Here pages
+and lines follow the best copy. Pages of the other copies are aligned with its pages by their signatures. The
+copies then vote on each character of a page, after the model of ROVER (Fiscus 1997).
 """
 
 import re
@@ -21,30 +21,31 @@ from bookprint_core.signatures.sketch import page_signatures
 from bookprint_core.text.names import folded_words
 
 ABSENT, SILENT = -1, -2
-"""In place of a code point: the copy has no character there, or nothing is known of the place."""
+"""Values in place of a code point: the copy has no character there, or its reading is not known."""
 
 MOST_MISREAD = 200
-"""Characters in a row that a copy may lose or add by misreading; more is matter of one copy alone."""
+"""Maximum number of consecutive characters lost or added by misreading; more are matter of one copy alone."""
 
 _CONTEXT = 200
-"""Characters of the pages before and after that are aligned with a page, and by which its place is found."""
+"""Number of characters around a page that are aligned with the page and find its place in a copy."""
 
-_MARGIN = 20  # characters that are aligned besides, because the place that was found may be so far off
+_MARGIN = 20  # characters aligned on either side of the place found, the maximum error of the place
 
 _LEAST_ALIKE = 65
-"""Of 100 (rapidfuzz's ratio). Other passages of a book reach 51; two readings at 20 % CER have 67 or more."""
+"""Minimum similarity of two readings, 0 to 100 (rapidfuzz's ratio). Other passages of a book reach 51; two
+readings at 20 % CER reach at least 67."""
 
-_FURNITURE = 100  # characters beside a page break in which running heads, page numbers and catchwords stand
-_LEAST_AGREEMENT = 0.5  # a copy that has fewer of a page's characters in their places has another text there
+_FURNITURE = 100  # characters beside a page break that may be running heads, page numbers and catchwords
+_LEAST_AGREEMENT = 0.5  # minimum share of a page's characters in place, unless the copy has another text
 
 
 @dataclass(frozen=True, slots=True)
 class FramedPage:
-    """A page of the best copy, and the text around it; blanks of any kind and number are one space."""
+    """A page of the best copy and the text around it, with one space for any blanks."""
 
     text: str
-    before: str  # the end of the page before, and what parts the two: a page break, or a blank of windows
-    after: str  # the same of the page after
+    before: str  # end of the page before, and the separator: a page break, or a blank between windows
+    after: str  # the separator, and the beginning of the page after
 
     @classmethod
     def of(cls, text: str, before: str, after: str, between: str) -> "FramedPage":
@@ -53,22 +54,22 @@ class FramedPage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageReading:
-    """What a copy has for a page."""
+    """The reading of a page in a copy."""
 
-    codes: NDArray[np.int32]  # (characters of the page,) a code point each, ABSENT or SILENT
-    insertions: Mapping[int, str]  # what the copy has before the character of this number, from 0
+    codes: NDArray[np.int32]  # (characters of the page,) code points, ABSENT or SILENT
+    insertions: Mapping[int, str]  # text that the copy adds before the character of this number, from 0
 
 
 def codes_of(text: str) -> NDArray[np.int32]:
-    """The code points of a text."""
+    """Return the code points of a text."""
     return np.frombuffer(text.encode("utf-32-le"), dtype="<i4").astype(np.int32, copy=False)
 
 
 def page_reading(page: FramedPage, others: str) -> PageReading | None:
-    """The reading of a page by a copy of which these pages, each between page breaks, have its text.
+    """Read a page in a copy; `others` are the copy's pages with its text, each between page breaks.
 
-    None if the copy has another text there. Where the page breaks differ, what one of the two alone has
-    beside a break is no reading: it is a running head or a page number.
+    Returns None if the copy has another text there. Text of one book alone beside a page break does not count
+    as a reading: it is a running head or a page number.
     """
     page, others = _stretch(page, others)
     start, size = len(page.before), len(page.text)
@@ -99,9 +100,9 @@ def page_reading(page: FramedPage, others: str) -> PageReading | None:
 
 
 def _stretch(page: FramedPage, others: str) -> tuple[FramedPage, str]:
-    """The page and the stretch of a copy that begins and ends as it does, with or without what is around it.
+    """Cut a copy to the stretch of a page; remove the page's context if the copy lacks the context.
 
-    Without that, letters of what the copy has besides would be taken for those that it lacks.
+    Without this cut, letters of other text in the copy could stand for letters that it lacks.
     """
     for before in (page.before, ""):
         place = _place(f"{before}{page.text}"[:_CONTEXT], others)
@@ -116,19 +117,19 @@ def _stretch(page: FramedPage, others: str) -> tuple[FramedPage, str]:
 
 
 def _place(text: str, others: str) -> ScoreAlignment | None:
-    """The part of a longer text that is most like this one; None: there is none like it."""
+    """Find the part of a longer text that is most similar to this text; None if there is none."""
     if len(text) > len(others):
         return None
     return fuzz.partial_ratio_alignment(text, others, score_cutoff=_LEAST_ALIKE)
 
 
 def _is_misread(near_breaks: NDArray[np.bool_]) -> bool:
-    """Whether these characters, which one of two texts lacks, are few enough and stand beside no break."""
+    """Return whether the characters that one of two texts lacks are few, and not beside a page break."""
     return len(near_breaks) <= MOST_MISREAD and not near_breaks.any()
 
 
 def _near_breaks(text: str, shared: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
-    """Which characters of a text lie near a page break that is in none of the shared parts."""
+    """Return which characters of a text are near a page break outside the shared parts."""
     breaks = codes_of(text) == ord(PAGE_BREAK)
     for start, end in shared:
         breaks[start:end] = False
@@ -140,17 +141,17 @@ def _near_breaks(text: str, shared: Sequence[tuple[int, int]]) -> NDArray[np.boo
 
 @dataclass(frozen=True, slots=True)
 class VotedPage:
-    """What copies have voted for."""
+    """The outcome of a vote on a page."""
 
-    characters: Sequence[str]  # in place of each character of the page; "": none
-    insertions: Sequence[str]  # before each of them, and after the last
-    agreement: float  # share of the copies that have the chosen character, over all places; 0 to 1
+    characters: Sequence[str]  # the chosen character for each character of the page; "": none
+    insertions: Sequence[str]  # chosen text before each character, and after the last
+    agreement: float  # mean share of copies with the chosen character, 0 to 1
 
 
 def vote(text: str, readings: Sequence[PageReading], last: bool = False) -> VotedPage:
-    """The outcome for a page that the best copy has as `text`, of at least one character.
+    """Vote on a page; `text` is the best copy's reading, of at least one character.
 
-    Of equal votes the best copy's counts; if it is the last, that of the first reading.
+    If votes are equal, the best copy decides; with `last`, the first of the readings.
 
     >>> from bookprint_core.clusters.master_copy import FramedPage, page_reading
     >>> others = ["\\fthe salt roads\\f", "\\ftlie salt road,\\f"]
@@ -167,7 +168,7 @@ def vote(text: str, readings: Sequence[PageReading], last: bool = False) -> Vote
     for place in places.tolist():
         counts = Counter(votes[:, place].tolist())
         counts.pop(SILENT, None)
-        winner, most = max(counts.items(), key=lambda item: item[1])  # of equal ones the first
+        winner, most = max(counts.items(), key=lambda item: item[1])  # the first of equal votes
         characters[place] = "" if winner == ABSENT else chr(winner)
         agreeing += most / counts.total()
     agreeing += len(text) - places.size
@@ -187,13 +188,13 @@ def _insertions(votes: NDArray[np.int32], readings: Sequence[PageReading], last:
 
 
 def _shared(added: Sequence[str], voters: int) -> str:
-    """What most of the voters add at a place, where some of them add these texts."""
+    """Return the text that most of the voters add at a place; `added` contains the added texts."""
     [(text, count)] = Counter(added).most_common(1)
     if count > voters - len(added):
         return text
     if 2 * len(added) <= voters:
         return ""
-    # All but a few add something, each something else: the characters that more than half of all share.
+    # If most voters add different texts, the characters that more than half of them share are chosen.
     base = added[0]
     counts = np.ones(len(base), dtype=np.int64)
     for other in added[1:]:
@@ -203,7 +204,7 @@ def _shared(added: Sequence[str], voters: int) -> str:
 
 
 MOST_CHARACTERS = 20_000
-"""Of a page that is put to the vote, and of a copy's pages that are aligned with it."""
+"""Maximum number of characters of a page for a vote, and of a copy's pages aligned with the page."""
 
 WINDOW = re.compile(r"(?s).{1,2000}(?!\S)|.{1,2000}")
 _BLANKS = re.compile(r"\s+")
@@ -215,10 +216,10 @@ class MasterPage:
 
     index: int  # from 0
     text: str  # in the lines of the best copy
-    before: str  # as the best copy has it
-    copies: int  # that have the page, the best copy among them
-    agreement: float | None  # mean share of these that have what is printed, 0 to 1; None: there is one alone
-    changed: float  # share of the best copy's words that read otherwise, case and punctuation aside; 0 to 1
+    before: str  # text of the best copy
+    copies: int  # number of copies with the page, including the best copy
+    agreement: float | None  # mean share of them with the chosen character, 0 to 1; None: one copy only
+    changed: float  # share of the best copy's words that differ, without case and punctuation, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +228,13 @@ class MasterCopy:
 
     unit: Unit  # window: the pages of the best copy are not known
     page_count: int  # of the whole copy
-    pages: Sequence[MasterPage]  # those asked for
-    matched: Sequence[int]  # of each other copy, in the whole: its pages that match pages of the best copy
+    pages: Sequence[MasterPage]  # the requested pages
+    matched: Sequence[int]  # number of pages of each other copy that match pages of the best copy
 
 
 @dataclass(frozen=True, slots=True)
 class _Pages:
-    """A text in pages, or in windows of some 300 words where the pages are not known."""
+    """A text in pages, or in windows of about 300 words if the pages are not known."""
 
     unit: Unit
     texts: Sequence[str]
@@ -246,7 +247,7 @@ class _Pages:
 
     @property
     def between(self) -> str:
-        """What stands between two pages, or two windows."""
+        """Separator between two pages or two windows."""
         return PAGE_BREAK if self.unit == "page" else " "
 
     @property
@@ -254,7 +255,7 @@ class _Pages:
         return page_signatures(Content(PAGE_BREAK.join(self.texts), len(self.texts)))
 
     def joined(self, first: int, end: int) -> str:
-        """Some pages, each between page breaks; of windows, the text."""
+        """Return some pages, each between page breaks, or the text of windows."""
         if self.unit == "window":
             return _spaced("".join(self.texts[first:end]))
         return "".join(f"{PAGE_BREAK}{_spaced(text)}" for text in self.texts[first:end]) + PAGE_BREAK
@@ -267,13 +268,13 @@ class _Pages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Other:
-    """Another copy, aligned with the best one."""
+    """Another copy, aligned with the best copy."""
 
     text: _Pages
     runs: Sequence[Run]  # the longest first
 
     def reading(self, index: int, page: FramedPage) -> PageReading | None:
-        """Its reading of a page of the best copy, by the longest run with it; None: it has none."""
+        """Read a page of the best copy in this copy, by the longest run with it; None if there is none."""
         run = next((run for run in self.runs if run.left[0] <= index < run.left[1]), None)
         if run is None:
             return None
@@ -288,11 +289,11 @@ class _Other:
 def master_copy(
     best: Content, others: Sequence[Content], pages: range, cleaner: Collection[int] = ()
 ) -> MasterCopy:
-    """The pages with these numbers, from 0, as far as there are any; `others` are the other copies.
+    """Make the pages with these numbers, from 0, if they exist; `others` are the other copies.
 
-    `cleaner` are the places, among these, of copies that are cleaner than the best one, which may be best
-    because it is complete. Where no third copy has a page, the reading of the cleaner one counts.
-    A page of 2,500 characters takes some 3 ms a copy; to sign and align the copies, some 20 ms for each.
+    `cleaner` contains the places in `others` of copies cleaner than the best copy, which may be best because
+    it is complete. If no third copy has a page, the cleaner copy's reading counts. A page of 2,500 characters
+    takes about 3 ms per copy; signing and aligning takes about 20 ms per copy.
     """
     frame = _Pages.of(best)
     signatures = frame.signatures
@@ -326,12 +327,12 @@ def _voted(frame: _Pages, index: int, others: Sequence[_Other], cleaner: Collect
 
 
 def _spaced(text: str) -> str:
-    """The text with one space for any blanks, and none at either end."""
+    """Return the text with one space for any blanks, and without blanks at either end."""
     return " ".join(text.split())
 
 
 def _printed(text: str, spaced: str, voted: VotedPage) -> str:
-    """What was voted for, with the blanks of the page where there still are any."""
+    """Return the chosen text, with the blanks of the page where blanks were chosen."""
     stripped = text.strip()
     blanks = iter(_BLANKS.findall(stripped))
     parts = [text[: len(text) - len(text.lstrip())]]

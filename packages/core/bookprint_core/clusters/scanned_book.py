@@ -1,8 +1,7 @@
-"""A scanned book by its pages, and what their texts tell: which run on, which are of the book at all.
+"""The pages of a scanned book, with evidence from their texts about their order and about foreign pages.
 
-The order in which a book was scanned is as printed, from the back, or with the halves of spreads swapped. A
-book's page numbers tell it. Without them the order of other copies and the sentences that run from one page
-to the next do.
+A book was scanned in printed order, from the back, or with the halves of spreads swapped. Its page numbers
+show the order. Without page numbers, the order of other copies and sentences across pages show the order.
 """
 
 import re
@@ -23,14 +22,14 @@ from bookprint_core.text.page_furniture import number_of, printed_numbers, witho
 
 Order = Literal["as printed", "from the back", "halves of spreads swapped"]
 
-_LEAST_COUNTED = 0.9  # of the neighbours in a book, where their numbers count the pages and nothing else
+_LEAST_COUNTED = 0.9  # minimum share of neighbouring numbers that differ as their places do
 
-_LONGER = 1.3  # times as many pages must follow each other in another order, where one of two books has it
-_LEAST_CHAIN = 6  # pages that tell an order
+_LONGER = 1.3  # minimum ratio of pages in sequence by another order to pages in sequence as printed
+_LEAST_CHAIN = 6  # minimum number of pages in sequence that show an order
 
 
 def orders(pages: int) -> Iterator[tuple[Order, NDArray[np.int64]]]:
-    """The orders of so many pages, as a permutation that undoes itself; a spread may begin on either page."""
+    """Yield the orders of `pages` pages, as self-inverse permutations; a spread may begin on either page."""
     places = np.arange(pages)
     yield "as printed", places
     yield "from the back", places[::-1]
@@ -45,10 +44,10 @@ def orders(pages: int) -> Iterator[tuple[Order, NDArray[np.int64]]]:
 def counted(
     texts: Sequence[str], labels: Sequence[str | None]
 ) -> tuple[Order, NDArray[np.int64], NDArray[np.float64]]:
-    """The order that the page numbers tell, and in it the number of each page less its place; NaN: unknown.
+    """Find the order by page numbers, and in it the number of each page minus its place; NaN: unknown.
 
-    Labels, if any is known, outrank the numbers printed. Numbers that do not count the pages of the book
-    throughout are no page numbers.
+    Labels, if any is known, replace the printed numbers. Numbers that do not count most pages of the book are
+    not page numbers.
     """
     known = [number_of((label or "").casefold()) for label in labels]
     for name, order in orders(len(texts)):
@@ -63,7 +62,7 @@ def counted(
 
 
 def chain_of(partner: NDArray[np.int64]) -> dict[int, int]:
-    """The scan's pages of a longest ascending part of their partners, with these; the earlier of doubles."""
+    """Return a longest ascending sequence of partners by scan page; of doubled pages, the first."""
     ends: list[int] = []
     pages: list[int] = []
     before: dict[int, int] = {}
@@ -82,9 +81,9 @@ def chain_of(partner: NDArray[np.int64]) -> dict[int, int]:
 def order_between(
     partner: NDArray[np.int64], copy_pages: int
 ) -> tuple[Order, NDArray[np.int64], NDArray[np.int64]]:
-    """The order of either book in which most of the scan's pages follow those of the copy.
+    """Find the order in which most pages of the scan follow the pages of the copy.
 
-    As pages of the copy, and as pages of the scan.
+    Returns the order, the reordered pages of the copy, and the reordered pages of the scan.
     """
 
     def length(partners: NDArray[np.int64]) -> int:
@@ -101,12 +100,12 @@ def order_between(
     return order, pages, max(by_scan, key=lambda each: each[0])[1]
 
 
-_LEAST_LETTERS = 4  # of words that tell of a book
-_COMMON = 0.3  # of a book's pages: a word on so many is the language's and not the book's
-_MOST_SAMPLES = 60  # stretches of the book that a stretch is held against
+_LEAST_LETTERS = 4  # minimum number of letters of a typical word
+_COMMON = 0.3  # maximum share of a book's pages that contain a typical word
+_MOST_SAMPLES = 60  # approximately most stretches of the book with which a stretch is compared
 _LEAST_SAMPLES = 5
-_LEAST_SPREAD = 0.02  # median deviation of the shares
-_NEAR = 4  # pages on which a printed number is looked for
+_LEAST_SPREAD = 0.02  # minimum median deviation of the shares
+_NEAR = 4  # pages on either side that are searched for a printed number
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _RUNS_OUT = re.compile(r"(?:[^\W\d_]|[-,;¬])\s*\Z")
@@ -115,24 +114,24 @@ _FIRST = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScannedBook:
-    """The pages of a book in the order in which they are printed, as far as their numbers tell."""
+    """The pages of a book in printed order, if page numbers show the order."""
 
     book_id: UUID
     pages: PageSignatures
     texts: Sequence[str]  # without running heads
-    words: Sequence[NDArray[np.int64]]  # of each page that are long enough to tell, by numbers
-    pages_with: NDArray[np.int64]  # how many pages have each word
-    offsets: NDArray[np.float64]  # the numbers that are printed on the pages less their places; NaN: unknown
-    labels: Sequence[str | None]  # in the order of the scan, as they are known, else the printed numbers
-    order: Order  # in which it was scanned
-    places: NDArray[np.int64]  # in the scan, of each page
-    turned: bool = False  # the pages are in the order of another book
+    words: Sequence[NDArray[np.int64]]  # numbers of the long words of each page
+    pages_with: NDArray[np.int64]  # number of pages with each word
+    offsets: NDArray[np.float64]  # the printed number of each page minus its place; NaN: unknown
+    labels: Sequence[str | None]  # in the order of the scan: known labels, else the printed numbers
+    order: Order  # order of the scan
+    places: NDArray[np.int64]  # place of each page in the scan
+    turned: bool = False  # whether the pages are in the order of another book
 
     @classmethod
     def of(
         cls, book_id: UUID, pages: PageSignatures, texts: Sequence[str], labels: Sequence[str | None] = ()
     ) -> "ScannedBook":
-        """The book by the texts of its pages; labels, if any is known, outrank the numbers printed."""
+        """Make the book from the texts of its pages; labels, if any is known, replace the printed numbers."""
         order, places, offsets = counted(texts, labels)
         known: dict[str, int] = {}
         words = [
@@ -148,11 +147,11 @@ class ScannedBook:
 
     @property
     def is_counted(self) -> bool:
-        """Whether page numbers tell the order of the pages."""
+        """Whether page numbers show the order of the pages."""
         return not np.isnan(self.offsets).all()
 
     def in_order(self, pages: NDArray[np.int64]) -> "ScannedBook":
-        """The book with its pages in this order, which need not be that of its print."""
+        """Return the book with its pages in this order, which may differ from the printed order."""
         signed = replace(self.pages, values=self.pages.values[pages], lengths=self.pages.lengths[pages])
         return replace(
             self,
@@ -165,12 +164,12 @@ class ScannedBook:
         )
 
     def in_scan(self, pages: tuple[int, int]) -> tuple[int, int]:
-        """The pages of the scan from the first to the last of these, the end exclusive."""
+        """Return the range of scan pages that contains these pages, the end exclusive."""
         places = self.places[slice(*pages)]
         return int(places.min()), int(places.max()) + 1
 
     def between_in_scan(self, before: int, after: int) -> tuple[int, int]:
-        """The pages of the scan between which is what lies between these; there may be none on one side."""
+        """Return the places of two pages in the scan; -1 or the page count beyond its ends."""
         count = len(self.places)
         ends = (count, -1) if self.order == "from the back" else (-1, count)
         first = int(self.places[before]) if before >= 0 else ends[0]
@@ -178,10 +177,9 @@ class ScannedBook:
         return min(first, last), max(first, last)
 
     def reads(self, order: Order) -> float:
-        """How much rather sentences run on between the pages in this order than as they are.
+        """Measure how much better sentences continue across pages in this order than in the present order.
 
-        In standard deviations; 0 where nothing tells it: a page that ends within a sentence is then followed
-        by one that begins within one as often as by any.
+        Returns standard deviations: 0 if no page, or every page, ends or begins within a sentence.
         """
         ends = np.array([_RUNS_OUT.search(text) is not None for text in self.texts], dtype=np.float64)
         starts = np.array([_starts_within(text) for text in self.texts], dtype=np.float64)
@@ -193,13 +191,13 @@ class ScannedBook:
         return float((best - told[0][1]) / np.sqrt(len(ends)))
 
     def runs_on(self, first: int, second: int) -> bool:
-        """Whether a sentence seems to run from the end of one page to the start of another."""
+        """Return whether a sentence seems to continue from the end of one page to the start of another."""
         if self.turned or first < 0 or second >= len(self.texts) or not _RUNS_OUT.search(self.texts[first]):
             return False
         return _starts_within(self.texts[second])
 
     def skipped(self, before: int, after: int) -> float:
-        """How many page numbers are skipped between two pages, negative: pages uncounted; NaN: unknown."""
+        """Return the page numbers skipped between two pages; negative: uncounted pages; NaN: unknown."""
         here, there = (
             self.offsets[max(before - _NEAR + 1, 0) : before + 1],
             self.offsets[after : after + _NEAR],
@@ -208,9 +206,9 @@ class ScannedBook:
         return float(there[0] - here[-1]) if here.size and there.size else nan
 
     def counts_on(self, pages: tuple[int, int]) -> int:
-        """1 where the numbers of these pages count on from those before or to those after, -1: they do not.
+        """Return 1 if the numbers of these pages continue the numbers before or after them, else -1.
 
-        0: they, or those around, have no numbers.
+        Returns 0 if these pages, or the pages around them, have no numbers.
         """
         own, around = (
             each[~np.isnan(each)]
@@ -227,10 +225,10 @@ class ScannedBook:
         return 1 if np.isin(own, around).mean() > 0.5 else -1
 
     def deviation(self, pages: Sequence[int], others: Sequence[int]) -> float:
-        """How many of the words of these pages the `others` have, too, in standard deviations.
+        """Return the share of these pages' words that `others` contain, as deviation from the usual share.
 
-        Negative: fewer than usual, at least -6. Stretches as long of the `others` show what is usual; 0 where
-        they are too few.
+        The result is in standard deviations, -6 to 6; negative: fewer words than usual. Stretches of the
+        `others` of equal length give the usual share; the result is 0 if they are too few.
         """
         size = len(pages)
         starts = range(0, len(others) - size + 1, max(1, (len(others) - size) // _MOST_SAMPLES))
@@ -245,7 +243,7 @@ class ScannedBook:
         return float(np.clip((self._known(pages, have, 0) - median) / spread, -6, 6))
 
     def _known(self, pages: Sequence[int], have: NDArray[np.int64], own: int) -> float:
-        """The share of the pages' words that others have; `own` is 1 where these pages are among them."""
+        """Return the share of the pages' words that others contain; `own` is 1 if these include the pages."""
         words, counts = np.unique(np.concatenate([self.words[page] for page in pages]), return_counts=True)
         telling = self.pages_with[words] <= max(_COMMON * len(self.words), len(pages) + 1)
         known = telling & (have[words] > own * counts)
@@ -253,13 +251,13 @@ class ScannedBook:
 
 
 def _starts_within(page: str) -> bool:
-    """Whether a page seems to start within a sentence."""
+    """Return whether a page seems to start within a sentence."""
     start = _FIRST.search(page)
     return start is not None and start[0].islower()
 
 
 def _telling(page: str) -> set[str]:
-    """The words of a page that are long enough to tell; of scripts without blanks, pairs of letters."""
+    """Return the long words of a page; in scripts without blanks, pairs of letters."""
     words: set[str] = set()
     for word in folded_words(page):
         if _UNSPACED.match(word):

@@ -1,16 +1,16 @@
-"""128-bit fingerprints: their Hamming distances, and the buckets of their bands that give an exact answer.
+"""128-bit fingerprints: their Hamming distances, and the buckets of their bands for exact answers.
 
-Tables of fingerprints by some of their bits are those of Manku, Jain and Das Sarma (2007). Flipping bits of
-the query to stay exact at larger distances is multi-index hashing (Norouzi, Punjani and Fleet 2012).
+Manku, Jain and Das Sarma (2007) describe tables of fingerprints by some of their bits. Multi-index hashing
+flips bits of the query to find all fingerprints at larger distances (Norouzi, Punjani and Fleet 2012).
 
 128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band
-(pigeonhole). So all fingerprints within d have keys within d // 8 flips of those of the query: of 8 keys for
-d ≤ 7, of 136 for d ≤ 15, of 1,096 for d ≤ 23. In a small table several keys lead to one bucket.
+(pigeonhole). All fingerprints within d therefore have a band key within d // 8 flips of the query's key. The
+query has 8 such keys for d ≤ 7, 136 for d ≤ 15 and 1,096 for d ≤ 23. In small tables keys share buckets.
 
-The buckets together hold all entries at distance at most d, and so does the flat index. To probe them (Lv
-et al. 2007) or to scan it are two ways to the same answer. The cost of probing depends on how the library's
-fingerprints are spread, so it is computed from the live sizes of the query's buckets. A bucket that holds
-half the library is thus never read: no lookup costs more than one scan of the flat index.
+The buckets of these keys contain all entries within d, as does the flat index. Probing the buckets (Lv et al.
+2007) and scanning the flat index give the same answer. The cost of probing depends on the distribution of
+fingerprints, so it is computed from the present sizes of the query's buckets. A bucket with half the library
+is never read: no lookup costs more than one scan of the flat index.
 """
 
 from functools import cache
@@ -24,23 +24,23 @@ from bookprint_core.errors import InvalidInput
 from bookprint_core.index.tables import BAND_BUCKETS, BucketKeys, parts
 
 Words = tuple[NDArray[np.uint64], NDArray[np.uint64]]
-"""Packed fingerprints in two columns, (n,) each: the first eight bytes of each one, and the last eight."""
+"""Packed fingerprints in two columns, (n,): their first eight bytes and their last eight bytes."""
 
 
 def words(packed: NDArray[np.uint8]) -> Words:
-    """The two columns of the fingerprints in `packed` (n, 16)."""
+    """Return the two columns of the fingerprints in `packed` (n, 16)."""
     columns = np.ascontiguousarray(packed).view(np.uint64).reshape(-1, 2)
     return columns[:, 0].copy(), columns[:, 1].copy()
 
 
 def distances(query: bytes, packed: Words) -> NDArray[np.uint8]:
-    """The Hamming distance, 0 to 128, of a 128-bit fingerprint to each of n others, (n,)."""
+    """Compute the Hamming distance, 0 to 128, of a 128-bit fingerprint to each of n others, (n,)."""
     high, low = np.frombuffer(query, dtype=np.uint64)
     return np.asarray(np.bitwise_count(packed[0] ^ high) + np.bitwise_count(packed[1] ^ low))
 
 
 def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The rows at Hamming distance at most d from a 128-bit fingerprint, ascending, and their distances."""
+    """Find the rows within Hamming distance d of a 128-bit fingerprint, ascending, and their distances."""
     from bookprint_core.index import kernels
 
     high, low = packed
@@ -50,7 +50,7 @@ def rows_within(query: bytes, packed: Words, d: int) -> tuple[NDArray[np.uint32]
 
 
 NO_DISTANCE = 255
-"""Distance where either book has no fingerprint."""
+"""Distance of two books if either has no fingerprint."""
 
 BANDS = BAND_BUCKETS.partitions
 BAND_BITS = BAND_BUCKETS.key_bits
@@ -58,7 +58,7 @@ _KEYS = Struct(f">{BANDS}H")
 
 
 def band_keys(bits: bytes) -> list[int]:
-    """The 8 bands of a fingerprint, each as a number of 16 bits, most significant first.
+    """Return the 8 bands of a fingerprint, each as a number of 16 bits, most significant first.
 
     >>> band_keys(bytes(range(16)))
     [1, 515, 1029, 1543, 2057, 2571, 3085, 3599]
@@ -71,7 +71,7 @@ def band_keys(bits: bytes) -> list[int]:
 
 
 def flips_needed(d: int) -> int:
-    """The most bits that differ in the most similar band of two fingerprints at distance d.
+    """Return the most bits that differ in the most similar band of two fingerprints at distance d.
 
     >>> [flips_needed(d) for d in (0, 7, 8, 15, 16, 23)]
     [0, 0, 1, 1, 2, 2]
@@ -81,7 +81,7 @@ def flips_needed(d: int) -> int:
 
 @cache
 def flip_masks(flips: int) -> NDArray[np.uint32]:
-    """The masks that flip up to `flips` bits of a band, (masks,); the first flips none."""
+    """Return the masks that flip up to `flips` bits of a band, (masks,); the first mask flips none."""
     return np.array(
         [
             sum(1 << bit for bit in chosen)
@@ -93,7 +93,7 @@ def flip_masks(flips: int) -> NDArray[np.uint32]:
 
 
 def probes(bits: bytes, flips: int) -> BucketKeys:
-    """All keys within `flips` bits of those of the fingerprint's bands, each once.
+    """Return all keys within `flips` bits of the keys of the fingerprint's bands, each once.
 
     >>> [probes(bytes(16), flips).values.size for flips in (0, 1, 2)]
     [8, 136, 1096]
@@ -104,22 +104,23 @@ def probes(bits: bytes, flips: int) -> BucketKeys:
 
 
 KEY_NANOSECONDS = 900
-"""To ask Redis for one bucket of many and take its answer in."""
+"""Time to request one bucket of many from Redis and to parse its answer."""
 
 RECORD_NANOSECONDS = 30
-"""To read one record of a bucket in Redis, carry it over and compare it."""
+"""Time to read, transfer and compare one record of a bucket in Redis."""
 
 ROW_NANOSECONDS = 1.3
-"""To compare one row of the flat index."""
+"""Time to compare one row of the flat index."""
 
 MOST_FLIPS = 3
-"""Beyond three flips a probe reads 20,000 of at most 524,288 buckets."""
+"""Maximum number of flips of a band; with more, a probe reads 20,000 of at most 524,288 buckets."""
 
 
 def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
-    """The flips of each band to probe for distance d; None: scanning the flat index is cheaper.
+    """Return the flips of each band to probe for distance d; None: scanning the flat index is cheaper.
 
-    `bucket_sizes` (8, 65536) are the entries with each key of a band, `rows` those of the flat index.
+    `bucket_sizes` (8, 65536) are the numbers of entries with each key of a band; `rows` is the number of rows
+    of the flat index.
     """
     flips = flips_needed(d)
     if flips > MOST_FLIPS or ROW_NANOSECONDS * rows <= KEY_NANOSECONDS * BANDS:

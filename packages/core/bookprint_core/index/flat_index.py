@@ -1,4 +1,4 @@
-"""The flat index: all entries as arrays in this process, for answers that must read every entry."""
+"""The flat index: all entries as arrays in a process, for answers that must read every entry."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ _NO_RECORDS = np.zeros(0, dtype=FLAT_RECORD)
 class FlatIndex:
     """Fingerprint, shingle count and sample level of every entry, by ascending entry id.
 
-    One entry takes 31 bytes. An entry that has left keeps its row, unsigned and without shingles, until the
-    index is read anew, so every change touches few rows. One writer, no reader at the same time.
+    An entry takes 31 bytes. The row of a removed entry stays, unsigned and without shingles, until the index
+    is read anew, so a change touches few rows. While a thread writes, no other may read or write.
     """
 
     def __init__(self, records: NDArray[np.void] = _NO_RECORDS) -> None:
@@ -36,25 +36,25 @@ class FlatIndex:
         self._levels = records["level"].copy()
         self._signed = records["signed"].copy()
         self.bucket_sizes: NDArray[np.int32] = np.zeros((BANDS, 1 << BAND_BITS), dtype=np.int32)
-        """The entries in each bucket of each band, (8, 65536)."""
+        """Number of entries in each bucket of each band, (8, 65536)."""
         self.unsampled = 0
-        """Entries with a fingerprint and no sample, those that are identifiers alone left out."""
+        """Number of entries with a fingerprint but no sample, without entries that are only identifiers."""
         self._identified = 0
-        self._unsampled_ids: NDArray[np.uint64] | None = None  # None: not known since one came or went
+        self._unsampled_ids: NDArray[np.uint64] | None = None  # None: not computed since the last change
         self._count(self._signed.nonzero()[0], 1)
 
     @property
     def size(self) -> int:
-        """Rows that a scan reads."""
+        """Number of rows that a scan reads."""
         return self._size
 
     @property
     def has_identified(self) -> bool:
-        """Whether any entry is an identifier alone."""
+        """Whether any entry is only an identifier."""
         return self._identified > 0
 
     def put(self, record: NDArray[np.void]) -> None:
-        """Enter one record in place of any of the same entry."""
+        """Add a record, or replace the record of its entry."""
         entry_id = record["entry_id"]
         at = int(np.searchsorted(self._entry_ids[: self._size], entry_id))
         if at == self._size or self._entry_ids[at] != entry_id:
@@ -77,7 +77,7 @@ class FlatIndex:
             self.put(gone[0])
 
     def within(self, bits: bytes, d: int) -> Hits:
-        """All entries at Hamming distance at most d."""
+        """Return all entries at Hamming distance at most d."""
         rows, near = rows_within(bits, self._words(), d)
         signed = self._signed[rows] > 0
         rows, near = rows[signed], near[signed]
@@ -85,13 +85,13 @@ class FlatIndex:
         return Hits(self._entry_ids[rows[order]], near[order])
 
     def identified_within(self, bits: bytes, d: int) -> Hits:
-        """The entries at Hamming distance at most d that are identifiers alone."""
+        """Return the entries at Hamming distance at most d that are only identifiers."""
         rows = np.flatnonzero(self._signed[: self._size] == IDENTIFIED)
         near = distances(bits, self._words(rows))
         return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
     def unsampled_within(self, bits: bytes, d: int) -> Hits:
-        """The entries counted as `unsampled` at Hamming distance at most d."""
+        """Return the entries counted as `unsampled` at Hamming distance at most d."""
         if not self.unsampled:
             return Hits.none()
         if self._unsampled_ids is None:
@@ -99,14 +99,14 @@ class FlatIndex:
         return self.among(self._unsampled_ids, bits, d)
 
     def among(self, entry_ids: NDArray[np.uint64], bits: bytes, d: int) -> Hits:
-        """Those of these entries, which ascend, that lie at Hamming distance at most d."""
+        """Return the given entries, in ascending order, that are at Hamming distance at most d."""
         rows = self.rows(entry_ids)
         near = self.distances(bits, rows)
         return Hits(self._entry_ids[rows[near <= d]], near[near <= d]).sorted()
 
     def nearest(self, bits: bytes, k: int) -> Hits:
-        """The k entries nearest to these bits; of several at one distance those with the lowest ids."""
-        # A part of the index shows about how far they lie; if that was too near, the scan goes farther.
+        """Return the k entries nearest to these bits; at equal distances, the lowest ids first."""
+        # A part of the index gives an estimate of d; a scan with too small a d is repeated with a larger d.
         part = slice(max(_SAMPLED, self._size // 16))
         high, low = self._words()
         counts = np.bincount(distances(bits, (high[part], low[part])), minlength=129)
@@ -119,7 +119,7 @@ class FlatIndex:
         return Hits(hits.entry_ids[:k], hits.distances[:k])
 
     def rows(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The rows of the entries, ascending, as far as they are here and have signatures."""
+        """Return the rows of the entries in the index that have signatures, ascending."""
         at = np.searchsorted(self._entry_ids[: self._size], entry_ids)
         inside = at < self._size
         at = at[inside]
@@ -131,21 +131,21 @@ class FlatIndex:
         return self._entry_ids[rows]
 
     def distances(self, bits: bytes | None, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The distances of these rows, (n,); 255 where either side has no fingerprint."""
+        """Compute the distances of these rows, (n,); 255 if either side has no fingerprint."""
         if bits is None:
             return np.full(rows.size, NO_DISTANCE, dtype=np.uint8)
         return np.where(self._signed[rows] > 0, distances(bits, self._words(rows)), np.uint8(NO_DISTANCE))
 
     def shingle_counts(self, rows: NDArray[np.intp]) -> NDArray[np.uint32]:
-        """The distinct shingles of the books in these rows, (n,); 0 where they have no MinHash."""
+        """Return the numbers of distinct shingles of the books in these rows, (n,); 0 without MinHash."""
         return self._shingle_counts[rows]
 
     def identified(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether each of these rows is an identifier alone, (n,)."""
+        """Return whether each of these rows is only an identifier, (n,)."""
         return np.asarray(self._signed[rows] == IDENTIFIED)
 
     def levels(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The levels of the FracMinHashes in these rows, (n,); 255 where there is none."""
+        """Return the levels of the FracMinHashes in these rows, (n,); 255 without FracMinHash."""
         return self._levels[rows]
 
     def _words(self, rows: NDArray[np.intp] | slice | None = None) -> Words:
@@ -168,7 +168,7 @@ class FlatIndex:
                 sizes += (step * np.bincount(bands[:, band], minlength=sizes.size)).astype(np.int32)
 
     def _open(self, at: int) -> None:
-        """Make room for one row; ids come almost in order, so few rows have to move."""
+        """Make room for one row; ids arrive almost in order, so few rows are moved."""
         columns = ("_entry_ids", "_high", "_low", "_shingle_counts", "_levels", "_signed")
         if self._size == self._entry_ids.size:
             room = max(1024, self._size // 8)

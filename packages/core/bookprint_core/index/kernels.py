@@ -1,4 +1,4 @@
-"""Compiled kernels of the index: the scan of all fingerprints, and shared hashes counted."""
+"""Compiled kernels of the index: the scan of all fingerprints, and the count of shared hashes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,10 @@ def rows_within(
     rows: NDArray[np.uint32],
     out: NDArray[np.uint8],
 ) -> int:
-    """The number of rows of the words `high`, `low` within d bits of `query`, two words.
+    """Find the rows of `high`, `low` within d bits of the two words of `query`; return their number.
 
-    Writes these rows into `rows` and their distances into `out`, which have room for all. It goes block by
-    block: the plain loop over a block becomes vector instructions, and most blocks have no such row.
+    The rows are written into `rows` and their distances into `out`, with room for all. The scan proceeds by
+    blocks: the loop over a block compiles to vector instructions, and most blocks contain no such row.
     """
     block = np.empty(BLOCK, dtype=np.uint64)
     count = 0
@@ -55,7 +55,7 @@ def rows_within(
 
 @compiled
 def _place_of(entry_id: np.uint64, table: NDArray[np.int32], entry_ids: NDArray[np.uint64]) -> int:
-    """The slot of the entry in a hash table with linear probing; it is 0 until the entry is entered."""
+    """Return the slot of the entry in a hash table with linear probing; a slot is 0 until it is filled."""
     mask = U64(table.size - 1)
     at = Index(entry_id * HASH_FACTOR >> U64(32) & mask)
     while table[at] and entry_ids[table[at] - 1] != entry_id:
@@ -72,14 +72,15 @@ def count_sharing(
     entry_ids: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> int:
-    """The number of entries of which a posting bears the tag of its bucket; -1 if there is no room for them.
+    """Count the entries with a posting that has the tag of its bucket; return -1 if the room is too small.
 
-    `words` are the postings of all buckets one after the other, those of bucket i before `ends[i]`: entry ids
-    of `id_bits[i]` bits, and above them a tag, sought is `tags[i]`. Writes the entries in the order in which
-    they are met, and for each the number of such buckets. There is room for a power of two of them.
+    `words` are the postings of all buckets in sequence; the postings of bucket i end at `ends[i]`. A posting
+    is an entry id of `id_bits[i]` bits with a tag above it, compared with `tags[i]`. The entries are written
+    into `entry_ids` in order of occurrence, and their numbers of such buckets into `counts`. The size of both
+    arrays is a power of two.
     """
-    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table: one more than an entry's place
-    seen = np.empty(entry_ids.size, dtype=np.int64)  # the last bucket of each entry
+    table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table of places in `entry_ids`, each plus 1
+    seen = np.empty(entry_ids.size, dtype=np.int64)  # last bucket of each entry
     count = 0
     row = Index(0)
     for position in range(ends.size):

@@ -1,10 +1,10 @@
-"""Records of the band index: how entries are packed into buckets, and how buckets answer a query.
+"""Records of the band index: the packing of entries into buckets, and the answers of buckets to a query.
 
-A bucket of a band holds folded fingerprints: the two halves as one by exclusive or. They lie no farther apart
-than the fingerprints, so only the few near ones are looked up in the flat index. A posting bucket holds
-entries by one hash each of their FracMinHash or of their MinHash bands. A lookup counts the hashes that each
-shares with a query (Spasojević and Poncin 2011, algorithm 1). `bookprint_core.index.tables` says in which
-bucket a record stands.
+The bucket of a band contains folded fingerprints: the exclusive or of the two halves. Folding never enlarges
+a distance, so only entries with near folded fingerprints are compared in the flat index. A posting bucket
+contains entries by one hash of their FracMinHash or MinHash bands. A lookup counts the hashes that each entry
+shares with a query (Spasojević and Poncin 2011, algorithm 1). `bookprint_core.index.tables` defines the
+bucket of a record.
 """
 
 from collections import Counter
@@ -24,27 +24,27 @@ from bookprint_core.recipe import DEFAULT_MINHASH, DEFAULT_SAMPLE
 FLAT_RECORD = np.dtype(
     [("entry_id", "<u8"), ("bits", "u1", 16), ("shingle_count", "<u4"), ("level", "u1"), ("signed", "u1")]
 )
-"""One entry of the flat index: 30 bytes. Without a fingerprint `signed` and the bits are 0."""
+"""Entry of the flat index, 30 bytes. Without a fingerprint `signed` and the bits are 0."""
 
 SIGNED, IDENTIFIED = 1, 2
-"""What `signed` says of an entry with a fingerprint: the second, that it is an identifier alone."""
+"""Values of `signed` for an entry with a fingerprint; IDENTIFIED: the entry is only an identifier."""
 
 NO_SAMPLE = 255
-"""The level in the flat index of an entry without a sample."""
+"""Level in the flat index of an entry without a sample."""
 
 POSTING_CAP = 8192
-"""Postings of one hash. One that more books share distinguishes no book, and gets the mark of a full one."""
+"""Maximum number of postings of a hash. A hash of more books distinguishes none, and is marked as full."""
 
 FULL = 0
-"""The entry id of the mark of a hash that takes no more postings; no book has it."""
+"""Entry id in the mark of a full hash; no book has it."""
 
 _ROOM = 1 << 13
-"""Entries for which shared hashes are counted at first; four times as many if they are too few."""
+"""Number of entries that can be counted at first; it is quadrupled if there are more."""
 
-_FEW_IDS = 500  # so many are compared sooner by Python than by numpy
+_FEW_IDS = 500  # Python compares up to so many ids faster than numpy
 
 ENTRIES_PER_SEGMENT = 1024
-"""Entry ids per segment of the flat index."""
+"""Number of entry ids per segment of the flat index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +84,12 @@ class Hits:
         return Hits(self.entry_ids[start:end], self.distances[start:end])
 
     def place(self, distance: int, entry_id: int) -> int:
-        """The number of hits up to an entry at a distance, where they are sorted."""
+        """Return the number of sorted hits up to an entry at a distance."""
         near, far = np.searchsorted(self.distances, [distance, distance + 1])
         return int(near + np.searchsorted(self.entry_ids[near:far], entry_id, side="right"))
 
     def joined(self, others: "Hits") -> "Hits":
-        """These and others, nearest first; an entry in both is at the distance of the others."""
+        """Return these hits and others, nearest first; an entry in both gets the distance of the others."""
         rest = self.without(others.entry_ids)
         return Hits(
             np.concatenate([rest.entry_ids, others.entry_ids]),
@@ -105,7 +105,7 @@ def _are_among(these: NDArray[np.uint64], those: NDArray[np.uint64]) -> NDArray[
 
 
 def posted_hashes(entry: Entry, bands: MinHashBands) -> NDArray[np.uint64]:
-    """The hashes by which an entry is posted: those of its sample, then those of its MinHash bands."""
+    """Return the hashes for an entry's postings: of its sample, then of its MinHash bands."""
     posted = np.zeros(0, dtype=np.uint64)
     if entry.sample is not None:
         require_same_recipe(entry.sample.recipe, DEFAULT_SAMPLE)
@@ -117,7 +117,7 @@ def posted_hashes(entry: Entry, bands: MinHashBands) -> NDArray[np.uint64]:
 
 
 def band_records(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64], bands: Sequence[int]) -> Records:
-    """The records of fingerprints (n, 16) in these bands, one band after the other."""
+    """Make the records of fingerprints (n, 16) in these bands, one band after the other."""
     columns = np.ascontiguousarray(bits).view(">u2")[:, bands]
     partitions = np.repeat(np.array(bands, dtype=np.uint32), len(bits))
     keys = BucketKeys(BAND_BUCKETS, partitions, columns.T.astype(np.uint32).ravel())
@@ -126,7 +126,7 @@ def band_records(bits: NDArray[np.uint8], entry_ids: NDArray[np.uint64], bands: 
 
 
 def pack_flat(entry: Entry) -> bytes:
-    """The 30-byte record of one entry in the flat index."""
+    """Pack the 30-byte record of an entry in the flat index."""
     record = np.zeros(1, dtype=FLAT_RECORD)
     record["entry_id"] = entry.entry_id
     if entry.fingerprint is not None:
@@ -142,15 +142,15 @@ def pack_flat(entry: Entry) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
-    """The buckets of some keys as they were read; two keys may lead to one."""
+    """The buckets that were read for some keys; two keys may share a bucket."""
 
     values: Sequence[bytes | None]  # (n,); None: empty
     addresses: NDArray[np.uint32]  # (n,)
-    levels: NDArray[np.uint32]  # (n,), bits of the numbers of the buckets
+    levels: NDArray[np.uint32]  # (n,), number of bits of each bucket's number
 
 
 def entries_near(buckets: Buckets, bits: bytes, d: int) -> NDArray[np.uint64]:
-    """The entries of these buckets whose fingerprints, folded, lie within d of `bits`, ascending."""
+    """Return the entries of these buckets with folded fingerprints within d of folded `bits`, ascending."""
     _, first = np.unique(buckets.addresses, return_index=True)
     data, ends = _joined([buckets.values[place] for place in first.tolist()], BAND_BUCKETS.width)
     records = np.frombuffer(data, dtype=BAND_BUCKETS.record)
@@ -161,24 +161,24 @@ def entries_near(buckets: Buckets, bits: bytes, d: int) -> NDArray[np.uint64]:
 
 
 def _joined(buckets: Sequence[bytes | None], width: int) -> tuple[bytes, NDArray[np.int64]]:
-    """The records of all buckets, and for each the number of those that come before its end."""
+    """Join the records of all buckets; return also the number of records up to the end of each bucket."""
     data = [bucket or b"" for bucket in buckets]
     return b"".join(data), np.array(list(accumulate(map(len, data))), dtype=np.int64) // width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedHashes:
-    """Entries that have hashes of FracMinHash in common with a query."""
+    """Entries that share posted hashes with a query."""
 
     entry_ids: NDArray[np.uint64]  # (n,), ascending
-    counts: NDArray[np.int64]  # (n,), shared hashes of each
+    counts: NDArray[np.int64]  # (n,), number of shared hashes of each entry
 
     def at_least(self, count: int) -> NDArray[np.uint64]:
-        """The entries that share at least `count` hashes with the query, ascending."""
+        """Return the entries that share at least `count` hashes with the query, ascending."""
         return self.entry_ids[self.counts >= count]
 
     def counts_of(self, entry_ids: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The number of hashes that each of these entries shares with the query, (n,)."""
+        """Return the number of hashes that each of these entries shares with the query, (n,)."""
         if not self.entry_ids.size:
             return np.zeros(entry_ids.size, dtype=np.int64)
         rows = np.minimum(np.searchsorted(self.entry_ids, entry_ids), self.entry_ids.size - 1)
@@ -186,9 +186,9 @@ class SharedHashes:
 
 
 def entries_sharing(buckets: Buckets, keys: BucketKeys) -> SharedHashes:
-    """Entries with one of the hashes that have these keys; `buckets` are those of the keys.
+    """Return the entries with a hash of one of these keys; `buckets` are the buckets of the keys.
 
-    Unrelated books agree in one hash by chance, so a single shared hash means nothing yet.
+    Unrelated books may agree in one hash by chance, so a single shared hash means nothing.
     """
     from bookprint_core.index import kernels
 
@@ -210,11 +210,11 @@ class EntryColumns:
     """The columns of the flat index, by ascending entry id."""
 
     entry_ids: NDArray[np.uint64]  # (n,)
-    bits: NDArray[np.uint8]  # (n, 16), zero where there is no fingerprint
+    bits: NDArray[np.uint8]  # (n, 16), zero without fingerprint
     signed: NDArray[np.bool_]  # (n,), whether there is a fingerprint
-    shingle_counts: NDArray[np.uint32]  # (n,), 0 where there is no MinHash
-    levels: NDArray[np.uint8]  # (n,), 255 where there is no FracMinHash
-    identified: NDArray[np.bool_]  # (n,), whether it is an identifier alone
+    shingle_counts: NDArray[np.uint32]  # (n,), 0 without MinHash
+    levels: NDArray[np.uint8]  # (n,), 255 without FracMinHash
+    identified: NDArray[np.bool_]  # (n,), whether the entry is only an identifier
 
     @classmethod
     def empty(cls, entry_ids: NDArray[np.uint64]) -> "EntryColumns":
@@ -233,25 +233,25 @@ class EntryColumns:
 class PackedBuckets:
     """Buckets that are not empty, by ascending address, and their records by ascending entry."""
 
-    addresses: NDArray[np.uint32]  # (n,); of the flat index: the numbers of its segments
-    bounds: NDArray[np.int64]  # (n + 1,): bucket i holds the bytes from bounds[i] to bounds[i + 1]
+    addresses: NDArray[np.uint32]  # (n,); in the flat index, the numbers of its segments
+    bounds: NDArray[np.int64]  # (n + 1,): bucket i contains the bytes from bounds[i] to bounds[i + 1]
     records: NDArray[np.uint8]
     width: int  # bytes of a record
 
     def data(self, start: int = 0, end: int | None = None) -> list[bytes]:
-        """The records of buckets start, start + 1, … before end."""
+        """Return the records of the buckets from `start` to before `end`."""
         bounds = self.bounds[start:] if end is None else self.bounds[start : end + 1]
         return [self.records[first:last].tobytes() for first, last in pairwise(bounds.tolist())]
 
     def at(self, addresses: NDArray[np.uint32]) -> list[bytes]:
-        """The records of the buckets at these addresses, which ascend; none of an empty one."""
+        """Return the records of the buckets at these ascending addresses, empty for an empty bucket."""
         first, last = (np.searchsorted(self.addresses, addresses, side) for side in ("left", "right"))
         bounds = zip(self.bounds[first].tolist(), self.bounds[last].tolist(), strict=True)
         return [self.records[start:end].tobytes() for start, end in bounds]
 
 
 def flat_segments(columns: EntryColumns) -> PackedBuckets:
-    """The segments of the flat index."""
+    """Pack the segments of the flat index."""
     records = np.zeros(columns.entry_ids.size, dtype=FLAT_RECORD)
     records["entry_id"] = columns.entry_ids
     records["bits"], records["signed"] = columns.bits, columns.signed
@@ -261,14 +261,14 @@ def flat_segments(columns: EntryColumns) -> PackedBuckets:
 
 
 def filled_buckets(records: Records, sizes: NDArray[np.integer]) -> PackedBuckets:
-    """The buckets of these records, where the partitions of their table have so many."""
+    """Pack records into buckets; `sizes` are the numbers of buckets in the partitions of their table."""
     addresses, levels = records.keys.place(sizes)
     return packed_buckets(addresses, records.packed(levels))
 
 
 def packed_buckets(addresses: NDArray[np.uint32], records: NDArray[np.void]) -> PackedBuckets:
-    """Records grouped by address, each group in the given order."""
-    # Sorted by either half in turn, because numpy sorts 16 bits by radix, several times as fast.
+    """Group records by address, each group in the given order."""
+    # Each half of the address is sorted in turn: numpy sorts 16 bits by radix, several times as fast.
     order = np.argsort(addresses.astype(np.uint16), kind="stable")
     order = order[np.argsort((addresses >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
     filled, first = np.unique(addresses[order], return_index=True)
@@ -279,7 +279,7 @@ def packed_buckets(addresses: NDArray[np.uint32], records: NDArray[np.void]) -> 
 
 
 def differences(expected: bytes, actual: bytes, width: int) -> tuple[list[bytes], list[bytes]]:
-    """The records that a bucket lacks, and those that it has too many of; records are `width` bytes.
+    """Return the records that a bucket lacks, and its superfluous records; a record has `width` bytes.
 
     >>> differences(b"aabbcc", b"bbddbb", 2)
     ([b'aa', b'cc'], [b'bb', b'dd'])
@@ -293,7 +293,7 @@ def _split(data: bytes, width: int) -> Iterator[bytes]:
 
 
 def capped(postings: Records) -> Records:
-    """At most 8,192 postings of each hash, and behind them a mark of each hash that has more."""
+    """Return at most 8,192 postings of each hash, and after them a mark for each hash with more."""
     hashes = postings.keys.values << np.uint32(4) | postings.keys.partitions
     few_bits = hashes.astype(np.uint16)
     crowded = np.flatnonzero((np.bincount(few_bits, minlength=1 << 16) > POSTING_CAP)[few_bits])

@@ -1,7 +1,7 @@
-"""The candidates that a book is compared with, where it has very many.
+"""The selection of candidates for a comparison, if a book has very many.
 
 Five thousand copies of one book would make twelve million pairs. Each book is compared with its nearest
-candidates. Of those farther away, one represents all that are known to have the same text.
+candidates. Among farther candidates, one book represents all books known to have its text.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class SelectionLimits:
-    """The most candidates of one book that are compared."""
+    """The most candidates of a book that are compared."""
 
     nearest: int = 200
-    representatives: int = 200  # of further clusters
+    representatives: int = 200  # books that each represent a further cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class CandidateBook:
 
     book_id: UUID
     entry_id: int
-    cluster: UUID | None  # of books with the same text; None: it is alone
-    related: bool  # compared with this very content of the book already
-    waiting: bool  # its own job has not begun; False where a person has decided
-    decided: bool  # a person has decided about the two books
+    cluster: UUID | None  # of books with the same text; None: no cluster
+    related: bool  # whether it has been compared with the present content of the book
+    waiting: bool  # whether its own job has not begun; False if a person has decided
+    decided: bool  # whether a person has decided about the two books
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ class Selection:
     """The candidates to compare."""
 
     compared: list[CandidateBook]  # nearest first
-    passed_over: int  # candidates that another one represents, or that are too many
+    passed_over: int  # candidates that another book represents, or beyond the limits
 
 
 def select_candidates(
     candidates: Sequence[CandidateBook], entry_id: int, limits: SelectionLimits
 ) -> Selection:
-    """The candidates to compare an entry with, of all its candidates, nearest first.
+    """Select the candidates with which an entry is compared from all its candidates, nearest first.
 
-    Those that a person decided on always count. Beyond the nearest, a later entry whose own job has not
-    begun is left to that job, which will meet this entry.
+    Candidates on which a person decided are always selected. Beyond the nearest, a later entry whose own job
+    has not begun is left to that job, which finds this entry.
     """
     chosen = [candidate for candidate in candidates if candidate.decided]
     others = [candidate for candidate in candidates if not candidate.decided]

@@ -1,8 +1,8 @@
-"""Metadata conflicts: pairs of books of which the metadata says one thing and the text another.
+"""Metadata conflicts: pairs of books whose metadata and texts contradict each other.
 
-A conflict needs evidence. Books with too little text, books without signatures and books whose search for
-relations has not ended give none, so they never make one. To catch anomalous books is a use that Spasojević
-and Poncin (2011, section I) name.
+A conflict needs evidence. Books with too little text, without signatures, or with an unfinished search
+for relations give no evidence. They are never in a conflict. Spasojević and Poncin (2011, section I)
+name the search for anomalous books as a use.
 """
 
 from collections.abc import Sequence
@@ -15,23 +15,23 @@ from bookprint_core.model import BookSummary, Metadata
 from bookprint_core.relations.related import PairRelation
 
 ConflictBy = Literal["isbn", "title", "text"]
-"""What two books share while something else contradicts it."""
+"""Kind of agreement between two books that something else contradicts."""
 
 Aspect = Literal["text", "isbn", "title", "authors", "year", "volume"]
-"""What can agree or contradict in two books."""
+"""Property of two books that can agree or contradict."""
 
 
 class ConflictPlace(NamedTuple):
-    """A place in a list of conflicts, to go on from; places are ordered as the conflicts are."""
+    """A place in a list of conflicts at which the next page starts; places are in the order of conflicts."""
 
-    key: int  # of the group; 0 in a list by text, which has none
+    key: int  # of the group; 0 in a list by text, which has no groups
     left: UUID
     right: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCopy:
-    """A book with the text of another one, under a name of its own."""
+    """A book with the text of another book but other metadata."""
 
     book_id: UUID
     metadata: Metadata
@@ -43,7 +43,7 @@ class ConflictBook:
 
     metadata: Metadata
     summary: BookSummary
-    related: bool  # the search for its relations has ended
+    related: bool  # whether the search for its relations has ended
     text_under: NamedCopy | None = None  # the oldest copy of its text that has another title
 
 
@@ -53,14 +53,14 @@ class Sharing:
 
     key: int  # orders groups: the ISBN, or a hash of the words
     size: int
-    examined: Sequence[UUID]  # all, or as many as are examined: first the oldest of each cluster of copies
+    examined: Sequence[UUID]  # all books up to a limit, the oldest of each cluster of copies first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetadataConflict:
     """Two books whose metadata and texts contradict each other."""
 
-    left: ConflictBook  # the older one
+    left: ConflictBook  # the older book
     right: ConflictBook
     agrees: Sequence[Aspect]
     contradicts: Sequence[Aspect]
@@ -71,7 +71,7 @@ class MetadataConflict:
 def are_unrelated(
     left: ConflictBook, right: ConflictBook, relation: PairRelation | None, evidence: Evidence
 ) -> bool:
-    """Whether two texts are known to have nothing in common: by a decision, else by pages and signatures."""
+    """Return whether a decision, or else pages and signatures, show that two texts share nothing."""
     if relation is not None and relation.decided:
         return relation.summary.kind == "UNRELATED"
     if relation is None and not (left.related and right.related):

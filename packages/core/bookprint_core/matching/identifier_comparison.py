@@ -1,9 +1,9 @@
-"""The comparison of two books by their identifiers: their distance, and how rare it is among strangers.
+"""The comparison of two books by their identifiers: the distance, and its rarity among strangers.
 
 Unlike books differ in fewer bits the longer they are; the outlook of Vladimir et al. (2015) asks for the
-length. So not the distance decides, but the chance that a stranger lies as near: another book of the same
-language, as long as the shorter one. The distances of strangers are normally distributed. One fingerprint bit
-counts as two MinHash bits. Measured in docs/why/decisions/0021-bp2-and-composite.md.
+length. The verdict therefore depends on the probability that a stranger is as near. A stranger is another
+book of the same language, as long as the shorter book. The distances of strangers are normally distributed.
+One fingerprint bit counts as two MinHash bits. Measurements: docs/why/decisions/0021-bp2-and-composite.md.
 """
 
 from dataclasses import dataclass
@@ -20,24 +20,24 @@ from bookprint_core.signatures.minhash import Range, containment_range, jaccard_
 from bookprint_core.signatures.simhash import hamming
 
 SAME = -4.7534
-"""Standard deviations from the strangers' mean up to which books are the same: of one in a million."""
+"""Largest z-score still called the same; one stranger in a million reaches it."""
 
 SAME_WITH_ISBN = -4.0
-"""The same where both have one ISBN: of one stranger in 30,000. So wrong ISBNs cost no precision."""
+"""Largest z-score of books with one ISBN still called the same; one stranger in 30,000 reaches it."""
 
 UNSURE = -3.0902
-"""Farther out than one stranger in a thousand books are different."""
+"""Largest z-score not called different; one stranger in a thousand reaches it."""
 
 LEAST_CHANCE = 1e-6
-"""The least chance that is told: no smaller one can be counted among some tens of millions of pairs."""
+"""Minimum probability returned; smaller ones cannot be measured on some tens of millions of pairs."""
 
 Verdict = Literal["same", "different", "unsure"]
 Bits = TypeVar("Bits", float, NDArray[np.float64])
-"""Counts of bits: of one pair of books, or of many."""
+"""Number of bits for one pair of books, or numbers for many pairs."""
 
 IsbnComparison = Literal["same", "different", "absent"]
 
-_FINGERPRINT_WEIGHT = 2  # MinHash bits that a bit of the fingerprint counts as
+_FINGERPRINT_WEIGHT = 2  # MinHash bits per bit of the fingerprint
 _SPREAD = 6.0  # standard deviation of strangers' fingerprint distances, bits
 _MINHASH_MEAN, _MINHASH_SPREAD = 64.0, sqrt(32)  # of 128 fair coins
 _LONGEST_MEAN, _SHORTEST_MEAN = 49.0, 63.0  # bits
@@ -46,22 +46,22 @@ _MEAN_FALLS_FROM, _MEAN_FALLS = 12.0, 2.5  # log2 of words; bits for each doubli
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two identifiers say about their books; None where an identifier lacks what it takes."""
+    """The comparison of two identifiers; None if an identifier lacks the necessary part."""
 
     distance: int  # bits of the fingerprint, 0 to 128
     unequal_bits: int | None  # of the 128 MinHash bits
     jaccard: Range | None  # 0 to 1
     this_in_other: Range | None  # share of this book's shingles that the other has, 0 to 1
-    other_in_this: Range | None  # the reverse
-    length_ratio: float  # of the shorter book to the longer one, by words; 0 to 1
-    lengths_exclude: bool  # the shorter book is too short for the similarity that the bits show
-    stranger_chance: float  # that a stranger lies as near, 1e-6 (which stands for less, too) to 1
+    other_in_this: Range | None  # share of the other book's shingles that this book has, 0 to 1
+    length_ratio: float  # of the shorter book to the longer book, by words; 0 to 1
+    lengths_exclude: bool  # whether the shorter book is too short for the similarity of the bits
+    stranger_chance: float  # probability that a stranger is as near, 1e-6 (includes less) to 1
     isbn: IsbnComparison
     verdict: Verdict
 
 
 def compare(this: Identifier, other: Identifier) -> Comparison:
-    """The comparison of two books; a `bp1:` identifier is compared by its fingerprint alone.
+    """Compare two books; a `bp1:` identifier is compared by its fingerprint alone.
 
     Raises RecipeMismatch if their recipes differ.
     """
@@ -94,10 +94,10 @@ def compare(this: Identifier, other: Identifier) -> Comparison:
 
 
 def verdict(distance: int, unequal: int | None, words: int, isbn: IsbnComparison = "absent") -> Verdict:
-    """What to hold of two books at this distance, of which the shorter has `words` words.
+    """Return the verdict on two books at this distance; the shorter book has `words` words.
 
-    Fingerprints that lie where one stranger in a thousand does cannot be confirmed by MinHash bits. With one
-    ISBN books need not lie as near; different ISBNs mean nothing, as editions have their own.
+    MinHash bits cannot confirm fingerprints farther apart than one stranger in a thousand. Books with one
+    ISBN need not be as near; different ISBNs mean nothing, because each edition has its own ISBN.
 
     >>> verdict(20, None, 100_000), verdict(28, 34, 100_000), verdict(28, 64, 100_000)
     ('same', 'same', 'unsure')
@@ -113,9 +113,9 @@ def verdict(distance: int, unequal: int | None, words: int, isbn: IsbnComparison
 
 
 def reach(words: NDArray[np.integer], *, with_minhash: bool) -> NDArray[np.int64]:
-    """The bits within which the fingerprint of a book that is the same without an ISBN lies, (n,).
+    """Return the largest distance, in bits, at which a book may be the same without an ISBN, (n,).
 
-    `words` (n,) are those of the shorter book, or fewer.
+    `words` (n,) is the word count of the shorter book, or less.
 
     >>> reach(np.array([1_000, 100_000]), with_minhash=True)
     array([44, 32])
@@ -126,14 +126,15 @@ def reach(words: NDArray[np.integer], *, with_minhash: bool) -> NDArray[np.int64
 
 
 def stranger_chance(distance: int, unequal: int | None, words: int) -> float:
-    """The chance that a stranger lies at most this far: bits of the fingerprint, and MinHash bits if known.
+    """Compute the probability that a stranger is at most this far, in fingerprint and known MinHash bits.
 
-    `words` are those of the shorter book. Never below `LEAST_CHANCE`. Counted among 42.28 million pairs of
-    unlike books of one language: where 1e-6 is told, 1.02e-6 by fingerprints and 1.09e-6 with MinHash bits;
-    among books in Latin 7.8e-6 and 6.5e-6, in Spanish 4.7e-6 by fingerprints, in Japanese and Chinese
-    0 to 6e-8. Where 1e-3 is told, 2.2e-3 in English, 4.6e-3 in Spanish and 6e-5 in Japanese. Strangers in Han
-    and Kana lie 2 to 8 bits farther apart than the formula says, and an identifier does not tell its script:
-    so the chance told of them is too high. Books that quote each other are no strangers.
+    `words` is the word count of the shorter book. The result is at least `LEAST_CHANCE`. It was measured on
+    42.28 million pairs of unlike books of one language. For the result 1e-6 the measured frequency was
+    1.02e-6 by fingerprints and 1.09e-6 with MinHash bits: in Latin 7.8e-6 and 6.5e-6, in Spanish 4.7e-6 by
+    fingerprints, in Japanese and Chinese 0 to 6e-8. For the result 1e-3 it was 2.2e-3 in English, 4.6e-3 in
+    Spanish and 6e-5 in Japanese. Strangers in Han and Kana are 2 to 8 bits farther apart than by the formula.
+    An identifier does not contain its script, so their result is too high. Books that quote each other are
+    not strangers.
 
     >>> round(stranger_chance(44, None, 1_000), 5), stranger_chance(0, None, 1_000)
     (0.00077, 1e-06)
@@ -143,7 +144,7 @@ def stranger_chance(distance: int, unequal: int | None, words: int) -> float:
 
 
 def deviation(distance: Bits, unequal: Bits | None, expected: Bits) -> Bits:
-    """How far a distance lies from the mean of strangers, in their standard deviations; below 0 is nearer."""
+    """Compute the z-score of a distance among the distances of strangers; below 0 is nearer."""
     nearer = distance - expected
     if unequal is None:
         return nearer / _SPREAD
@@ -153,15 +154,15 @@ def deviation(distance: Bits, unequal: Bits | None, expected: Bits) -> Bits:
 
 @lru_cache
 def expected_distance(words: int) -> float:
-    """The mean fingerprint distance of two strangers, bits, of which the shorter has `words` words.
+    """Return the mean fingerprint distance of two strangers in bits; the shorter has `words` words.
 
-    63 bits up to 4,096 words, 2.5 less for each doubling, and 49 from 199,000 words on.
+    It is 63 bits up to 4,096 words, 2.5 bits less per doubling, and 49 bits from 199,000 words on.
     """
     return float(expected_distances(np.array(words)))
 
 
 def expected_distances(words: NDArray[np.integer]) -> NDArray[np.float64]:
-    """`expected_distance` of many pairs of strangers, (n,)."""
+    """Return `expected_distance` for many pairs of strangers, (n,)."""
     doublings = np.log2(np.maximum(1, words)) - _MEAN_FALLS_FROM
     means: NDArray[np.float64] = np.clip(
         _SHORTEST_MEAN - _MEAN_FALLS * doublings, _LONGEST_MEAN, _SHORTEST_MEAN

@@ -1,8 +1,8 @@
-"""Where two books share text, by the places of the hashes that both their samples have.
+"""The places of the text that two books share, by the hashes in both samples.
 
-Text shared throughout is a copy's, one long stretch is a part's. A preface, a privilege, a licence or an
-advertisement is short and stands at the same edge of both books, and the rest of either has nothing of the
-other. The rule is ours, measured in docs/why/decisions/0049-places.md.
+Copies share text throughout; a part shares one long stretch. A preface, a privilege, a licence or an
+advertisement is short and at the same edge of both books. The remaining texts have nothing in common. The
+rule is ours; measurements: docs/why/decisions/0049-places.md.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bookprint_core.relations.common_matter import EDGE_WORDS, MOST_OF_A_BOOK, N
 from bookprint_core.signatures.fracminhash import PLACES
 
 _REACH = 3
-"""Lengths of a part over which it may be spread in its whole."""
+"""Longest stretch of a whole over which its part may be spread, in lengths of the part."""
 
 SharesByPlace = NDArray[np.float64]
 
@@ -26,23 +26,23 @@ class Where:
 
     this: tuple[float, float]  # first and last place, 0 to 1
     other: tuple[float, float]
-    even: float  # 1: all over the one book or the other; near 0: in one place of both
-    edge: float  # share of the shared hashes that stand at the same edge of both books, 0 to 1
-    reach: float  # stretch of the longer book that holds three quarters of them, in lengths of the shorter
+    even: float  # 1: spread evenly over either book; near 0: in one place of both books
+    edge: float  # share of the shared hashes at the same edge of both books, 0 to 1
+    reach: float  # stretch of the longer book with three quarters of the hashes, in lengths of the shorter
 
     @property
     def is_common_matter(self) -> bool:
-        """Whether the books share a preface or the like, at an edge of both, and little else."""
+        """Whether the books share a preface or similar matter at an edge of both, and little else."""
         return self.edge >= NEARLY_ALL
 
     @property
     def is_scattered(self) -> bool:
-        """Whether the shared hashes lie farther apart than those of a part of the longer book would."""
+        """Whether the shared hashes are farther apart than the hashes of a part in the longer book."""
         return self.reach > _REACH
 
 
 def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -> Where | None:
-    """Where two books of so many words share text; None: not known, or they share no hash.
+    """Find the places where two books with these word counts share text; None: not known, or no shared hash.
 
     Raises RecipeMismatch.
     """
@@ -68,14 +68,14 @@ def _span(places: SharesByPlace) -> tuple[float, float]:
 
 
 def _evenness(text: SharesByPlace) -> float:
-    """1 less the largest difference between shares of the hashes and of the book, up to any place in it."""
+    """Return 1 minus the largest difference, at any place, between the shares of hashes and book before."""
     ordered = np.sort(text)
     steps = np.arange(ordered.size + 1) / ordered.size
     return float(1 - max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))
 
 
 def _window(places: SharesByPlace) -> float:
-    """The shortest stretch that holds three quarters of the places: the others may be stock phrases."""
+    """Return the length of the shortest stretch with three quarters of the places; others may be phrases."""
     ordered, count = np.sort(places), max(2, -(-3 * places.size // 4))
     return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if places.size > 1 else 0.0
 
@@ -85,7 +85,7 @@ class _Side:
     """The shared hashes in one of the books."""
 
     places: SharesByPlace  # 0 to 1
-    text: SharesByPlace  # share of the book's distinct text before each: a text that stands twice counts once
+    text: SharesByPlace  # share of the book's distinct text before each place; repeated text counts once
     words: int
 
     @classmethod
@@ -96,16 +96,16 @@ class _Side:
         return cls(places / PLACES, before / sample.places.size, words)
 
     def mirrored(self) -> "_Side":
-        """The same book from its end."""
+        """Return the places counted from the end of the book."""
         return _Side(1 - self.places, 1 - self.text, self.words)
 
     def begins(self, most: float) -> NDArray[np.bool_]:
-        """The hashes in common matter at its beginning, which is at most this share of its text."""
+        """Return which hashes are in the first `EDGE_WORDS` words and the first share `most` of the text."""
         return (self.places * self.words <= EDGE_WORDS) & (self.text <= most)
 
 
 def _edge(this: _Side, other: _Side) -> float:
-    """The share of the hashes that stand at the beginning of both books, at the end of both, or at either."""
+    """Return the largest share of hashes at the beginning of both books, at their ends, or at either edge."""
     back = this.mirrored(), other.mirrored()
     either = _front(this, other, MOST_OF_A_BOOK / 2) | _front(*back, MOST_OF_A_BOOK / 2)
     return float(
@@ -117,7 +117,7 @@ def _edge(this: _Side, other: _Side) -> float:
 
 
 def _front(this: _Side, other: _Side, most: float) -> NDArray[np.bool_]:
-    """The hashes that stand in text at the beginning of both books; none, where it does not begin there."""
+    """Return which hashes are in text at the beginning of both books; none if the text starts too late."""
     inside = this.begins(most) & other.begins(most)
     starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= STARTS
     return inside & starts

@@ -1,8 +1,8 @@
-"""The search of a band index: which buckets answer a question, and what they answer.
+"""The search of a band index: the buckets to read for a query, and the entries found in them.
 
-A plan says what to read, a read holds the buckets, and the functions below compute the entries. The
-verification rule accepts nothing that neither the bands nor the postings propose. So only near-duplicates
-whose shared hashes are full are missed.
+A `Plan` names the keys to read, an `IndexRead` contains the buckets, and the functions below compute the
+entries. Bands and postings propose every entry that the verification rule accepts, except near-duplicates
+whose shared hashes are full.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_
 from bookprint_core.signatures.identifier import Identifier
 
 LAST_DISTANCE = 129
-"""Orders hits: the distance of an entry that was found without one, behind all others."""
+"""Value for an unknown distance, which sorts an entry after all others."""
 
 _LAST_RANK = 1 << 30
 
 _FEW_UNSAMPLED = 1 / 32
-"""Of all entries, those without a sample up to which each of them is compared sooner than all are."""
+"""Largest share of entries without a sample at which these are compared one by one."""
 
-_FEWEST = 0.95  # a book's words by its length code are at least this share of its shingles
+_FEWEST = 0.95  # minimum ratio of a book's words, by its length code, to its shingles
 
 
 NO_KEYS = hash_keys(np.zeros(0, dtype=np.uint64))
@@ -55,15 +55,15 @@ NO_KEYS = hash_keys(np.zeros(0, dtype=np.uint64))
 class Plan:
     """The part of the index to read for a query."""
 
-    bits: bytes | None = None  # of the query; None: it has no fingerprint, or none is compared
-    distance: int = 0  # bits up to which entries are near
+    bits: bytes | None = None  # of the query; None: no fingerprint is compared
+    distance: int = 0  # maximum distance of near entries, bits
     bands: BucketKeys | None = None  # None: the flat index is scanned
     sample: BucketKeys = NO_KEYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexRead:
-    """The index as read for a plan: the flat index, and a bucket for each key."""
+    """The parts of the index read for a plan: the flat index, and a bucket for each key."""
 
     flat: FlatIndex
     bands: Buckets
@@ -72,7 +72,7 @@ class IndexRead:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposed:
-    """Entries that are near the query or share hashes with it; arrays of one length."""
+    """Entries that are near the query or share hashes with it, as arrays of one length."""
 
     entry_ids: NDArray[np.uint64]  # ascending
     candidates: Candidates
@@ -80,13 +80,13 @@ class Proposed:
 
     @property
     def distances(self) -> NDArray[np.uint8]:
-        """Their distances; 129 where either book has no fingerprint."""
+        """Distances of the entries; 129 if either book has no fingerprint."""
         distances: NDArray[np.uint8] = np.minimum(self.candidates.distances, LAST_DISTANCE).astype(np.uint8)
         return distances
 
 
 def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:
-    """The plan for every entry within a distance; `flat` is the index as last read, for estimates."""
+    """Plan a search for all entries within a distance; `flat` is the index last read, for estimates."""
     require_same_recipe(fingerprint.recipe, DEFAULT_FINGERPRINT)
     radius = None if flat is None else probe_radius(fingerprint.bits, distance, flat.bucket_sizes, flat.size)
     bands = None if radius is None else probes(fingerprint.bits, radius)
@@ -94,10 +94,10 @@ def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) 
 
 
 def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
-    """The plan for every entry that may be related, be it only by a small part of either book.
+    """Plan a search for all entries that may be related, even by a small part of either book.
 
-    Beyond the distance that suffices alone, books with samples must share hashes, which the postings
-    show. The few without are compared one by one.
+    Beyond the distance that suffices alone, books with samples must share hashes, which the postings show.
+    The few entries without a sample are compared one by one.
     """
     plan = Plan()
     if query.fingerprint is not None:
@@ -114,13 +114,13 @@ def plan_candidates(query: Entry, flat: FlatIndex | None) -> Plan:
 
 
 def plan_alike(minhash: MinHashSignature, bands: MinHashBands) -> Plan:
-    """The plan for every entry that has a MinHash band in common with a signature; raises RecipeMismatch."""
+    """Plan a search for all entries that share a MinHash band with a signature; raise RecipeMismatch."""
     require_same_recipe(minhash.recipe, DEFAULT_MINHASH)
     return Plan(sample=hash_keys(bands.hashes(minhash.values[None]).ravel()))
 
 
 def proposed_by_bands(plan: Plan, read: IndexRead) -> NDArray[np.uint64]:
-    """The entries that seem to have a MinHash band in common with the query of the plan, ascending."""
+    """Return the entries that probably share a MinHash band with the query of the plan, ascending."""
     return entries_sharing(read.sample, plan.sample).entry_ids
 
 
@@ -131,9 +131,10 @@ def alike(
     values: NDArray[np.uint32],
     jaccard: float,
 ) -> Hits:
-    """Choose from n entries those with a band in common with a signature that are as similar, by estimate.
+    """Choose from n entries those that share a band with a signature and have at least this similarity.
 
-    Their distances are the numbers of unequal values. Tags agree by chance as well, so bands are compared.
+    The similarity is estimated, and the distances of hits are the numbers of unequal values. Tags may agree
+    by chance, so bands are compared.
     """
     unequal = np.count_nonzero(values != minhash.values, axis=1)
     kept = np.flatnonzero(1 - unequal / minhash.values.size >= jaccard)
@@ -142,7 +143,7 @@ def alike(
 
 
 def near(plan: Plan, read: IndexRead) -> Hits:
-    """Every entry within the plan's distance, exactly."""
+    """Return exactly the entries within the plan's distance."""
     if plan.bits is None:
         return Hits.none()
     if plan.bands is None:
@@ -151,9 +152,9 @@ def near(plan: Plan, read: IndexRead) -> Hits:
 
 
 def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
-    """The near-duplicates of the query, and other entries that share enough hashes with it.
+    """Return the near-duplicates of the query, and other entries that share enough hashes with it.
 
-    Of two books one of which is an identifier alone, `within_reach` proposes.
+    A book known only by its identifier is never a near-duplicate here; `within_reach` proposes it.
     """
     sampled = entries_sharing(read.sample, plan.sample)
     found = np.union1d(near(plan, read).entry_ids, sampled.at_least(VERIFICATION.min_shared))
@@ -176,10 +177,10 @@ def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
 
 
 def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> list[int]:
-    """The entries, or those of them that are identifiers alone, that may be the same by their identifiers.
+    """Return the entries that may be the same by their identifiers; with `identified`, only identifiers.
 
-    The index knows no word counts. A book has as many words as shingles or more, and the reach falls with
-    their number, so none is missed.
+    The index contains no word counts. A book has at least as many words as shingles, and the reach decreases
+    with their number, so no entry is missed.
     """
     with_minhash = query.minhash is not None
     [longest] = reach(np.ones(1, dtype=np.int64), with_minhash=with_minhash).tolist()
@@ -192,12 +193,12 @@ def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> lis
 
 
 def by_identifiers(query: Entry, other: Entry) -> bool:
-    """Whether two books are compared by their identifiers, since one is known by it alone."""
+    """Return whether two books are compared by identifiers, because one is known only by its identifier."""
     return query.entry_id != other.entry_id and (query.identified or other.identified) is not None
 
 
 def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | None:
-    """The evidence of two books that are the same by their identifiers; None where they are not."""
+    """Return the evidence of two books that are the same by their identifiers, else None."""
     if other is None:
         return None
     comparison = compare(query, other)
@@ -209,15 +210,14 @@ def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | 
 
 
 def near_duplicates(proposals: Proposed) -> Hits:
-    """Those of the proposed entries that the verification rule accepts, nearest first."""
+    """Return the proposed entries that the verification rule accepts, nearest first."""
     return Hits(proposals.entry_ids[proposals.near], proposals.distances[proposals.near]).sorted()
 
 
 def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:
-    """The entries that may be related, nearest first, the query left out.
+    """Return the entries that may be related, in the order of `ranks`, without the query.
 
-    Near-duplicates come by their distance; then others that share enough, by how many hashes. `pending`
-    entries are compared one by one, because the index does not hold them yet.
+    `pending` entries are compared one by one, because the index does not contain them yet.
     """
     shared = proposals.candidates.shared
     kept = proposals.near | compared(proposals.candidates)
@@ -236,10 +236,10 @@ def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry])
 def ranks(
     near: NDArray[np.bool_], distances: NDArray[np.integer], shared: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Numbers by which candidates are ordered, the lowest first, (n,): equal ones by their ids.
+    """Compute the ranks of candidates, lowest first, (n,); ids decide between equal ranks.
 
-    Near-duplicates come by distance (129 where either book has no fingerprint), then others by the hashes
-    that they share.
+    Near-duplicates are ordered by distance (129 if either book has no fingerprint); other candidates follow
+    by the number of shared hashes.
     """
     by_distance = np.minimum(distances, LAST_DISTANCE).astype(np.int64)
     return np.where(near, by_distance, _LAST_RANK - shared.astype(np.int64))

@@ -1,11 +1,10 @@
-"""Verification: the evidence that two books' signatures give, and when it makes them near-duplicates.
+"""Verification: the evidence of two books' signatures, and the rule for near-duplicates.
 
-Fingerprints within 15 bits are those of copies. Farther out the two must share text, as their samples show:
-the more bits lie between them, the larger the share of the smaller book has to be. Among 42 million pairs of
-different books of one language none lay within 15 bits, eight within 23; volumes of one journal come within
-16 bits of each other and share set phrases, 2 % of what is sampled. For a part of a larger work, whose
-fingerprint may lie anywhere, the share alone decides. The rule is ours, measured in
-docs/why/decisions/0038-letter-samples.md.
+Books with fingerprints within 15 bits are copies. Books farther apart must share text, as their samples show;
+the share of the smaller book must increase with the distance. Among 42 million pairs of different books of
+one language no pair was within 15 bits, and eight were within 23. Volumes of one journal may differ in 16
+bits, and share set phrases, 2 % of the samples. For a part of a larger work, at any distance, the share alone
+decides. The rule is ours; measurements: docs/why/decisions/0038-letter-samples.md.
 """
 
 from collections.abc import Sequence
@@ -31,13 +30,13 @@ _SAMPLE = sample_recipe(DEFAULT_SAMPLE)
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The similarities of two books by their signatures; None where either book lacks the signature."""
+    """The similarities of two books by their signatures; None if either book lacks the signature."""
 
     distance: int | None  # bits, 0 to 128
     equal_values: int | None = None  # of 128
     jaccard: float | None = None  # 0 to 1
     this_in_other: float | None = None  # share of this book's shingles that the other has, 0 to 1
-    other_in_this: float | None = None  # the reverse
+    other_in_this: float | None = None  # share of the other book's shingles that this book has, 0 to 1
     shared: int | None = None  # hashes in both samples
     sampled: float | None = None  # share of the smaller book that the other has, by the samples; 0 to 1
     where: Where | None = None  # None: the places of the hashes are not known, or none is shared
@@ -56,9 +55,9 @@ class ShareStep:
 class Verification:
     """The rule by which evidence makes two books near-duplicates, or worth comparing page by page."""
 
-    distance_alone: int  # the most bits that suffice alone
-    distance_unsampled: int  # the same where either book has no sample
-    min_shared: int  # hashes in both samples, the fewest of any step
+    distance_alone: int  # maximum distance that suffices alone, bits
+    distance_unsampled: int  # maximum distance that suffices if either book has no sample, bits
+    min_shared: int  # minimum number of hashes in both samples, over all steps
     steps: tuple[ShareStep, ...]  # of near-duplicates
     compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
 
@@ -76,17 +75,17 @@ VERIFICATION = Verification(
     # Books of one language and one size share two hashes by chance more often than any other number.
     compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
 )
-"""Near-duplicates share `min_shared` hashes or lie within `distance_alone` bits, `distance_unsampled` where
-either has no sample: so they are found."""
+"""Verification rule in use. Lookups find near-duplicates by `min_shared` hashes or within `distance_alone`
+bits, `distance_unsampled` if either book has no sample."""
 
 
 def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
-    """The evidence of two books; raises RecipeMismatch if a pair of signatures is of two recipes."""
+    """Compute the evidence of two books; raise RecipeMismatch if their signatures have different recipes."""
     return evidence_of_each(this, [other])[0]
 
 
 def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
-    """The evidence of one book and each of the others; raises as `evidence` does."""
+    """Compute the evidence of a book and each of the others; raise the errors of `evidence`."""
     evidence = [
         Evidence(_distance(this, other), shared=shared, sampled=sampled, where=where_shared(this, other))
         for other in others
@@ -108,7 +107,7 @@ def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> li
 
 
 def where_shared(this: HasSignatures, other: HasSignatures) -> Where | None:
-    """Where two books share text, as far as their samples tell; raises RecipeMismatch."""
+    """Return the places of the text that two samples share; raise RecipeMismatch."""
     if this.sample is None or other.sample is None:
         return None
     return where(this.sample, other.sample, this.word_count, other.word_count)
@@ -122,7 +121,7 @@ def _distance(this: HasSignatures, other: HasSignatures) -> int | None:
 
 
 def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | tuple[None, None]:
-    """The hashes in both samples, and the share of the smaller book that they stand for."""
+    """Return the number of hashes in both samples, and the share of the smaller book that they represent."""
     if this.sample is None or other.sample is None:
         return None, None
     shared = shared_hashes(this.sample, other.sample)
@@ -131,7 +130,7 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
 
 
 def is_near_duplicate(evidence: Evidence) -> bool:
-    """Whether one book is a near-duplicate of the other, or contains it.
+    """Return whether one book is a near-duplicate of the other, or contains it.
 
     >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
     True
@@ -142,7 +141,7 @@ def is_near_duplicate(evidence: Evidence) -> bool:
 
 
 def is_compared(evidence: Evidence) -> bool:
-    """Whether two books are compared page by page: near-duplicates, and those that share a little.
+    """Return whether two books are compared page by page: near-duplicates, and books that share a little.
 
     >>> is_compared(Evidence(50, shared=2, sampled=0.008)), is_compared(Evidence(50, shared=3, sampled=0.012))
     (False, True)
@@ -152,17 +151,17 @@ def is_compared(evidence: Evidence) -> bool:
 
 
 MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
-"""Verdict on two books by their signatures: copies or a part and its whole, a work or a chapter in common, a
-preface or the like in common, or none of these."""
+"""Verdict on two books by their signatures. Near-duplicates are copies, or a part and its whole. An overlap
+is a common work or chapter. Common matter is a preface or similar text."""
 
 _WHOLE = 0.75
-"""Share of the smaller book in the other one from which on the books are near-duplicates."""
+"""Minimum share of the smaller book in the other book of near-duplicates."""
 
 _FEW = 8
-"""Shared hashes below which the share that they stand for may be wrong by a third."""
+"""Minimum number of shared hashes for a reliable share; a share from fewer hashes may be wrong by a third."""
 
 _EVEN, _HALF = 0.7, 0.5
-"""Evenness from which on shared hashes stand all over a book, and the share of it that they stand for."""
+"""Minimum evenness of hashes spread over a whole book, and minimum share of the book that they represent."""
 
 
 def verdict(evidence: Evidence) -> MatchVerdict:
@@ -187,19 +186,19 @@ def verdict(evidence: Evidence) -> MatchVerdict:
         return "none"
     if max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= _WHOLE:
         return "near_duplicate"
-    # Copies that are both badly read share few words, but all over the one or the other.
+    # Two badly read copies share few words, but over the whole of either book.
     whole = where is not None and where.even >= _EVEN and (evidence.sampled or 0.0) >= _HALF
     return "near_duplicate" if whole else "overlap"
 
 
 def _is_near_enough(evidence: Evidence) -> bool:
-    """Whether another step than the last accepts two books: that by the share of a part alone."""
+    """Return whether a step other than the last, by the share of a part alone, accepts two books."""
     candidates = Candidates.of(evidence)
     return bool(_meet(candidates, VERIFICATION.steps[:-1])[0])
 
 
 def is_named(evidence: Evidence) -> bool:
-    """Whether a lookup names a book by default: more than common matter joins it to the query."""
+    """Return whether a lookup returns a book by default, for more than common matter."""
     return verdict(evidence) in ("near_duplicate", "overlap")
 
 
@@ -207,14 +206,14 @@ def is_named(evidence: Evidence) -> bool:
 class Candidates:
     """Pairs of a book and its query to verify, as arrays of one length."""
 
-    distances: NDArray[np.integer]  # NO_DISTANCE where either book has no fingerprint
+    distances: NDArray[np.integer]  # NO_DISTANCE if either book has no fingerprint
     shared: NDArray[np.integer]  # hashes in both samples
-    shares: NDArray[np.float64]  # of the smaller book that the other has, by the samples; 0 to 1
+    shares: NDArray[np.float64]  # share of the smaller book that the other has, by the samples; 0 to 1
     sampled: NDArray[np.bool_]  # whether both have a sample
 
     @classmethod
     def of(cls, evidence: Evidence) -> "Candidates":
-        """One pair, (1,)."""
+        """Make the candidates of one pair, (1,)."""
         distance = NO_DISTANCE if evidence.distance is None else evidence.distance
         return cls(
             np.array([distance]),
@@ -231,31 +230,31 @@ class Candidates:
         distances: NDArray[np.integer],
         shared: NDArray[np.integer],
     ) -> "Candidates":
-        """Pairs of one query, or of one each, by the levels of their samples; NO_SAMPLE: there is none."""
+        """Make candidates from the levels of samples, of one query or one per pair; NO_SAMPLE: no sample."""
         return cls(
             distances, shared, _shares(levels, others, shared), np.maximum(levels, others) != NO_SAMPLE
         )
 
 
 def verified(candidates: Candidates) -> NDArray[np.bool_]:
-    """Whether each candidate is a near-duplicate of its query, (n,)."""
+    """Return whether each candidate is a near-duplicate of its query, (n,)."""
     rule = VERIFICATION
     alone = np.where(candidates.sampled, rule.distance_alone, rule.distance_unsampled)
     return (candidates.distances <= alone) | _meet(candidates, rule.steps)
 
 
 def compared(candidates: Candidates) -> NDArray[np.bool_]:
-    """Whether each candidate that is no near-duplicate is compared with its query all the same, (n,)."""
+    """Return whether each candidate is compared with its query even if it is not a near-duplicate, (n,)."""
     return _meet(candidates, VERIFICATION.compared)
 
 
 def _shares(
     levels: NDArray[np.integer], others: NDArray[np.integer], shared: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """The share of the smaller book that the other has, by shared hashes, (n,), 0 to 1.
+    """Estimate the share of the smaller book that the other book has, (n,), 0 to 1, from shared hashes.
 
-    A shared hash stands for as many as the lower limit leaves one of. How many a book has is estimated from
-    how many a sample keeps on average.
+    The number of shared hashes is divided by the share of all hashes below the lower limit. The number of a
+    book's hashes is estimated from the mean size of a sample.
     """
     kept, kept_by_others = kept_shares(levels, _SAMPLE), kept_shares(others, _SAMPLE)
     smaller = _SAMPLE.mean_kept / np.maximum(kept, kept_by_others)
@@ -266,7 +265,7 @@ def _shares(
 
 
 def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
-    """Whether each candidate meets one of the steps, (n,)."""
+    """Return whether each candidate satisfies one of the steps, (n,)."""
     met = np.zeros(candidates.distances.size, dtype=np.bool_)
     for step in steps:
         met |= (

@@ -1,9 +1,8 @@
-"""The alignment of two books: which of their pages match, and how much of each page the other book has.
+"""The alignment of two books: their matching pages, and the share of each page that the other book contains.
 
-Spasojević and Poncin (2011) find alike pages by the values they share. Here every page of one book is held
-against every page of the other, and page pairs that stand out from unrelated ones (`background`) make runs
-(`runs`). Pages may be inserted, lost, bound elsewhere or paginated again. Very long books are aligned in
-groups first (`coarse`).
+Spasojević and Poncin (2011) find similar pages by common values. Here every page of one book is compared with
+every page of the other. Pairs of pages more similar than unrelated pages (`background`) make runs (`runs`).
+Pages may be inserted, lost, bound elsewhere or paginated again. Very long books are aligned in groups first.
 """
 
 from collections.abc import Sequence
@@ -21,17 +20,17 @@ from bookprint_core.relations.runs import blocks_of, find_runs, group_size, grou
 Unit = Literal["page", "window"]
 
 MOST_CELLS = 25_000_000
-"""Pairs of pages that are compared at once: one byte each, and one more for the step to it."""
+"""Maximum number of pairs of pages compared at once; a pair needs two bytes, for similarity and step."""
 
 LEAST_BINS = 24
-"""Pages with fewer filled bins in common are too short to compare."""
+"""Minimum number of filled bins in common of two comparable pages."""
 
 _LEAST_TEXT = 75
-"""A page with fewer code points counts as blank: a running head and less than a line, or a caption."""
+"""Minimum number of code points of a page that is not blank; fewer are a running head or a caption."""
 
-_FARTHEST_AGAIN = 4  # text pages after which a page may have been scanned again
-_AGAIN = 0.75  # it is then at least so alike, in units of a typical pair of equal pages,
-_BEYOND_FORMULAS = 1.5  # and this many times as alike as most neighbouring pages are
+_FARTHEST_AGAIN = 4  # maximum distance of a page and its repeated scan, in text pages
+_AGAIN = 0.75  # minimum similarity of a repeated scan, as a share of the similarity of typical equal pages
+_BEYOND_FORMULAS = 1.5  # minimum ratio of this similarity to that of most neighbouring pages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,16 +39,16 @@ class Run:
 
     pairs: NDArray[np.int64]  # (pairs, 2) ascending in both books
     similarities: NDArray[np.float64]  # (pairs,) 0 to 1
-    same_page: NDArray[np.float64]  # (pairs,) share of what is found of both pages that is found on the pair
+    same_page: NDArray[np.float64]  # (pairs,) share of both pages' found text that is found on the pair
 
     @property
     def left(self) -> tuple[int, int]:
-        """The first page in the left book and the one after the last."""
+        """First page in the left book and the one after the last."""
         return int(self.pairs[0, 0]), int(self.pairs[-1, 0]) + 1
 
     @property
     def right(self) -> tuple[int, int]:
-        """The first page in the right book and the one after the last."""
+        """First page in the right book and the one after the last."""
         return int(self.pairs[0, 1]), int(self.pairs[-1, 1]) + 1
 
 
@@ -59,16 +58,16 @@ class Alignment:
 
     unit: Unit  # window: the pages of at least one book are not known
     runs: tuple[Run, ...]  # in the order of the left book
-    coverage: Shares  # of each page of either book, that the other one has; 0 to 1
-    lengths: Lengths  # code points; 0 for blank pages and those scanned before
-    typical_coverage: float  # of a matching page, before noise is allowed for; 0 to 1
+    coverage: Shares  # share of each page of either book that the other book contains, 0 to 1
+    lengths: Lengths  # code points; 0 for blank pages and repeated scans of a page
+    typical_coverage: float  # of a matching page, before the correction for noise, 0 to 1
 
 
 def align(left: PageSignatures, right: PageSignatures) -> Alignment:
-    """The alignment of two books; raises `RecipeMismatch`.
+    """Align two books; raise `RecipeMismatch`.
 
-    330 pages against 330 take some milliseconds and 400 KB. Time grows with the product of the page counts,
-    memory with it up to 80 MB. The books in the other order give the same alignment, mirrored.
+    Two books of 330 pages take some milliseconds and 400 KB. Time grows with the product of the page counts,
+    as does memory, up to 80 MB. If the books are swapped, the alignment is mirrored.
     """
     require_same_recipe(left.recipe, right.recipe)
     if _order(right) < _order(left):
@@ -77,7 +76,7 @@ def align(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 
 def page_similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The similarity, 0 to 255, of each two pages of two books by their signatures' values, (left, right)."""
+    """Compute the similarity, 0 to 255, of each two pages from their signatures' values, (left, right)."""
     from bookprint_core.relations import kernels
 
     similarities = np.empty((len(left), len(right)), dtype=np.uint8)
@@ -86,7 +85,7 @@ def page_similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDAr
 
 
 def concatenated(runs: Sequence[Run]) -> Run:
-    """The pairs of all runs, one run after the other."""
+    """Return the pairs of all runs as one run, in the order of the runs."""
     return Run(
         np.concatenate([np.zeros((0, 2), dtype=np.int64), *(run.pairs for run in runs)]),
         np.concatenate([np.zeros(0), *(run.similarities for run in runs)]),
@@ -104,7 +103,7 @@ def _align(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 
 def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
-    """Compares every page with every other one."""
+    """Align two books by comparing every page of one with every page of the other."""
     similarities = page_similarities(left.values, right.values)
     lengths = _text_lengths(left), _text_lengths(right)
     background = estimate_background(similarities, *lengths)
@@ -133,9 +132,9 @@ def _align_pages(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 
 def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.int64], ...]) -> bool:
-    """Whether runs, a long one among them, take up half of a book: they show how alike equal pages are.
+    """Return whether runs, a long run among them, cover half of a book.
 
-    Formulas and quotations stand here and there.
+    These runs show the similarity of equal pages; formulas and quotations are scattered.
     """
     spans = [sum(int(run[-1, side] - run[0, side]) + 1 for run in runs) for side in (0, 1)]
     return max(map(len, runs), default=0) >= ENOUGH and any(
@@ -144,7 +143,7 @@ def _take_up_half(runs: Sequence[NDArray[np.int64]], lengths: tuple[NDArray[np.i
 
 
 def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Alignment:
-    """Compares groups of `size` pages, and then the pages of those groups that match."""
+    """Align groups of `size` pages first, and then the pages of the matching groups."""
     coarse = _align_pages(grouped_pages(left, size), grouped_pages(right, size))
     coverage = np.zeros(len(left.values)), np.zeros(len(right.values))
     lengths = _text_lengths(left), _text_lengths(right)
@@ -163,7 +162,7 @@ def _align_groups(left: PageSignatures, right: PageSignatures, size: int) -> Ali
 
 
 def _joined(runs: list[Run]) -> tuple[Run, ...]:
-    """Runs that go on across the edge of a block as one."""
+    """Join runs that continue across the edge of a block."""
     if not runs:
         return ()
     every = concatenated(runs)
@@ -199,7 +198,7 @@ def _text_lengths(pages: PageSignatures) -> NDArray[np.int64]:
 
 
 def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]:
-    """The similarity, 0 to 1, of each page to those before it: (farthest, pages), 0 where there are none."""
+    """Compute the similarity, 0 to 1, of each page to the pages before it: (farthest, pages), 0 if none."""
     from bookprint_core.relations import kernels
 
     equal = np.zeros((farthest, len(values)), dtype=np.uint8)
@@ -211,7 +210,7 @@ def _neighbours(values: NDArray[np.uint8], farthest: int) -> NDArray[np.float64]
 def _scanned_again(
     pages: PageSignatures, lengths: NDArray[np.int64], background: Background
 ) -> NDArray[np.int64]:
-    """The pages that repeat one of the few text pages before them, more closely than formulas do."""
+    """Return the pages that repeat one of the last text pages more closely than formulas do."""
     text = np.flatnonzero(lengths)
     similarities = _neighbours(np.ascontiguousarray(pages.values[text]), _FARTHEST_AGAIN)
     least = max(_AGAIN * background.typical, background.threshold, _BEYOND_FORMULAS * _usual(similarities))
@@ -225,7 +224,7 @@ def _scanned_again(
 
 
 def _usual(similarities: NDArray[np.float64]) -> float:
-    """The similarity that four of five neighbouring pages reach at most."""
+    """Return the 80 % quantile of the similarities of neighbouring pages."""
     if not similarities.size:
         return 0.0
     rank = int(0.8 * similarities.size)
@@ -233,16 +232,16 @@ def _usual(similarities: NDArray[np.float64]) -> float:
 
 
 SIMILARITY_STEPS = 255
-"""Steps in which similarities of a page map are kept."""
+"""Number of steps in which a page map stores similarities from 0 to 1."""
 
 
 def page_map(alignment: Alignment) -> NDArray[np.int32]:
-    """The matching pages, run by run: left page, right page and similarity in 255ths; (pairs, 3)."""
+    """Return the matching pages, run by run: left page, right page and similarity in 255ths; (pairs, 3)."""
     every = concatenated(alignment.runs)
     return np.column_stack([every.pairs, np.rint(every.similarities * SIMILARITY_STEPS)]).astype(np.int32)
 
 
 def run_bounds(alignment: Alignment) -> NDArray[np.int32]:
-    """Each run's first page and the one after the last, in the left book and then the right; (runs, 4)."""
+    """Return each run's first page and the one after the last, in the left and the right book; (runs, 4)."""
     bounds = [(*run.left, *run.right) for run in alignment.runs]
     return np.array(bounds, dtype=np.int32).reshape(-1, 4)

@@ -1,8 +1,8 @@
-"""The background of two books: how alike their unrelated pages are, and their equal ones.
+"""The background of two books: the similarities of their unrelated pages and of their equal pages.
 
-Unrelated pages of one language share .03 to .05 of their bins. The same page shares .82, .41 and .21 at 1, 5
-and 10 % CER on both sides, half a page half of that. So the pair of books itself shows what counts as alike.
-Books full of formulas have pages more alike than that: what counts is the best of the unrelated pages.
+Unrelated pages of one language share .03 to .05 of their bins. Two readings of a page share .82, .41 and .21
+at 1, 5 and 10 % CER on both sides; half a page shares half as much. The two books themselves therefore set
+the threshold. It is at least the similarity of the best unrelated pages, which formulas raise.
 """
 
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENOUGH = 8
-"""Pages that a book must have to show how alike unrelated ones are."""
+"""Minimum number of pages of either book for an estimate of the similarity of unrelated pages."""
 
-_MEDIAN = 0.04  # similarity of unrelated pages, where two books are too short to show it
-_SPREAD = 0.011  # median deviation from it
-_LEAST_ALIKE = 0.07  # less never makes pages alike, unless equal pages are faint
+_MEDIAN = 0.04  # similarity of unrelated pages, for books too short for an estimate
+_SPREAD = 0.011  # median deviation from `_MEDIAN`
+_LEAST_ALIKE = 0.07  # minimum threshold of similar pages, unless equal pages are faint
 
 FAINT = 0.3
 """Similarity of equal pages below which they are faint: so badly read that chance may hide one."""
 
-_SAMPLE = 16_000  # pairs of pages that are looked at, about
+_SAMPLE = 16_000  # approximate number of page pairs in the estimate
 
 _CERTAIN = 7.0
-"""Standard deviations by which a run must lie above the best of unrelated pages, all its pages together."""
+"""Minimum excess of a whole run over the best unrelated pages, in standard deviations."""
 
-_SIGMA = 1.4826  # standard deviations in a median deviation
+_SIGMA = 1.4826  # ratio of the standard deviation to the median deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,19 @@ class Background:
     """Similarities of the pages of two books, each 0 to 1."""
 
     median: float  # of unrelated pages
-    best: float  # of a page and the most alike of the pages unrelated to it
+    best: float  # of a page and its most similar unrelated page
     spread: float  # standard deviation of `best`
-    threshold: float  # pages above it are alike
+    threshold: float  # similarity above which pages are alike
     typical: float  # of equal pages
-    faint: bool  # equal pages are known to be badly read, so that chance may hide one
+    faint: bool  # whether equal pages are known to be badly read, so that chance may hide one
 
     def weights(self) -> NDArray[np.float32]:
-        """The weight in a local alignment of each similarity, 0 to 255: 1 for typical equal pages; (256,)."""
+        """Return the alignment weight of each similarity 0 to 255, (256,): 1 for typical equal pages."""
         scale = np.arange(256) / 255
         return np.clip((scale - self.threshold) / (self.typical - self.threshold), -0.5, 1).astype(np.float32)
 
     def excludes(self, similarities: NDArray[np.float64]) -> bool:
-        """Whether pages with these similarities, 0 to 1, cannot all be unrelated."""
+        """Return whether pages with these similarities, 0 to 1, cannot all be unrelated."""
         excess = (similarities - self.best).sum() / (self.spread * np.sqrt(similarities.size))
         return bool(excess >= _CERTAIN)
 
@@ -58,9 +58,9 @@ def estimate_background(
     *,
     faint: bool = False,
 ) -> Background:
-    """The background of all pages' similarities (left, right), 0 to 255; pages of length 0 are blank.
+    """Estimate the background from all pages' similarities (left, right), 0 to 255; length 0 is a blank page.
 
-    `faint` says that equal pages are known to be badly read: the pair then shows alone what is alike.
+    With `faint`, for equal pages known to be badly read, the threshold has no fixed minimum.
     """
     rows, columns = np.flatnonzero(left_lengths), np.flatnonzero(right_lengths)
     if min(rows.size, columns.size) < ENOUGH:
@@ -74,7 +74,7 @@ def estimate_background(
         middle = _quantile(counts, 0.5)
         deviations = np.bincount(np.abs(np.arange(256) - middle), weights=counts)
         median, spread = middle / 255, _quantile(deviations, 0.5) / 255
-        # As many pages of the right book as one of the left may lie across are related to it.
+        # A page of the left book is related to all pages of the right book that its text may cross.
         related = min(2 + ceil(length_ratio), columns.size // 2)
         bests = np.partition(sample.astype(np.float32), -related - 1, axis=1)[:, -related - 1] / 255
         best = float(np.median(bests))

@@ -1,10 +1,9 @@
 """Classes of relations, and the classifier `shares-v1` that finds the class of two books.
 
-The classes are those of Spasojević and Poncin (2011, section IV-A); the last three kinds are ours. The
-classifier applies their definitions to measured shares of text and pages. The confidence of a class is the
-product of one filter for each figure that its definition names (formula 4). The filters are ours: 1/2 on the
-line that the definition draws, rising from 0 to 1 within the accuracy of the figure. The most confident class
-wins.
+The classes follow Spasojević and Poncin (2011, section IV-A); the last three kinds are ours. The classifier
+applies their definitions to measured shares of text and pages. The confidence of a class is the product of
+one filter for each figure in its definition (formula 4). The filters are ours: 1/2 at the threshold of the
+definition, rising from 0 to 1 within the accuracy of the figure. The most confident class wins.
 """
 
 import re
@@ -28,21 +27,21 @@ Kind = Literal[
 Direction = Literal["contains", "contained_in"]
 
 SAME_TEXT: frozenset[Kind] = frozenset({"SAME_PAGINATION", "DIFFERENT_PAGINATION", "SAME_TEXT"})
-"""Books with the same text."""
+"""Kinds of books with the same text."""
 
 RELATED: frozenset[Kind] = SAME_TEXT | {"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"}
-"""Books with some of their text in common."""
+"""Kinds of books with some text in common."""
 
 MOST = 0.8
-"""Share of both books that SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT ask for."""
+"""Minimum share of both books for SAME_PAGINATION, DIFFERENT_PAGINATION and SAME_TEXT."""
 
 PART = 0.9
-"""Share of a book from which on it is a part of the other one."""
+"""Minimum share of a book in the other book of which it is a part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The class that a classifier finds for two books, from the left one's point of view."""
+    """The class that a classifier finds for two books, from the left book's point of view."""
 
     kind: Kind
     direction: Direction | None  # of a part and its whole
@@ -52,19 +51,19 @@ class Classification:
 
 
 def most_confident(raw: Mapping[Kind, float]) -> tuple[Kind, Mapping[Kind, float]]:
-    """The class that wins, the first of several equal ones, and all confidences scaled to a sum of 1."""
+    """Return the first of the most confident classes, and all confidences scaled to a sum of 1."""
     total = sum(raw.values()) or 1.0
     confidences = {kind: value / total for kind, value in raw.items()}
     return max(confidences, key=lambda kind: confidences[kind]), confidences
 
 
 def direction_of(shares: Sides) -> Direction:
-    """The direction by the share of each book that the other has: the part has the larger one."""
+    """Return the direction by the share of each book in the other; the part has the larger share."""
     return "contained_in" if shares.left > shares.right else "contains"
 
 
 def opposite(direction: Direction | None) -> Direction | None:
-    """The direction from the other book's point of view."""
+    """Return the direction from the other book's point of view."""
     match direction:
         case "contains":
             return "contained_in"
@@ -75,27 +74,27 @@ def opposite(direction: Direction | None) -> Direction | None:
 
 
 LEAST_SHARED = 0.04
-"""Share of either book below which shared text is no relation."""
+"""Minimum share of either book in the other of related books."""
 
 OTHER_BREAKS = 0.08
-"""Share of the found pages that lie across page breaks from which on the pagination differs."""
+"""Minimum share of found pages that cross page breaks, for a different pagination."""
 
 MOST_IF_REVISED = 0.9
-"""Replaces `MOST` for two books that metadata call different volumes or issues."""
+"""Replacement of `MOST` for books that are different volumes or issues by their metadata."""
 
 REVISED = 0.1
-"""Share of revised pages from which books of different years count as issues."""
+"""Minimum share of revised pages at which books of different years count as issues."""
 
 REVISED_LINES = 0.015
-"""Share of lines with other words or numbers from which on books with the same pages are no copies."""
+"""Minimum share of lines with other words or numbers at which books with the same pages are not copies."""
 
 _NUMBER = re.compile(r"\d+")
 
-_ACCURACY = 0.005  # the typical error of measured shares
+_ACCURACY = 0.005  # typical error of measured shares
 
 
 def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classification:
-    """The class of two books by `shares-v1`."""
+    """Classify two books by `shares-v1`."""
     text, matched, span = signals.text_shared, signals.pages_matched, signals.span_matched
     related = _from(text.most, LEAST_SHARED)
     raw: dict[Kind, float]
@@ -118,33 +117,33 @@ def shares_v1(signals: Signals, left: Metadata, right: Metadata) -> Classificati
 
 
 def _classification(raw: dict[Kind, float], signals: Signals) -> Classification:
-    """The most confident class, with its direction and the reason."""
+    """Return the most confident class, with its direction and the reason."""
     kind, confidences = most_confident(raw)
     direction = _direction(kind, signals)
     return Classification(kind, direction, confidences[kind], confidences, _because(kind, signals, direction))
 
 
 def _from(figure: float, line: float) -> float:
-    """A filter that passes figures above the line."""
+    """Return the value of a filter, 0 to 1, that passes figures above the line."""
     return 1 / (1 + exp(min((line - figure) / _ACCURACY, 500)))
 
 
 def _share_of_one_pagination(signals: Signals, left: Metadata, right: Metadata) -> float:
-    """The share of pages for SAME_PAGINATION: more for volumes and yearly issues, which share a layout."""
+    """Return the minimum share of pages for SAME_PAGINATION: more for volumes and issues of one layout."""
     years = left.year is not None and right.year is not None and left.year != right.year
     issues = _serial(left, right) or (years and signals.revised >= REVISED)
     return MOST_IF_REVISED if issues else MOST
 
 
 def _serial(left: Metadata, right: Metadata) -> bool:
-    """Whether metadata name different volumes, or titles that differ in their numbers alone."""
+    """Return whether metadata name different volumes, or titles that differ only in their numbers."""
     volumes = left.volume is not None and right.volume is not None and left.volume != right.volume
     numbers, names = zip(*(_numbers(each.title or "") for each in (left, right)), strict=True)
     return volumes or (all(numbers) and names[0] == names[1] and numbers[0] != numbers[1])
 
 
 def _numbers(title: str) -> tuple[list[str], str]:
-    """The numbers in a title, and the title without them."""
+    """Return the numbers in a title, and the title without them."""
     return _NUMBER.findall(title), _NUMBER.sub("", title.casefold()).strip()
 
 

@@ -1,9 +1,9 @@
-"""Coverage: how much of each page of a book the other book has, and whether on one page with the same breaks.
+"""Coverage: the share of each page's text that the other book contains, and the agreement of page breaks.
 
-Ours. The text that two pages of lengths a and b share is J (a + b) / (1 + J). J is the Jaccard similarity
-that their signatures estimate (Broder 1997). From J is taken what any two pages share, without cutting at
-zero, so that it leaves no bias in the sums. OCR noise hides some of the rest, as much as on a typical page
-of the two books.
+The method is ours. Two pages of lengths a and b share J (a + b) / (1 + J) code points. J is the Jaccard
+similarity that their signatures estimate (Broder 1997). The similarity of any two pages is subtracted from J;
+negative results are not cut, so sums have no bias. OCR noise hides a part of the shared text, taken to be as
+large as on a typical page of the two books.
 """
 
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ from numpy.typing import NDArray
 from bookprint_core.relations.background import ENOUGH, Background
 
 SAME_BREAKS = 0.75
-"""Two pages have the same breaks where so much of what is found of either is found on the other."""
+"""Minimum share of two pages' found text that is found on the pair, if their breaks are the same."""
 
-_MOSTLY = 0.7  # share of the pairs with the same breaks from which on they show how alike equal pages are
-_AS_ALIKE = 0.85  # a pair is as alike as another where it reaches this share of its similarity
+_MOSTLY = 0.7  # minimum share of pairs with the same breaks, if these are to represent equal pages
+_AS_ALIKE = 0.85  # minimum similarity of a recognised pair, as a share of the similarity of such pairs
 
 _LEAST_TYPICAL = 0.3
-"""Coverage of equal pages however badly they are read: what is less alike shares formulas."""
+"""Minimum coverage of equal pages, however badly read; less similar pages share only formulas."""
 
-_LEAST_FAINT = 0.1  # the same where equal pages are faint
-_ERROR = 1 / 3  # standard error, in pages, up to which the share found of one is believed
-_NOTABLE = 0.06  # neighbouring pages of one book are alike where they are so much more so than any two
-_WHOLE = 0.75  # a page found to this extent is found: the rest is noise
+_LEAST_FAINT = 0.1  # minimum coverage of equal pages if they are faint
+_ERROR = 1 / 3  # largest standard error allowed for the found share of a page, in pages
+_NOTABLE = 0.06  # excess over the usual similarity from which neighbouring pages of a book count as alike
+_WHOLE = 0.75  # minimum share at which a page counts as wholly found; the rest is noise
 
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""A share of each page of the left book, and of the right one; (pages,) each."""
+"""A share for each page of the left book and for each page of the right book; (pages,) each."""
 
 Lengths = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The code points of the pages of the left book, and of the right one; (pages,) each."""
+"""Lengths of the pages of the left book and of the right book in code points; (pages,) each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
     """The shares of the pages of two books that are found in each other, 0 to 1."""
 
-    shares: Shares  # of each page, that the other book has
-    same_page: NDArray[np.float64]  # (pairs,) share of what is found of both pages that is found on the pair
-    typical: float  # median share found of a matching page, before noise is allowed for
+    shares: Shares  # share of each page that the other book contains
+    same_page: NDArray[np.float64]  # (pairs,) share of both pages' found text that is found on the pair
+    typical: float  # median share found of a matching page, before the correction for noise
 
 
 def page_coverage(
@@ -51,11 +51,11 @@ def page_coverage(
     lengths: Lengths,
     neighbours: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> Coverage:
-    """The coverage of two books whose pages match in `pairs` (n, 2).
+    """Compute the coverage of two books whose pages match in `pairs` (n, 2).
 
     `similarities` (left, right) are 0 to 255, `lengths` the code points of the left and the right pages.
-    `neighbours` (pages - 1,) are the similarities, 0 to 1, of each page of a book and its next one. Text
-    that a page shares with those, as formulas, is not common text.
+    `neighbours` (pages - 1,) are the similarities, 0 to 1, of each page of a book to the next page. Text that
+    a page shares with its neighbours, such as formulas, does not count as common text.
     """
     if not len(pairs):
         return Coverage((np.zeros(lengths[0].size), np.zeros(lengths[1].size)), np.zeros(0), 0.0)
@@ -85,7 +85,7 @@ def page_coverage(
 
 
 def _cells(pairs: NDArray[np.int64], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs and those beside them in either book, each once (n, 2), and the rows of the pairs there."""
+    """Return the cells of the pairs and their neighbours, each once (n, 2), and the row of each pair."""
     width = shape[1] + 2
     codes = (pairs[:, 0] + 1) * width + pairs[:, 1] + 1
     around = np.unique(np.concatenate([codes + step for step in (0, 1, -1, width, -width)]))
@@ -101,7 +101,7 @@ def _shared_text(
     lengths: Lengths,
     neighbours: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """The code points that the two pages of each cell share, (n,); below zero as often as chance has it."""
+    """Estimate the code points that the two pages of each cell share, (n,); chance makes some negative."""
     i, j = cells.T
     similarity = similarities[i, j] / 255
     usual = np.maximum(_usual(similarities, 0, background)[i], _usual(similarities, 1, background)[j])
@@ -121,12 +121,12 @@ def _on_one_page(
     sums: tuple[NDArray[np.float64], NDArray[np.float64]],
     background: Background,
 ) -> NDArray[np.float64]:
-    """The share of what is found of both pages of a pair that is found on it, (pairs,).
+    """Return the share of both pages' found text that is found on the pair itself, (pairs,).
 
-    `rows` are the cells of the pairs, and `sums` what is found of either page of each cell. The errors of
-    faint pages are so large that sums are averaged, over pairs alone, and not shares.
+    `rows` are the cells of the pairs; `sums` contains the code points found of either page of each cell. The
+    errors of faint pages are so large that sums, not shares, are averaged, over pairs only.
     """
-    # Over how many pages the share on one page is averaged: the noisier the text, the more.
+    # Noisier text needs an average over more pages.
     window = 1 if background.typical >= 0.5 else 3 if background.typical >= 0.3 else 5
     if not background.faint:
         on_pair = np.clip(shared / np.maximum(np.maximum(*sums), 1e-9), 0, 1)
@@ -142,9 +142,9 @@ def _recognise(
     shares: list[NDArray[np.float64]],
     same_page: NDArray[np.float64],
 ) -> None:
-    """Where most pairs have the same breaks, gives these to each pair that is as alike as those.
+    """Mark similar pairs as pairs with the same breaks, if most pairs have the same breaks.
 
-    So a page is recognised although its neighbours say much the same, as formulas and refrains do.
+    This recognises pages whose neighbours have similar text, such as formulas and refrains.
     """
     same = same_page >= SAME_BREAKS
     if same.mean() < _MOSTLY:
@@ -161,7 +161,7 @@ def _repeated(
     cells: NDArray[np.int64],
     neighbours: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> NDArray[np.float64]:
-    """The similarity of each cell's page to its neighbour where that matches far better; else 0; (n,)."""
+    """Return the similarity of each cell's page to a neighbour that matches far better, else 0; (n,)."""
     here = similarities[cells[:, 0], cells[:, 1]]
     repeated = np.zeros(len(cells))
     for side in (0, 1):
@@ -177,7 +177,7 @@ def _repeated(
 
 
 def _usual(similarities: NDArray[np.uint8], side: int, background: Background) -> NDArray[np.float64]:
-    """The similarity of each page to any page of the other book, which a running head raises."""
+    """Return the median similarity of each page to the other book's pages; running heads raise it."""
     others = similarities.shape[1 - side]
     if others < ENOUGH:
         return np.full(similarities.shape[side], background.median)
@@ -194,7 +194,7 @@ def _share_of_pages(
     matched: NDArray[np.int64],
     together: int,
 ) -> NDArray[np.float64]:
-    """The share of each page that `shared` code points are, (pages,); of matched ones over some together."""
+    """Return `shared` code points as shares of pages, (pages,), averaged over `together` matched pages."""
     share = shared / np.maximum(lengths, 1)
     if together > 1:
         pages = np.unique(matched)
@@ -205,9 +205,9 @@ def _share_of_pages(
 
 
 def _pages_together(background: Background) -> int:
-    """Over how many pages, an odd number, shares are averaged: so that their standard error is `_ERROR`.
+    """Return the odd number of pages over which the mean share has the standard error `_ERROR`.
 
-    A page's text lies on two pages of the other book, and their similarities are of 128 bins.
+    The text of a page is on two pages of the other book, whose similarities are estimated from 128 bins.
     """
     if not background.faint:
         return 1
@@ -216,7 +216,7 @@ def _pages_together(background: Background) -> int:
 
 
 def _smoothed(cells: NDArray[np.int64], values: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """The mean over `window` cells that follow each other on the diagonal, as far as these are among them."""
+    """Return the mean of each value and its neighbours on the diagonal, of `window` cells if they exist."""
     if window == 1:
         return values
     width = int(cells[:, 1].max()) + 2 * window

@@ -1,8 +1,8 @@
-"""The doubt about a relation: its figures lie near a line that decides, or contradict each other.
+"""The doubt about a relation whose figures are near a threshold or contradict each other.
 
-A confidence knows how accurate each figure is, and not whether the figures fit together. Where they do not,
-the relation is wrong more often. Lines and weights were chosen on real pairs of half the works, and judged on
-the other half: docs/why/decisions/0044-reviews.md.
+A confidence expresses the accuracy of each figure, but not contradictions between figures, which make a
+wrong relation more likely. Thresholds and weights were chosen on real pairs of half the works, and measured
+on the other half: docs/why/decisions/0044-reviews.md.
 """
 
 from math import log2, prod
@@ -17,17 +17,17 @@ from bookprint_core.relations.classification import (
 )
 from bookprint_core.relations.signals import Sides, Signals
 
-_BELOW_PART, _ABOVE_PART = 0.4, 0.03  # shares that far from `PART` leave no doubt
-_ACCURACY = 0.05  # by which shingles may find a larger share than pages
-_CONTRADICTION = 0.3  # larger shares than by pages that leave no doubt that one of them is wrong
-_DOUBLINGS = 3.0  # of `REVISED_LINES`, or halvings, that leave no doubt
-_LEAST_DOUBT = 0.05  # that a figure leaves to the others
+_BELOW_PART, _ABOVE_PART = 0.4, 0.03  # distances from `PART` at which the doubt is 0
+_ACCURACY = 0.05  # excess of the share by shingles over the share by pages at which the doubt is 0
+_CONTRADICTION = 0.3  # further excess at which one of these shares is certainly wrong
+_DOUBLINGS = 3.0  # doublings or halvings of `REVISED_LINES` at which the doubt is 0
+_LEAST_DOUBT = 0.05  # share of the doubt that one figure leaves to the others
 
 
 def doubt(
     found: Classification, signals: Signals | None, words: Sides, revised: float | None = None
 ) -> float:
-    """The doubt about the relation of two books with so many words, 0 to 1; the same from either book."""
+    """Compute the doubt about the relation of two books, 0 to 1; it is symmetric."""
     doubts = [1 - found.confidence]
     if signals is not None:
         is_related = found.kind in RELATED
@@ -36,7 +36,7 @@ def doubt(
             doubts.append((1 - _LEAST_DOUBT) * _near_part(signals.text_shared))
         if is_related:
             doubts.append(0.5 * _by_length(signals.text_shared, words))
-        # Metadata have called issues of one form what the text calls copies.
+        # By metadata the books are issues of one form, but by text copies.
         if found.kind == "OVERLAPPING_TEXT" and signals.text_shared.least > MOST and revised is None:
             doubts.append(0.5)
     if revised is not None:
@@ -46,7 +46,7 @@ def doubt(
 
 
 def _near_part(shared: Sides) -> float:
-    """Whether a book is a part of the other one hangs on `PART`."""
+    """Compute the doubt whether a book is a part of the other book, from the distance to `PART`."""
     if shared.least >= MOST:
         return 0.0
     distance = shared.most - PART
@@ -54,7 +54,7 @@ def _near_part(shared: Sides) -> float:
 
 
 def _by_shingles(signals: Signals, words: Sides) -> float:
-    """The shingles of both books have more in common than the pages that match."""
+    """Compute the doubt from a larger common share by shingles than by matching pages."""
     if not words.least:
         return 0.0
     similarity = signals.book_similarity
@@ -63,7 +63,7 @@ def _by_shingles(signals: Signals, words: Sides) -> float:
 
 
 def _by_length(shared: Sides, words: Sides) -> float:
-    """The texts that either book has of the other differ in length."""
+    """Compute the doubt from different lengths of the common text in the two books."""
     lengths = shared.left * words.left, shared.right * words.right
     if min(lengths) <= 0 or shared.most <= 0.5:
         return 0.0

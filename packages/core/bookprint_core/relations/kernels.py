@@ -1,8 +1,8 @@
 """Compiled kernels that compare the pages of two books, and align the books over the similarities.
 
 The alignment is local (Smith and Waterman 1981). A step leads from one pair of pages to the next in the left
-book, the right book or both. A path ends where it has lost so much since its best pair (the X-drop of
-Altschul et al. 1997), and what follows starts anew: a strong run never swallows a weaker one behind a gap.
+book, the right book or both. A path ends when its score has dropped by X since its maximum (the X-drop of
+Altschul et al. 1997). A new path then starts, so a strong run never includes a weaker run after a gap.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ from bookprint_core.jit import U32, compiled
 def page_similarities(
     left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
 ) -> None:
-    """Writes the similarity of each two pages, 0 to 255, into `out`: 255 · equal bins / bins filled in both.
+    """Write the similarity of each two pages, 0 to 255, into `out`: 255 · equal bins / bins filled in both.
 
-    Pages are rows of at most 255 bins; 0 is an empty one. Fewer than `least` bins filled in both count as
-    not alike. Each loop is one row against all, which the compiler turns into vector instructions.
+    Pages are rows of at most 255 bins; 0 is an empty bin. Pages with fewer than `least` bins filled in both
+    have similarity 0. Each loop compares a row with all rows, which compiles to vector instructions.
     """
     bins = left.shape[1]
     equal = np.empty(right.shape[0], dtype=np.uint8)
@@ -39,7 +39,7 @@ def page_similarities(
             shared = common
         row = out[i]
         for j in range(row.size):
-            # Bins that are empty on both sides were counted as equal.
+            # The count of equal bins includes bins that are empty on both sides.
             alike = U32(equal[j]) + U32(filled[j]) - U32(shared[j]) - U32(empty)
             row[j] = alike * U32(255) // U32(shared[j]) if shared[j] >= least else U32(0)
 
@@ -64,9 +64,9 @@ def _count_common(page: NDArray[np.uint8], right: NDArray[np.uint8], common: NDA
 
 @compiled
 def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], common: NDArray[np.uint8]) -> None:
-    """Writes how many bins each page and the one `row + 1` before it have equal, and how many both have.
+    """Write the numbers of equal bins and bins filled in both, for each page and the page `row + 1` before.
 
-    `equal` and `common` are (rows, pages); pages that have none so far before them keep what is there.
+    `equal` and `common` are (rows, pages); the first pages, without a page before them, stay unchanged.
     """
     for row in range(equal.shape[0]):
         for i in range(row + 1, pages.shape[0]):
@@ -81,8 +81,8 @@ def compare_neighbours(pages: NDArray[np.uint8], equal: NDArray[np.uint8], commo
 
 
 STOP, BOTH, LEFT, RIGHT, USED = range(5)
-"""The last step of a path to a pair: none (it starts there), in both books, in the left or in the right one.
-`trace_path` marks the pairs it has been to as USED."""
+"""Last step of a path to a pair: none at its start, else in both books, in the left or in the right book.
+`trace_path` marks the pairs of traced paths as USED."""
 
 
 @compiled
@@ -94,12 +94,12 @@ def smith_waterman(
     best: NDArray[np.float32],
     ends: NDArray[np.int64],
 ) -> int:
-    """The number of paths that reach a weight; -1 where they are more than `best` has room for.
+    """Find the paths with a least weight, and return their number, or -1 if `best` has too few places.
 
-    A pair weighs `weights[similarity]`, (256,), which ascend. `limits` are the cost of a step in one book
-    alone, the loss that ends a path, and the least weight of a path. Writes the weight of the best pair of
-    each path into `best`, its row and column into `ends` (paths, 2). `steps`, of the shape of `similarities`,
-    gets the last step of the best path to each pair.
+    The weight of a pair is `weights[similarity]`, (256,), ascending. `limits` contains the cost of a step in
+    one book alone, the loss that ends a path, and the least weight of a path. The weight of the best pair of
+    each path is written into `best`, its row and column into `ends` (paths, 2). The last step of the best
+    path to each pair is written into `steps`, of the shape of `similarities`.
     """
     rows, columns = similarities.shape
     none = np.float32(0)
@@ -107,8 +107,8 @@ def smith_waterman(
     telling = 0
     while telling < weights.size and weights[telling] <= none:
         telling += 1
-    # Of this row and the one above, one place ahead of the column: score; where it is above 0, best score so
-    # far and path.
+    # Both rows, this and the one above, are shifted by one column. `peaks` and `slots`, the best score so far
+    # and the path, are valid where the score is above 0.
     scores = np.zeros((2, columns + 1), dtype=np.float32)
     peaks = np.empty((2, columns + 1), dtype=np.float32)
     slots = np.empty((2, columns + 1), dtype=np.int32)
@@ -157,9 +157,9 @@ def smith_waterman(
 
 @compiled
 def trace_path(steps: NDArray[np.uint8], row: int, column: int, path: NDArray[np.int64]) -> int:
-    """The number of pairs on the path to a pair, up to one that was traced before.
+    """Write the path to a pair into `path` (rows + columns, 2), last pair first; return the number of pairs.
 
-    Writes them into `path` (rows + columns, 2), last first, and marks them in `steps`.
+    The path is marked in `steps`, and ends at a pair that was marked before.
     """
     size = 0
     i, j = row, column

@@ -1,4 +1,4 @@
-"""The relatives of a book: what the machine finds, and what people decide, which outranks it."""
+"""The relations of a book: results of the classifier, and decisions of people, which outrank them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,24 +24,24 @@ class Decision:
     """A person's decision about two books."""
 
     verdict: DecisionVerdict
-    kind: Kind | None  # confirmed, or named instead of the machine's; None: rejected
+    kind: Kind | None  # confirmed, or named instead of the result; None: rejected
 
 
 @dataclass(frozen=True, slots=True)
 class RelationSummary:
-    """A kind of relation and how sure it is, from the point of view of one of the books."""
+    """The kind and confidence of a relation, from the point of view of one of the books."""
 
     kind: Kind
     direction: Direction | None
     confidence: float  # 0 to 1
-    decided: bool = field(default=False, compare=False)  # by a person
+    decided: bool = field(default=False, compare=False)  # whether a person decided
 
 
 def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
-    """The relation that counts: the decision if there is one, stale or not, else the machine's finding.
+    """Return the relation by the decision if there is one, stale or not, else the classifier's result.
 
-    A person is certain, so the confidence of a decision is 1. Rejected books count as unrelated. A kind that
-    a person names keeps the direction that the machine found.
+    A decision has the confidence 1. Rejected books count as unrelated. A decision for a kind with a
+    direction gets the direction of the result.
     """
     if decision is None:
         return machine
@@ -51,9 +51,9 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
 
 
 def outranking(relation: RelationSummary | None) -> bool | None:
-    """Whether pages or a person have found two books related; None: their samples count.
+    """Return whether pages or a person decide that two books are related; None: the samples decide.
 
-    Pages cannot tell a preface from a chapter, so an overlap that they find leaves it to the samples.
+    Pages cannot distinguish a preface from a chapter, so the samples decide on an overlap of pages.
     """
     if relation is None or relation.kind == "INSUFFICIENT_TEXT":
         return None
@@ -73,7 +73,7 @@ class PairRelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRelation:
-    """The machine's finding about a book and another one, from the first one's point of view."""
+    """The classifier's result for two books, from the first book's point of view."""
 
     summary: RelationSummary
     classifier: str
@@ -85,17 +85,17 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredDecision:
-    """A decision as it is stored."""
+    """A decision in the catalogue, with its time and author."""
 
     decision: Decision
     at: datetime
     by: str | None  # name of the actor; None: not known
-    stale: bool  # the content of either book has changed since
+    stale: bool  # whether the content of either book has changed since
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelatedBook:
-    """A book that was compared with the queried one, or that a person decided on together with it."""
+    """A book that was compared with the queried book, or named in a decision about both."""
 
     book_id: UUID
     title: str | None
@@ -117,11 +117,11 @@ class PageMatches:
     runs: list[tuple[tuple[int, int], tuple[int, int]]]  # first page and the one after the last, in each book
     pairs: NDArray[np.int32]  # (n, 2)
     similarities: NDArray[np.float64]  # (n,) 0 to 1
-    this_labels: Sequence[str | None] | None  # of this book's pages; None: not known, or these are windows
+    this_labels: Sequence[str | None] | None  # of this book's pages; None: not known, or the unit is a window
     other_labels: Sequence[str | None] | None  # of the other book's pages
 
     def by_run(self) -> Iterator["MatchedRun"]:
-        """Each run with the pairs of pages in it, in the order of this book."""
+        """Yield each run with its pairs of pages, in the order of this book."""
         for left, right in self.runs:
             inside = ((self.pairs >= [left[0], right[0]]) & (self.pairs < [left[1], right[1]])).all(axis=1)
             yield MatchedRun(left, right, self.pairs[inside].tolist(), self.similarities[inside].tolist())
@@ -129,7 +129,7 @@ class PageMatches:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRun:
-    """A run of pages, and those of its pairs that match."""
+    """A run of pages and its matching pairs."""
 
     this: tuple[int, int]  # first page and the one after the last
     other: tuple[int, int]
@@ -138,13 +138,13 @@ class MatchedRun:
 
     @property
     def similarity(self) -> float:
-        """The mean of the pairs, 0 to 1."""
+        """Mean similarity of the pairs, 0 to 1."""
         return sum(self.similarities) / max(len(self.similarities), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class IndirectRelation:
-    """A book that was not compared and has the same text as a related one."""
+    """A book that was not compared but has the same text as the related book `via`."""
 
     book_id: UUID
     title: str | None
@@ -157,12 +157,12 @@ class RelationProgress:
 
     pending: int  # jobs that wait or run
     failed: list[int]  # jobs that failed for good
-    passed_over: int  # candidates left out because there were too many
+    passed_over: int  # candidates not compared because there were too many
 
 
 @dataclass(frozen=True, slots=True)
 class KindCounts:
-    """The number of pairs of books ever found to be of a kind, and the time that it took."""
+    """The number of pairs of books ever classified as a kind, and the seconds spent on them."""
 
     kind: str
     pairs: int

@@ -10,16 +10,16 @@ from bookprint_core.relations.signals import Sides, Signals, measure
 from bookprint_core.signatures.minhash import jaccard
 
 CLASSIFIER = "shares-v1"
-"""The name of the classifier in use, which is kept with each relation."""
+"""Name of the classifier in use, which is stored with each relation."""
 
 LEAST_TEXT = 300
-"""Code points without which a book has too little text to be compared."""
+"""Minimum number of code points of a book with enough text for a comparison."""
 
 LEAST_LINK = 0.2
-"""Share of the one book or the other from which on text that merely overlaps joins them in a cluster."""
+"""Minimum share of either book with which overlapping text joins two books in a cluster."""
 
 LEAST_WORDS = 2_000
-"""The words of each book that the other must have, too: more than a privilege, a preface or a quotation."""
+"""Minimum number of common words: more than a privilege, a preface or a quotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,35 +33,35 @@ class ComparedBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
-    """The relation of the left book to the right one."""
+    """The relation of the left book to the right book."""
 
     classification: Classification
     mirrored: Classification  # from the right book's point of view
     classifier: str
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
-    link: float | None  # share of text that joins them in a cluster, 0 to 1; None: nothing does
+    link: float | None  # share of text that joins the books in a cluster, 0 to 1; None: they are not joined
     doubt: float  # 0 to 1
     revised: float | None = None  # share of lines with other words or numbers; None: texts were not compared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextComparison:
-    """What the signatures of two books show; books with equal signatures share it."""
+    """The comparison of two books by their signatures; books with equal signatures share it."""
 
     signals: Signals | None  # None: too little text to align
     alignment: Alignment | None
-    words: Sides  # distinct shingles, which are as many as words; 0 where a book has no MinHash
-    too_little: str | None  # why no relation can be told from them; None: one can
+    words: Sides  # distinct shingles, about as many as words; 0 for a book without MinHash
+    too_little: str | None  # reason why the books cannot be classified; None: they can
 
 
 def relate(left: ComparedBook, right: ComparedBook) -> Relation:
-    """The relation of two books; raises `RecipeMismatch` where signatures of two recipes meet."""
+    """Compute the relation of two books; raise `RecipeMismatch` for signatures of two recipes."""
     return relation_of(compare(left, right), left.metadata, right.metadata)
 
 
 def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
-    """The comparison of two books, which takes nearly all the time of `relate`; raises as that does."""
+    """Compare two books, which takes nearly all the time of `relate`; raise `RecipeMismatch` as it does."""
     if left.pages is None or right.pages is None:
         missing = (
             "The page signatures of at least one book are missing, as of a book known by its identifier."
@@ -81,9 +81,9 @@ def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
 def relation_of(
     comparison: TextComparison, left: Metadata, right: Metadata, revised: float | None = None
 ) -> Relation:
-    """The relation of two books that were compared and have these metadata.
+    """Compute the relation of two compared books with these metadata.
 
-    `revised` is the share of lines in which their texts have other words or numbers, where it is known.
+    `revised` is the share of lines with other words or numbers; None: not known.
     """
     signals = comparison.signals
     link = None
@@ -106,7 +106,7 @@ def relation_of(
 
 
 def _revised(copies: Classification, share: float) -> Classification:
-    """The class of books that would be copies but for so many lines that were revised."""
+    """Return the class of books that would be copies if their lines were not revised."""
     same, overlapping = (copies.confidences[kind] for kind in ("SAME_PAGINATION", "OVERLAPPING_TEXT"))
     confidences = {**copies.confidences, "SAME_PAGINATION": overlapping, "OVERLAPPING_TEXT": same}
     because = (
@@ -117,10 +117,10 @@ def _revised(copies: Classification, share: float) -> Classification:
 
 
 def _link(classification: Classification, shared: Sides, words: Sides) -> float | None:
-    """The larger share of either book that the other has, where that joins them in a cluster.
+    """Return the larger share of either book in the other if it joins them in a cluster, else None.
 
-    Copies do, and parts and their wholes. Books that overlap must share `LEAST_LINK` and `LEAST_WORDS`: many
-    books that do not belong together share less. Measured in docs/why/decisions/0037-links.md.
+    Copies are joined, and parts with their wholes. Overlapping books must share `LEAST_LINK` and
+    `LEAST_WORDS`, because many unrelated books share less. Measurements: docs/why/decisions/0037-links.md.
     """
     if classification.kind not in RELATED:
         return None

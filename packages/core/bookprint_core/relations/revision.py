@@ -1,11 +1,10 @@
-"""Revision: whether books with the same pages are issues of one form, with other names and numbers.
+"""Revision: the distinction of copies from issues of one form, with other names and numbers.
 
-Spasojević and Poncin (2011, section V-B) name the confusion: yearly books, manuals, official documents with a
-different state name. Signatures of pages cannot tell them from copies that are badly read, but texts can. A
-misread word is like the word that is printed, or is a word that its book has nowhere else. A revised line has
-another word instead, and each book has its own elsewhere, too. Words that the other page has in another place
-were read in another order. Numbers tell where they are well read.
-Measured in docs/why/decisions/0039-revised.md.
+Spasojević and Poncin (2011, section V-B) describe the confusion: yearly books, manuals, official documents
+with a different state name. Page signatures cannot distinguish them from badly read copies, but texts can. A
+misread word resembles the printed word, or occurs nowhere else in its book. In a revised line the word of
+each book occurs elsewhere in that book, too. Words that both pages contain in different places were read in
+another order. Numbers count if they are well read. Measurements: docs/why/decisions/0039-revised.md.
 """
 
 import re
@@ -22,18 +21,18 @@ from bookprint_core.model import PAGE_BREAK, Content, Metadata
 from bookprint_core.relations.alignment import Alignment, concatenated
 from bookprint_core.text.names import folded
 
-_PAGES = 40  # pairs of pages that are compared, evenly over both books: 1 ms each
-_LONGEST_LINE = 12  # words; what follows counts as another line
-_LEAST_LETTERS = 5  # shorter words tell little: OCR turns one into another
-_LIKE = 60  # of 100 (rapidfuzz's partial ratio): what is as like a word as this may be its misreading
+_PAGES = 40  # maximum number of pairs of pages compared, spread evenly over both books; 1 ms per pair
+_LONGEST_LINE = 12  # maximum number of words of a line; further words count as another line
+_LEAST_LETTERS = 5  # OCR may turn shorter words into other words
+_LIKE = 60  # minimum similarity of a misreading to a word, 0 to 100 (rapidfuzz's partial ratio)
 
 _MOVED = 75
-"""Of 100 (rapidfuzz's ratio): a word elsewhere on the other page as like as this may be the same one."""
+"""Minimum similarity, 0 to 100 (rapidfuzz's ratio), of a word and its reading elsewhere on the other page."""
 
-_SAME_PAGE = 0.5  # of the median share of words that two pages agree on: with less they are two other pages
+_SAME_PAGE = 0.5  # minimum agreement of two readings of a page, as a share of the median agreement
 
 _AS_OFTEN = 0.5
-"""Numbers count where more of them differ than this share of the rate at which words are misread."""
+"""Minimum rate of differing numbers at which numbers count, as a share of the rate of misread words."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -41,16 +40,16 @@ _Pair = tuple[str, str]
 
 
 def is_one_issue(left: Metadata, right: Metadata) -> bool:
-    """Whether metadata name the same title, volume and year, so that books with equal pages are copies."""
+    """Return whether title, volume and year are the same, so that books with equal pages are copies."""
     titles = [folded(each.title or "") for each in (left, right)]
     named = titles[0] and titles[0] == titles[1] and left.year is not None
     return bool(named) and (left.year, left.volume) == (right.year, right.volume)
 
 
 def changed_lines(left: Content, right: Content, alignment: Alignment) -> float | None:
-    """The share of lines in which one book has other words or numbers than the other; None: none compared.
+    """Compute the share of lines whose words or numbers differ between the books; None: no line compared.
 
-    Only lines between two words that both pages have are compared, and only of books with pages.
+    Only books with pages are compared, and only lines between the first and last common words of two pages.
     """
     if alignment.unit != "page":
         return None
@@ -70,7 +69,7 @@ def changed_lines(left: Content, right: Content, alignment: Alignment) -> float 
         return None
     misread = counts["misread"] / (counts["misread"] + counts["equal"])
     numbers = counts["changed numbers"] / max(counts["changed numbers"] + counts["equal numbers"], 1)
-    # Each pair counts once: what is replaced again and again, as in a running head, is not misread.
+    # Each pair counts once: a number replaced on many pages, as in a running head, is not misread.
     well_read = 2 * sum(_is_changed(*pair) for pair in replaced) > len(replaced)
     changed = "words or numbers" if well_read and numbers > _AS_OFTEN * misread else "words"
     return counts[changed] / counts["lines"]
@@ -78,7 +77,7 @@ def changed_lines(left: Content, right: Content, alignment: Alignment) -> float 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of a page, without case, and the line of each."""
+    """The words of a page, case-folded, and the line of each word."""
 
     words: Sequence[str]
     lines: Sequence[int]
@@ -86,11 +85,11 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _AlignedPages:
-    """A page of either book, and the bounds of what both have: its first word and the one after the last."""
+    """A page of either book, and the words that both pages have in the same place."""
 
     sides: tuple[_Words, _Words]
-    equal: Sequence[tuple[tuple[int, int], tuple[int, int]]]
-    agreed: Sequence[str]  # the words that both have in one place
+    equal: Sequence[tuple[tuple[int, int], tuple[int, int]]]  # first word and the one after the last
+    agreed: Sequence[str]  # the words within `equal`
 
     @classmethod
     def of(cls, left: _Words, right: _Words) -> "_AlignedPages":
@@ -101,7 +100,7 @@ class _AlignedPages:
 
     @property
     def agreement(self) -> float:
-        """The share of the shorter page's words that both have in one place."""
+        """Share of the shorter page's words that both pages have in the same place."""
         return len(self.agreed) / max(1, min(len(side.words) for side in self.sides))
 
 
@@ -119,7 +118,7 @@ def _words(page: str) -> _Words:
 
 
 def _repeated(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
-    """The words that a book has on two pages."""
+    """Return the words that occur on two pages of a book."""
     once, twice = set[str](), set[str]()
     for each in aligned:
         words = set(each.sides[side].words)
@@ -129,9 +128,9 @@ def _repeated(aligned: Sequence[_AlignedPages], side: int) -> set[str]:
 
 
 def _counts(pages: _AlignedPages, known: Sequence[set[str]], replaced: set[_Pair]) -> Counter[str]:
-    """The lines and words of two pages between the first word that both have and the last.
+    """Count lines and words of two pages between their first and last common words.
 
-    The numbers of either page that stand in the place of another word are added to `replaced`.
+    Pairs of different words in the same place, of which one is a number, are added to `replaced`.
     """
     counts: Counter[str] = Counter()
     words, numbers = set[tuple[int, int]](), set[tuple[int, int]]()
@@ -163,14 +162,14 @@ def _counts(pages: _AlignedPages, known: Sequence[set[str]], replaced: set[_Pair
 
 
 def _replaced_numbers(this: Sequence[str], other: Sequence[str]) -> list[_Pair]:
-    """Words that stand in each other's place and differ, one of them a number or both."""
+    """Return pairs of different words in the same place of which at least one is a number."""
     if len(this) != len(other):
         return []
     return [(a, b) for a, b in zip(this, other, strict=True) if a != b and (a.isdigit() or b.isdigit())]
 
 
 def _is_changed(this: str, other: str) -> bool:
-    """Whether both are numbers, and neither is the other one less some of its digits."""
+    """Return whether both words are numbers, and their difference is more than omitted digits."""
     if not (this.isdigit() and other.isdigit()):
         return False
     shorter, longer = sorted((this, other), key=len)
@@ -181,9 +180,9 @@ def _is_changed(this: str, other: str) -> bool:
 def _has_other(
     this: Sequence[str], other: Sequence[str], known: set[str], pages: Sequence[Sequence[str]]
 ) -> bool:
-    """Whether one book has a word here that it has elsewhere, too, and the other one nothing like it.
+    """Return whether `this` contains a word in `known` that resembles nothing in `other`.
 
-    The first of the two `pages` has it more often, so it was not merely read in another place.
+    The word must occur more often on the first of the two `pages`; else only the reading order differs.
     """
     text = "".join(other)
     return any(
@@ -197,5 +196,5 @@ def _has_other(
 
 
 def _times(word: str, page: Sequence[str]) -> int:
-    """How often a page has a word, or what may be its misreading."""
+    """Count the occurrences of a word or a possible misreading of it on a page."""
     return int(np.count_nonzero(process.cdist([word], page, scorer=fuzz.ratio, score_cutoff=_MOVED)))

@@ -1,8 +1,8 @@
 """Runs: pages of two books that match and follow each other in both.
 
-Very long books are compared in groups of pages first, then page by page where these match. The bin-wise least
-value of several pages is itself a MinHash of their bins' contents (Broder 1997). So groups that share pages
-share least values.
+Very long books are compared in groups of pages first, then page by page in matching groups. The bin-wise
+minimum of several pages is a MinHash of their joint contents (Broder 1997), so groups that share pages share
+minima.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ _BLOCK = 32  # pairs of groups whose pages are compared at once
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Pages of two books to compare: in each book the first one and the one after the last."""
+    """Pages of two books to compare, by the first page and the one after the last in each book."""
 
     left: tuple[int, int]
     right: tuple[int, int]
 
 
 def group_size(left: int, right: int, most_cells: int) -> int:
-    """The pages of a group, at least 1, so that two books have at most `most_cells` pairs of groups."""
+    """Return the pages per group, at least 1, so that two books have at most `most_cells` pairs of groups."""
     size = max(1, ceil(sqrt(left * right / most_cells)))
     while size > 1 and -(-left // size) * -(-right // size) > most_cells:
         size += 1
@@ -36,23 +36,23 @@ def group_size(left: int, right: int, most_cells: int) -> int:
 
 
 def sliced_pages(pages: PageSignatures, span: tuple[int, int]) -> PageSignatures:
-    """The signatures of the pages from the first of the span to the one before its end."""
+    """Return the signatures of the pages in the span, its end excluded."""
     return replace(pages, values=pages.values[slice(*span)], lengths=pages.lengths[slice(*span)])
 
 
 def grouped_pages(pages: PageSignatures, size: int) -> PageSignatures:
-    """The signatures of groups of `size` pages."""
+    """Compute the signatures of groups of `size` pages."""
     starts = np.arange(0, len(pages.values), size)
-    # Empty bins are 0 and must not be the least: one less than 0 wraps around to 255.
+    # Empty bins are 0 and must not be the minimum: 0 - 1 wraps around to 255.
     values = np.minimum.reduceat(pages.values - np.uint8(1), starts, axis=0) + np.uint8(1)
     lengths = np.add.reduceat(pages.lengths.astype(np.int64), starts)
     return replace(pages, values=values, lengths=np.minimum(lengths, MAX_LENGTH).astype(np.uint16))
 
 
 def blocks_of(runs: Sequence[NDArray[np.int64]], size: int, left: int, right: int) -> Iterator[Block]:
-    """The pages to compare for runs of groups, each (pairs, 2), one group beyond them in the right book.
+    """Yield the pages to compare for runs of groups, each (pairs, 2), and one group more on either side.
 
-    `left` and `right` are the books' page counts. Within a run no page of the left book comes twice.
+    `left` and `right` are the books' page counts. The blocks of a run do not repeat pages of the left book.
     """
     for pairs in runs:
         for start in range(0, len(pairs), _BLOCK):
@@ -66,17 +66,17 @@ def blocks_of(runs: Sequence[NDArray[np.int64]], size: int, left: int, right: in
             )
 
 
-_STEP_COST = 0.15  # of a step in one book alone, in units of a typical pair of equal pages
-_DROP = 3.0  # a path ends where it has lost so much, in the same unit
+_STEP_COST = 0.15  # cost of a step in one book alone; a typical pair of equal pages weighs 1
+_DROP = 3.0  # loss of weight that ends a path, in this unit
 
 LONGEST_GAP = 8
-"""Runs end where more pages than this follow without a match."""
+"""Maximum number of consecutive pages without a match within a run."""
 
-_LEAST = 0.5  # the least weight of a path, in the same unit
+_LEAST = 0.5  # minimum weight of a path, in this unit
 
 
 def find_runs(similarities: NDArray[np.uint8], background: Background) -> list[NDArray[np.int64]]:
-    """The pairs (n, 2) of each run, ascending in both books, in the order of the left one.
+    """Find the pairs (n, 2) of each run, ascending in both books; runs are in the order of the left book.
 
     `similarities` (left, right) are 0 to 255.
     """
@@ -90,12 +90,12 @@ def find_runs(similarities: NDArray[np.uint8], background: Background) -> list[N
 
 
 def split(pairs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The parts of ascending pairs (n, 2), cut where more pages than `LONGEST_GAP` follow without a match."""
+    """Cut ascending pairs (n, 2) at gaps of more than `LONGEST_GAP` pages without a match."""
     return np.split(pairs, np.flatnonzero(np.diff(pairs, axis=0).max(axis=1) > LONGEST_GAP) + 1)
 
 
 def _without(paths: list[NDArray[np.int64]], similarities: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The similarities of pages on no path: a path that cost it its end may have hidden another one."""
+    """Return the similarities with 0 for all pages on a path; a path may have hidden another one."""
     rest = similarities.copy()
     for pairs in paths:
         rest[pairs[:, 0]] = 0
@@ -104,7 +104,7 @@ def _without(paths: list[NDArray[np.int64]], similarities: NDArray[np.uint8]) ->
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Parts that follow each other in both books with a gap that `split` would leave, as one."""
+    """Join parts that follow each other in both books, unless `split` would cut between them."""
     joined: list[NDArray[np.int64]] = []
     for part in parts:
         steps = part[0] - joined[-1][-1] if joined else np.zeros(2)
@@ -116,7 +116,7 @@ def _joined(parts: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
 
 
 def _paths(similarities: NDArray[np.uint8], background: Background) -> list[NDArray[np.int64]]:
-    """Paths through pages that are alike, heaviest first, each (pairs, 2); no two share a pair."""
+    """Find paths through similar pages, heaviest first, each (pairs, 2); no two share a pair."""
     from bookprint_core.relations.kernels import smith_waterman, trace_path
 
     steps = np.empty_like(similarities)
@@ -141,7 +141,7 @@ def _paths(similarities: NDArray[np.uint8], background: Background) -> list[NDAr
 
 
 def _untangled(paths: list[NDArray[np.int64]], shape: tuple[int, ...]) -> list[NDArray[np.int64]]:
-    """The paths without those that lie mostly beside a heavier one on the same pages."""
+    """Remove pages of heavier paths from each path; drop paths that lose half of their pairs."""
     used = np.zeros(shape[0], dtype=np.bool_), np.zeros(shape[1], dtype=np.bool_)
     kept = []
     for pairs in paths:

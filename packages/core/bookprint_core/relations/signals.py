@@ -1,8 +1,8 @@
 """Signals: figures about two aligned books, from which a classifier decides their relation.
 
 Book similarity, page similarity, linear fit, Δpage_count and consecutive page correlation follow Spasojević
-and Poncin (2011, section IV-B), over aligned pairs of pages. The shares are ours: they are what the
-definitions of the relations ask for.
+and Poncin (2011, section IV-B), over aligned pairs of pages. The shares are ours and follow the definitions
+of the relations.
 """
 
 from dataclasses import dataclass, replace
@@ -15,24 +15,24 @@ from bookprint_core.relations.common_matter import CommonMatter, common_matter
 from bookprint_core.relations.coverage import SAME_BREAKS, Lengths, Shares
 
 FOUND = 0.6
-"""A page counts as found from this share of its text on."""
+"""Minimum share of a page's text in the other book at which the page counts as found."""
 
 SPAN_GAP = 4
-"""Text pages, that is two leaves, that may be missing within one span."""
+"""Maximum number of text pages missing in a row within a span: two leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinearFit:
-    """Pages of the right book as a line over those of the left: `slope` · page + `intercept` (formula 2)."""
+    """A line from pages of the left book to pages of the right: `slope` · page + `intercept` (formula 2)."""
 
     slope: float
     intercept: float
-    delta_page_count: float  # pages by which the right book's last page lies behind the line (formula 3)
+    delta_page_count: float  # pages from the line to the right book's last page (formula 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A figure of each of two books."""
+    """A figure for each of two books."""
 
     left: float
     right: float
@@ -51,23 +51,23 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """All figures from which a classifier finds a relation; shares are 0 to 1."""
+    """All figures from which a classifier decides a relation; shares are 0 to 1."""
 
     unit: Unit
-    text_pages: Sides  # pages with enough text, each counted once however often it was scanned
+    text_pages: Sides  # pages with enough text, without repeated scans of a page
     book_similarity: float  # Jaccard similarity of the books' shingles
     page_similarity: float  # mean similarity of matching pages
-    text_shared: Sides  # share of the text that is found in the other book: containment
-    typical_share: float  # of a page's text that is found, before what noise hides is allowed for
+    text_shared: Sides  # share of the text that the other book contains: containment
+    typical_share: float  # typical share of a matching page that is found, before the correction for noise
     pages_matched: Sides  # share of the text pages that match one to one with the same breaks
-    span_matched: Sides  # share of the text pages that so match within the longest span
-    span: Sides  # share of the text pages that lie between its ends
-    other_breaks: float  # share of the pages found that lie across the breaks of the other book
-    revised: float  # share of the pages within runs in whose place the other book has pages of other text
+    span_matched: Sides  # share of the text pages that match in this way within the longest span
+    span: Sides  # share of the text pages between the ends of the longest span
+    other_breaks: float  # share of the found pages that cross page breaks of the other book
+    revised: float  # share of the pages within runs that the other book replaces by pages with other text
     consecutive_correlation: float  # relative consecutive page correlation (section IV-B 3)
     runs: int
     fit: LinearFit | None  # None: nothing matches
-    reverse_fit: LinearFit | None  # pages of the left book over those of the right
+    reverse_fit: LinearFit | None  # from pages of the right book to pages of the left
     common_matter: CommonMatter | None = None  # None: the books share no text, or more than a preface
 
     def swapped(self) -> "Signals":
@@ -80,9 +80,9 @@ _SIDES = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
 
 
 def measure(alignment: Alignment, book_similarity: float, words: Sides) -> Signals:
-    """Return the signals of two aligned books.
+    """Compute the signals of two aligned books.
 
-    `book_similarity` is the Jaccard similarity of their shingles, 0 to 1; `words` are the words of each book.
+    `book_similarity` is the Jaccard similarity of their shingles, 0 to 1; `words` is the word count of each.
     """
     coverage, lengths = alignment.coverage, alignment.lengths
     counts = [max(int(np.count_nonzero(length)), 1) for length in lengths]
@@ -92,7 +92,7 @@ def measure(alignment: Alignment, book_similarity: float, words: Sides) -> Signa
     same = pairs[same_breaks]
     ordinals = [np.cumsum(length > 0) - 1 for length in lengths]
     places = np.column_stack([ordinals[side][same[:, side]] for side in (0, 1)])
-    # A leaf that was scanned twice may make a run of its own, which belongs between pages of another.
+    # A leaf scanned twice may be a separate run, whose pages belong between pages of another run.
     orders = (np.arange(len(places)), np.lexsort(places.T[::-1]), np.lexsort(places.T))
     span = max((longest_span(places[order]) for order in orders), key=len)
     extents = span[-1] - span[0] + 1 if len(span) else np.zeros(2)
@@ -124,7 +124,7 @@ def measure(alignment: Alignment, book_similarity: float, words: Sides) -> Signa
 
 
 def longest_span(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The most pairs (n, 2) in a row that advance in both books, over gaps of at most `SPAN_GAP` pages."""
+    """Return the longest sequence of pairs (n, 2) that advances in both books, with gaps up to `SPAN_GAP`."""
     if not len(pairs):
         return pairs
     steps = np.diff(pairs, axis=0)
@@ -133,7 +133,7 @@ def longest_span(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _with_same_breaks(matched: Run, coverage: Shares, lengths: Lengths) -> NDArray[np.bool_]:
-    """The pairs of pages that match one to one with the same breaks, (pairs,)."""
+    """Return which pairs of pages match one to one with the same breaks, (pairs,)."""
     same = _mutual(matched)
     for side in (0, 1):
         pages = matched.pairs[:, side]
@@ -143,7 +143,7 @@ def _with_same_breaks(matched: Run, coverage: Shares, lengths: Lengths) -> NDArr
 
 
 def _mutual(matched: Run) -> NDArray[np.bool_]:
-    """The pairs that are the most alike that either of their pages has."""
+    """Return which pairs are the most similar pair of both their pages, (pairs,)."""
     mutual = np.ones(len(matched.pairs), dtype=np.bool_)
     for side in (0, 1):
         order = np.lexsort((-matched.similarities, matched.pairs[:, side]))
@@ -153,7 +153,7 @@ def _mutual(matched: Run) -> NDArray[np.bool_]:
 
 
 def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The pairs right between two that agree: their breaks agree too, and noise hides it."""
+    """Return which pairs are directly between two agreeing pairs; their breaks agree too, hidden by noise."""
     agreeing = {(i, j) for i, j in pairs[agree].tolist()}
     return np.array(
         [(i - 1, j - 1) in agreeing and (i + 1, j + 1) in agreeing for i, j in pairs.tolist()], dtype=np.bool_
@@ -161,10 +161,10 @@ def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _revised(alignment: Alignment, same: NDArray[np.int64], runs: NDArray[np.int64]) -> float:
-    """The share of pages within runs that the other book has with other text.
+    """Return the share of pages within runs that the other book replaces by pages with other text.
 
-    Between two pairs of the same run, as many pages count as both books have there without a match. A lost
-    leaf is missing in one book alone.
+    Between two pairs of a run, the smaller number of unmatched pages of either book counts. A lost leaf does
+    not count, because it is missing in one book only.
     """
     unmatched, pages = [], 0
     for side, (coverage, lengths) in enumerate(zip(alignment.coverage, alignment.lengths, strict=True)):
@@ -187,7 +187,7 @@ def _other_breaks(coverage: Shares, lengths: Lengths, same: NDArray[np.int64]) -
 
 
 def _consecutive_correlation(matched: Run, counts: list[int]) -> float:
-    """Over pages of the denser book that match two that follow each other: both similarities, per page."""
+    """Sum the similarities of pages that match two consecutive pages, per page of the denser book."""
     dense = 0 if counts[0] <= counts[1] else 1
     order = np.lexsort((matched.pairs[:, 1 - dense], matched.pairs[:, dense]))
     page, other = matched.pairs[order, dense], matched.pairs[order, 1 - dense]

@@ -1,8 +1,8 @@
-"""The contents of a volume: which other books of a library have its pages, in the order of the volume.
+"""The contents of a volume: the other books of a library that contain its pages, in the order of the volume.
 
-A book that the volume contains is a work. A passage is shared with a part of another book. Works are named
-first, and may lie within each other. A passage is named on pages that no work has, and ends where any other
-passage begins or ends. Books that have the same pages are one part, whether or not they are one cluster.
+A work is a book that the volume contains. A passage is shared with a part of another book. Works are listed
+first, and one work may contain another. Passages cover only pages without a work; a passage ends where any
+other passage begins or ends. Books with the same pages are one part, whether or not they are one cluster.
 """
 
 from collections import defaultdict
@@ -20,59 +20,59 @@ from bookprint_core.relations.runs import LONGEST_GAP
 
 PartKind = Literal["work", "passage", "gap"]
 Span = tuple[int, int]
-"""Pages: the first and the one after the last."""
+"""Pages, by the first and the one after the last."""
 
 LEAST_PAGES = 3
-"""Pages in a row that are named as a passage or a gap; fewer may be a leaf with a title."""
+"""Minimum number of consecutive pages of a passage or a gap; fewer may be a leaf with a title."""
 
 _SAME = 0.8
-"""Share of the pages of two parts together that both have, where they are one part."""
+"""Minimum common pages of two parts that count as one part, as a share of all their pages."""
 
-_WITHIN = 0.9  # of a work's pages that another work has, where it lies within that
-_WHOLE = 0.8  # of the pages that a contained book has in a volume, in one stretch: it is a work there
-_NEAR = 2  # pages: ends of passages that lie no farther apart are one
+_WITHIN = 0.9  # minimum share of a work's pages in another work that contains it
+_WHOLE = 0.8  # minimum share of a contained book's pages in one stretch, if the stretch is a work
+_NEAR = 2  # maximum distance, in pages, of ends of passages that count as one end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharingBook:
-    """A book that has pages of the volume; the volume is this book of the matches."""
+    """A book that contains pages of the volume; the volume is `this` book of the matches."""
 
     book_id: UUID
     founder_id: UUID  # of the cluster of its text
     is_contained: bool
-    share: float  # of its text that the volume has, 0 to 1
+    share: float  # share of its text that the volume contains, 0 to 1
     matches: PageMatches
 
 
 @dataclass(frozen=True, slots=True)
 class PartSource:
-    """A book with the pages in which it has a part of the volume."""
+    """A book that contains a part of the volume, and its pages with that part."""
 
     book_id: UUID
     founder_id: UUID
     pages: Span
-    share: float  # of its text that the volume has, 0 to 1
+    share: float  # share of its text that the volume contains, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
 class VolumePart:
-    """Pages of the volume, and the books that have them."""
+    """Pages of the volume, and the books that contain them."""
 
     kind: PartKind
     pages: Span
-    sources: Sequence[PartSource]  # one for each cluster, the one to name first; empty: a gap
-    level: int = 0  # how many works it lies within
+    sources: Sequence[PartSource]  # one per cluster, the best first; empty: a gap
+    level: int = 0  # number of works that contain the part
 
 
 def spans_of(sharing: SharingBook) -> list[tuple[Span, Span]]:
-    """The pages that both books have, in the volume and in the other one, in the order of the volume."""
+    """Return the common pages, in the volume and in the other book, in the order of the volume."""
     return [(each.pages, each.source.pages) for each in _stretches(sharing)]
 
 
 def parts_of(page_count: int, sharings: Sequence[SharingBook]) -> list[VolumePart]:
-    """The parts of a volume with so many pages, in order, and the gaps between them.
+    """Return the parts of a volume with `page_count` pages in order, and the gaps between them.
 
-    A volume of which no page is known elsewhere has no parts, and no gap.
+    A volume without pages in other books has no parts and no gap.
     """
     stretches = [each for sharing in sharings for each in _stretches(sharing)]
     parts = list(_works([each for each in stretches if each.is_whole]))
@@ -84,11 +84,11 @@ def parts_of(page_count: int, sharings: Sequence[SharingBook]) -> list[VolumePar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretch:
-    """Pages of the volume without a long gap that one book has."""
+    """Pages of the volume, without a long gap, that one book contains."""
 
     sharing: SharingBook
     pairs: NDArray[np.int64]  # (pairs, 2), in the order of the volume
-    is_whole: bool = False  # the volume contains the book, and nearly all of it is here
+    is_whole: bool = False  # the volume contains the book, nearly all of it in this stretch
 
     @property
     def pages(self) -> Span:
@@ -106,7 +106,7 @@ class _Stretch:
 
 
 def _stretches(sharing: SharingBook) -> list[_Stretch]:
-    """The pages that a book has, cut where it does not go on as the volume does; without short ones."""
+    """Return the stretches of a book's pages, cut where it departs from the volume, without short ones."""
     runs = [np.array(run.pairs, dtype=np.int64) for run in sharing.matches.by_run() if run.pairs]
     if not runs:
         return []
@@ -124,7 +124,7 @@ def _stretches(sharing: SharingBook) -> list[_Stretch]:
 
 
 def _works(stretches: Iterable[_Stretch]) -> Iterator[VolumePart]:
-    """The works, the longest first, with the number of those that each lies within."""
+    """Yield the works, the longest first, each with the number of works that contain it."""
     found: list[list[_Stretch]] = []
     for each in sorted(stretches, key=lambda each: (-each.length, each.pages, each.sharing.book_id)):
         same = (group for group in found if _is_same(group[0].pages, each.pages))
@@ -143,7 +143,7 @@ def _works(stretches: Iterable[_Stretch]) -> Iterator[VolumePart]:
 
 
 def _passages(stretches: Sequence[_Stretch]) -> Iterator[VolumePart]:
-    """The pages between two ends of stretches, with the books that have most of them."""
+    """Yield the pages between two ends of stretches, with the books that contain most of these pages."""
     for before, after in pairwise(_ends(stretches)):
         bounds = (before[0] or before[1])[0], (after[1] or after[0])[-1]
         least = _SAME * (bounds[1] - bounds[0])
@@ -153,7 +153,7 @@ def _passages(stretches: Sequence[_Stretch]) -> Iterator[VolumePart]:
 
 
 def _ends(stretches: Sequence[_Stretch]) -> list[tuple[list[int], list[int]]]:
-    """Where stretches begin and where they end, those together that lie near each other."""
+    """Return the first pages and the ends of stretches, in groups of pages near each other."""
     near: list[tuple[list[int], list[int]]] = []
     reached = -_NEAR - 1
     for page, side in sorted((page, side) for each in stretches for side, page in enumerate(each.pages)):
@@ -165,7 +165,7 @@ def _ends(stretches: Sequence[_Stretch]) -> list[tuple[list[int], list[int]]]:
 
 
 def _sources(stretches: Iterable[_Stretch]) -> list[PartSource]:
-    """The best copy of each cluster; those first of which the volume has the largest share."""
+    """Return the best copy of each cluster, sorted by the share of its text in the volume, largest first."""
     by_cluster: dict[UUID, list[PartSource]] = defaultdict(list)
     for each in stretches:
         by_cluster[each.sharing.founder_id].append(each.source)
@@ -178,7 +178,7 @@ def _rank(source: PartSource) -> tuple[float, UUID]:
 
 
 def _without(stretch: _Stretch, taken: Iterable[Span]) -> Iterator[_Stretch]:
-    """Yield the rest of a stretch without the pages of these spans; pieces of under `LEAST_PAGES` go."""
+    """Yield the pieces of a stretch outside the spans `taken`, if they have at least `LEAST_PAGES` pages."""
     pages = stretch.pairs[:, 0]
     free = np.ones(len(pages), dtype=np.bool_)
     for start, end in taken:
@@ -190,7 +190,7 @@ def _without(stretch: _Stretch, taken: Iterable[Span]) -> Iterator[_Stretch]:
 
 
 def _cut(stretch: _Stretch, bounds: Span) -> Iterator[_Stretch]:
-    """The stretch between two pages."""
+    """Yield the part of a stretch within the bounds, if there is one."""
     pages = stretch.pairs[:, 0]
     pairs = stretch.pairs[(pages >= bounds[0]) & (pages < bounds[1])]
     if len(pairs):

@@ -1,9 +1,9 @@
-"""Word differences: what one page reads where another reads otherwise, told in classes for people.
+"""Word differences between two pages, classified for people.
 
-Words are aligned by edits (Levenshtein over words). The class of a difference is the most harmless that
-explains it: the same letters with other hyphens and blanks, with other marks, or in another spelling; letters
-as alike as a misreading leaves them; other words. Two words that both books know are never taken for one that
-was misread (as in `revision`).
+Words are aligned by edits (Levenshtein over words). A difference gets the most harmless class that fits. The
+letters are equal but hyphens and blanks, marks or spelling differ; or a misreading may explain the letters;
+or the words are different. Two words that both books contain elsewhere never count as a misreading (as in
+`revision`).
 """
 
 import re
@@ -18,52 +18,52 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 Difference = Literal["spelling", "hyphen", "ocr", "punctuation", "other"]
-"""Spelling is that of one word: long s, ligatures, accents, capitals and old forms too."""
+"""Class of a difference; spelling includes long s, ligatures, accents, capitals and old forms of a word."""
 
 DIFFERENCES: tuple[Difference, ...] = ("spelling", "hyphen", "ocr", "punctuation", "other")
 
-_MISREAD = 60.0  # of 100 (rapidfuzz's ratio): letters as like as these may be a misreading
-_LEAST_LETTERS = 3  # of shorter words one letter may be misread
-_MOST_WORDS = 5_000  # words of a page that are aligned; time grows with the square
+_MISREAD = 60.0  # minimum similarity of a misreading, 0 to 100 (rapidfuzz's ratio)
+_LEAST_LETTERS = 3  # in shorter words one letter may be misread
+_MOST_WORDS = 5_000  # maximum number of words of a page that are aligned; time grows with the square
 
 _WORD = re.compile(
     r"\s*([{0}]|[^\s{0}]+)".format("\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
 )
-"""A word with the white space before it; each character of a script without word spaces is one."""
+"""Pattern of a word with the white space before it, or a character of a script without word spaces."""
 
 _HYPHENS = re.compile(r"[-\u00ad\u2010\u2011¬⸗\ufffe]")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _NO_WORDS = re.compile(r"(?:[^\w\s]|_)+")
 _FORMS = (("ck$", "c"), ("our", "or"), ("vv", "w"), ("[æœ]|ae|oe", "e"), ("v", "u"), ("j", "i"), ("y", "i"))
-"""Old forms and the ones that they are held to be here."""
+"""Old forms of letters, each with the modern form that replaces it here."""
 
 _SHAPES = (("cl", "d"), ("rn", "m"), ("li", "h"), ("ii", "n"), ("1", "l"), ("0", "o"), ("c", "e"), ("h", "b"))
-"""Shapes of letters and what they are read for."""
+"""Shapes of letters, each with the letter for which it is misread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Words that two pages have in the same place."""
+    """The words of two pages in the same place."""
 
-    kind: Difference | None  # None: the same words
-    this: str  # with the white space between them
+    kind: Difference | None  # None: the words are equal
+    this: str  # words of this page, with the white space between them
     other: str
 
     @property
     def words(self) -> int:
-        """The words that differ, of the side that has more."""
+        """Number of differing words, on the side with more words."""
         return 0 if self.kind is None else max(len(_words(self.this)), len(_words(self.other)))
 
 
 def common_words(pages: Iterable[str], others: Iterable[str]) -> frozenset[str]:
-    """The words that each of two books has more than once, in the form in which differences look them up."""
+    """Return the words that occur more than once in each of two books, in the form for `known`."""
     return _repeated(pages) & _repeated(others)
 
 
 def word_differences(this: str, other: str, known: Collection[str] = ()) -> list[Passage]:
-    """The passages of two pages, in order; `known` are the `common_words` of their books.
+    """Return the passages of two pages in order; `known` contains the `common_words` of their books.
 
-    Of longer pages the first 5,000 words are compared.
+    The first 5,000 words of a page are compared.
     """
     words = [_words(page)[:_MOST_WORDS] for page in (this, other)]
     plain = [[word.strip() for word in side] for side in words]
@@ -79,7 +79,7 @@ def word_differences(this: str, other: str, known: Collection[str] = ()) -> list
 
 
 def even_parts(text: str, count: int) -> list[str]:
-    """The text in so many parts, at least one, of as many words each."""
+    """Split the text into `count` parts, at least one, with equally many words."""
     places = [each.start() for each in _WORD.finditer(text)]
     count = max(min(count, len(places)), 1)
     cuts = [places[len(places) * part // count] for part in range(1, count)]
@@ -87,9 +87,9 @@ def even_parts(text: str, count: int) -> list[str]:
 
 
 def place_of(page: str, text: str) -> tuple[int, int]:
-    """Where a page lies in a longer text, by its first and last words that come in the same threes there.
+    """Find a page in a longer text by its first and last three consecutive words that the text contains too.
 
-    The bounds are of characters; they are those of the text where nothing is found.
+    Returns the bounds in characters; the bounds of the whole text if nothing is found.
     """
     words, places = _words(page), list(_WORD.finditer(text))
     threes: dict[tuple[str, ...], int | None] = {}
@@ -105,12 +105,12 @@ def place_of(page: str, text: str) -> tuple[int, int]:
 
 
 def _words(text: str) -> list[str]:
-    """Each with the white space before it."""
+    """Return the words, each with the white space before it."""
     return [each[0] for each in _WORD.finditer(text)]
 
 
 def _repeated(pages: Iterable[str]) -> frozenset[str]:
-    """The words that come more than once, as `_letters` has them."""
+    """Return the words that occur more than once, in the form of `_letters`."""
     text = unicodedata.normalize("NFKC", "\n".join(pages)).casefold()
     counts = Counter(_WORD.findall(_NO_WORDS.sub("", text)))
     return frozenset(word for word, count in counts.items() if count > 1)
@@ -122,7 +122,7 @@ def _threes(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _parts(this: list[str], other: list[str], known: Collection[str]) -> Iterator[Passage]:
-    """The differences of words that stand in one place: one of each word as far as it has a counterpart."""
+    """Yield the differences of words in one place, word by word while words have a counterpart."""
     while found := _counterparts(this, other, known):
         kind, one, two = found
         yield Passage(kind, "".join(this[:one]), "".join(other[:two]))
@@ -137,7 +137,7 @@ def _parts(this: list[str], other: list[str], known: Collection[str]) -> Iterato
 def _counterparts(
     this: list[str], other: list[str], known: Collection[str]
 ) -> tuple[Difference, int, int] | None:
-    """The class of the first words and how many of each side are one word; None: nothing in common."""
+    """Return the class of the first words and the corresponding words of each side; None: no counterpart."""
     for one, two in ((2, 1), (1, 2), (1, 1)):
         if len(this) >= one and len(other) >= two:
             kind = _kind(this[:one], other[:two], known)
@@ -165,7 +165,7 @@ def _kind(this: Sequence[str], other: Sequence[str], known: Collection[str]) -> 
 
 
 def _are_alike(this: str, other: str) -> bool:
-    """Whether letters may be misread for others."""
+    """Return whether one word may be a misreading of the other."""
     shortest = min(len(this), len(other))
     if shortest < _LEAST_LETTERS:
         return shortest > 1 and Levenshtein.distance(this, other) <= 1
@@ -179,7 +179,7 @@ def _as_misread(letters: str) -> str:
 
 
 def _is_spelling(this: str, other: str) -> bool:
-    """Whether letters are those of one word but for accents, old forms, and a long s that was read as f."""
+    """Return whether the words differ only in accents, old forms, and long s read as f."""
     this, other = _without_accents(this), _without_accents(other)
     if len(this) == len(other) and this[-1:] == other[-1:]:
         differing = {frozenset(pair) for pair in zip(this, other, strict=True) if len(set(pair)) > 1}

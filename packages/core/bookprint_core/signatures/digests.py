@@ -1,8 +1,8 @@
-"""Digests: hashes by which other systems tell equal texts, computed as those do.
+"""Digests: hashes with which other systems find equal texts, computed in the same way.
 
 `md5-text` is the MD5 of a text. `textprofile-md5-v1` is the `TextProfileSignature` of Apache Nutch (2026):
-the MD5 of the frequent words with rounded counts, so that a few other words leave it as it is. A digest has
-no distance: two are equal, or say nothing.
+the MD5 of frequent words with rounded counts, which does not change with a few words. Digests have no
+distance; only their equality means anything.
 """
 
 import math
@@ -22,47 +22,49 @@ from bookprint_core.recipe import MD5_TEXT, TEXTPROFILE_MD5
 from bookprint_core.text.unicode_table import ALNUM, unicode_table
 
 LEAST_UNITS = 3
-"""UTF-16 units of a token that counts; shorter ones are passed over."""
+"""Minimum number of UTF-16 units of a token that counts."""
 
 QUANT_RATE = np.float32(0.01)
-"""The step of the counts as a share of the highest."""
+"""Step of the counts, as a share of the highest count."""
 
 _UNITS = 1 << 16
 _SPACE = 0x20
 _CAPITAL_I_WITH_DOT = 0x130
 
-# Their normal forms hold no letter or are dropped, so the frozen table does not call them letters.
+# Letters that the frozen table does not mark, because their normal forms contain no letter or are dropped.
 _OTHER_LETTERS = (0x37A, 0x115F, 0x1160, 0x3164, 0xFF9E, 0xFF9F, 0xFFA0)
 _ARABIC_MARKS_ALONE = (*range(0xFC5E, 0xFC64), *range(0xFE70, 0xFE80, 2))
 
 
 def md5_text(text: str) -> bytes:
-    """The MD5 of a text in UTF-8; 16 bytes.
+    """Compute the MD5 of a text in UTF-8; 16 bytes.
 
-    Nutch's `TextMD5Signature` is the same as long as every character is in the Basic Multilingual Plane: it
-    writes others as two surrogates of three bytes each.
+    Nutch's `TextMD5Signature` is equal if every character is in the Basic Multilingual Plane. Nutch encodes
+    other characters as two surrogates of three bytes each.
     """
     return md5(text.encode(), usedforsecurity=False).digest()
 
 
 def textprofile_md5(text: str) -> bytes | None:
-    """The MD5 of a text's profile; 16 bytes, None where the profile is empty.
+    """Compute the MD5 of a text's profile; 16 bytes, None if the profile is empty.
 
-    Nutch gives every text without a token the MD5 of nothing. They are no copies of each other, so here they
-    have no digest.
+    Nutch gives every text without tokens the MD5 of nothing. These texts are not copies of each other, so
+    here they have no digest.
     """
     profile = text_profile(text)
     return md5(profile.encode(), usedforsecurity=False).digest() if profile else None
 
 
 def text_profile(text: str) -> str:
-    """The profile of a text, a token and its rounded count a line, by these rules of Nutch since 1.16:
+    """Compute the profile of a text, a token and its rounded count per line, by the rules of Nutch from 1.16:
 
-    1. A token is a run of UTF-16 units that Java's `Character.isLetterOrDigit` takes, each in lower case by
-    itself. So marks and characters beyond U+FFFF separate tokens. 2. Tokens of one or two units go. 3. The
-    step is 1 % of the highest count as a 32-bit float, halves rounded up; at least 2, or 1 where every count
-    is 1. 4. Counts are rounded down to multiples of the step, and tokens below it go. 5. The highest counts
-    come first, equal ones in the order of their UTF-16 units.
+    1. A token is a run of UTF-16 units that Java's `Character.isLetterOrDigit` accepts, each in lower case by
+       itself. Marks and characters beyond U+FFFF separate tokens.
+    2. Tokens of one or two units are dropped.
+    3. The step is 1 % of the highest count as a 32-bit float, halves rounded up, and at least 2; it is 1 if
+       every count is 1.
+    4. Counts are rounded down to multiples of the step, and tokens below it are dropped.
+    5. The highest counts are first; tokens with equal counts are in the order of their UTF-16 units.
 
     >>> text_profile("The cat and the dog. The end, the END!")
     'the 4\\nend 2'
@@ -72,7 +74,7 @@ def text_profile(text: str) -> str:
     counts = Counter(token for token in tokens if len(token) >= LEAST_UNITS)
     step = _step(max(counts.values(), default=0))
     rounded = [(token, count // step * step) for token, count in counts.items() if count >= step]
-    # Nothing here is beyond U+FFFF, so code points have the order of UTF-16 units.
+    # No token contains a character beyond U+FFFF, so code points have the order of UTF-16 units.
     rounded.sort(key=lambda each: (-each[1], each[0]))
     return "\n".join(f"{token} {count}" for token, count in rounded)
 
@@ -84,7 +86,7 @@ def _step(highest: int) -> int:
 
 @cache
 def _lower_units() -> NDArray[np.uint16]:
-    """What becomes of each UTF-16 unit: a letter or digit of Unicode 14 its lower case, others a space."""
+    """Make the table of UTF-16 units: the lower case of a letter or digit of Unicode 14, else a space."""
     frozen = unicode_table().traits[:_UNITS] & ALNUM != 0
     frozen[[*_OTHER_LETTERS, *_ARABIC_MARKS_ALONE]] = True
     lower = np.full(_UNITS, _SPACE, dtype="<u2")
@@ -102,16 +104,16 @@ _FUNCTIONS: Mapping[str, Callable[[str], bytes | None]] = MappingProxyType(
 
 
 def digests(text: str) -> tuple[Digest, ...]:
-    """All digests of a text, as far as it has them.
+    """Compute all digests that a text has.
 
-    A text of 600 KB takes some 23 ms, most of it for the profile.
+    A text of 600 KB takes about 23 ms, most of it for the profile.
     """
     values = ((name, function(text)) for name, function in _FUNCTIONS.items())
     return tuple(Digest(name, value) for name, value in values if value is not None)
 
 
 def decode_digest(recipe: str, digits: str, field: str) -> Digest:
-    """The digest in hexadecimal digits; raises UnknownRecipe, or InvalidInput, that names `field`."""
+    """Read a digest in hexadecimal digits; raise UnknownRecipe or InvalidInput with this `field`."""
     if recipe not in _FUNCTIONS:
         known = ", ".join(_FUNCTIONS)
         raise UnknownRecipe(f"No digest is called {recipe[:80]!r}. Known: {known}.", field=field)
@@ -121,6 +123,6 @@ def decode_digest(recipe: str, digits: str, field: str) -> Digest:
 
 
 def parse_digest(written: str, field: str) -> Digest:
-    """The digest written as NAME:HEX; raises as `decode_digest` does."""
+    """Read a digest written as NAME:HEX; raise the errors of `decode_digest`."""
     recipe, _, digits = written.partition(":")
     return decode_digest(recipe, digits, field)

@@ -1,6 +1,7 @@
-"""What two texts share exactly, counted in their shingles instead of estimated from signatures.
+"""Exact overlap of two texts, counted in their shingles instead of estimated from signatures.
 
-Carpenter (2011) ends with this step: compare the documents themselves, once their signatures are alike.
+This is the last step of Carpenter (2011): to compare the documents themselves if their signatures are
+similar.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from bookprint_core.text.normal_form import normalise
 
 @dataclass(frozen=True, slots=True)
 class ExactOverlap:
-    """The numbers of distinct shingles of two books, and of those that both have."""
+    """The numbers of distinct shingles of two books, and of their common shingles."""
 
     this: int
     other: int
@@ -24,31 +25,31 @@ class ExactOverlap:
 
     @property
     def jaccard(self) -> float:
-        """Shared shingles by all shingles, 0 to 1; 0 if there are none."""
+        """Shared shingles divided by all shingles, 0 to 1; 0 if there are none."""
         return self.shared / max(1, self.this + self.other - self.shared)
 
     @property
     def this_in_other(self) -> float:
-        """Share of this book's shingles that the other has, 0 to 1; 0 if it has none."""
+        """Share of this book's shingles that the other book has, 0 to 1; 0 without shingles."""
         return self.shared / max(1, self.this)
 
     @property
     def other_in_this(self) -> float:
-        """Share of the other book's shingles that this one has, 0 to 1; 0 if it has none."""
+        """Share of the other book's shingles that this book has, 0 to 1; 0 without shingles."""
         return self.shared / max(1, self.other)
 
 
 def exact_overlap(this: Content, other: Content, recipe: str = DEFAULT_MINHASH) -> ExactOverlap:
-    """What two texts share, in the shingles of the MinHash recipe of this name; raises UnknownRecipe.
+    """Compute the overlap of two texts in shingles of the named MinHash recipe; raise UnknownRecipe.
 
-    Two books of 600 KB take some twenty milliseconds. Different shingles have different hashes but for one
-    pair in 2^64.
+    Two books of 600 KB take about twenty milliseconds. Different shingles have equal hashes once in 2^64
+    pairs.
     """
     return overlap_of(distinct_shingles(this, recipe), distinct_shingles(other, recipe))
 
 
 def overlap_of(these: NDArray[np.uint64], others: NDArray[np.uint64]) -> ExactOverlap:
-    """What two sets of shingles share; each has the hash of a shingle once.
+    """Compute the overlap of two sets of distinct shingle hashes.
 
     >>> overlap_of(np.array([1, 2, 3], np.uint64), np.array([2, 3, 4], np.uint64)).jaccard
     0.5
@@ -58,5 +59,5 @@ def overlap_of(these: NDArray[np.uint64], others: NDArray[np.uint64]) -> ExactOv
 
 
 def distinct_shingles(content: Content, recipe: str = DEFAULT_MINHASH) -> NDArray[np.uint64]:
-    """The hashes of all shingles of a text, each once, (n,), ascending; raises UnknownRecipe."""
+    """Compute the distinct shingle hashes of a text, (n,), ascending; raise UnknownRecipe."""
     return np.unique(shingles(normalise(content), minhash_recipe(recipe), page_recipe(DEFAULT_PAGES)).hashes)

@@ -1,20 +1,21 @@
-"""The identifiers of a book: what its signatures say of it, in one short string with a check.
+"""The identifiers of a book: its main signatures in one short string with a check.
 
-The idea of an identifier that preserves similarity is that of Vladimir et al. (2015), whose outlook also asks
-for the length and for a composite with the ISBN: two libraries compare identifiers offline, and similar books
-have a small `distance`. All are written in Crockford's base32: digits and small letters without i, l, o and
-u. Upper and lower case are the same, hyphens are ignored, I and L read as 1 and O as 0.
+Vladimir et al. (2015) propose an identifier that preserves similarity; their outlook asks for the length and
+for a composite with the ISBN. Two libraries compare identifiers offline, and similar books have a small
+`distance`. Identifiers are written in Crockford's base32: digits and small letters without i, l, o and u.
+Upper and lower case are equal, hyphens are ignored, I and L are read as 1, and O as 0.
 
-- `bp1:` and 32 characters, 160 bits: recipe code (8), fingerprint (128), length code (8), CRC-16/XMODEM of
-  those 18 bytes (16). The length code is 10·log2 of the word count, rounded. The check finds every single
-  wrong character and every swap of two neighbours.
-- `bp2:` and 60 characters, 300 bits: recipe code (8), fingerprint (128), lowest bit of each of the 128
-  MinHash values (128), length code (8), shingle code (12), check (16). The shingle code is 100·log2 of the
-  count of distinct shingles, rounded. The check is the CRC-16/XMODEM of the first 284 bits with four zero
-  bits before them. With the MinHash bits, parts and noisy copies are told from strangers that the fingerprint
-  alone leaves in doubt.
-- Either of them, a full stop and the 13 digits of the ISBN as they are printed, whose last one is their check
-  (ISO 2108). Catalogues know an edition by its ISBN, and the content tells what the ISBN misses or confuses.
+`bp1:` and 32 characters are 160 bits: recipe code (8), fingerprint (128), length code (8), and the
+CRC-16/XMODEM of these 18 bytes (16). The length code is 10·log2 of the word count, rounded. The check finds
+every single wrong character and every swap of two neighbours.
+
+`bp2:` and 60 characters are 300 bits: recipe code (8), fingerprint (128), lowest bit of each of the 128
+MinHash values (128), length code (8), shingle code (12), check (16). The shingle code is 100·log2 of the
+count of distinct shingles, rounded. The check is the CRC-16/XMODEM of the first 284 bits with four zero bits
+before them. The MinHash bits distinguish parts and noisy copies from strangers if the fingerprint cannot.
+
+A composite identifier is a short or long one, a full stop and the 13 printed digits of the ISBN, whose last
+digit is a check (ISO 2108). The ISBN names the edition, and the content corrects wrong or missing ISBNs.
 """
 
 import re
@@ -44,16 +45,16 @@ from bookprint_core.signatures.simhash import hamming
 from bookprint_core.text.catalogue_values import ean_digit
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-"""The letter of each value from 0 to 31, in Crockford's base32."""
+"""Letters of the values from 0 to 31, in Crockford's base32."""
 
 LENGTH_STEPS = 10
-"""Steps of the length code for each doubling of the word count."""
+"""Steps of the length code per doubling of the word count."""
 
 SHINGLE_STEPS = 100
-"""Steps of the shingle code for each doubling of the count."""
+"""Steps of the shingle code per doubling of the count."""
 
 MINHASH_RECIPE = DEFAULT_MINHASH
-"""Of all long identifiers until a recipe code says otherwise."""
+"""MinHash recipe of all long identifiers, unless a future recipe code names another recipe."""
 
 _SHORT, _LONG = "bp1:", "bp2:"
 _SHORT_LETTERS, _LONG_LETTERS = 32, 60
@@ -75,24 +76,24 @@ class Identifier:
     fingerprint: Fingerprint
     word_count: int  # within 4 %
     minhash: MinHashBits | None = None  # None: a `bp1:` identifier
-    isbn: str | None = None  # 13 digits; None: it is not a composite one
+    isbn: str | None = None  # 13 digits; None: not a composite identifier
 
 
 class WrittenIdentifiers(NamedTuple):
-    """The identifiers of a book's present content; None where its signatures make none."""
+    """The identifiers of a book's present content; None if a signature for it is missing."""
 
     short: str | None
     long: str | None
-    composite: str | None  # the longest of them and an ISBN
+    composite: str | None  # the longer of the two and an ISBN
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a text is written as an identifier of a book, damaged or not."""
+    """Return whether a text begins as an identifier of a book, damaged or not."""
     return text[:4].lower() in (_SHORT, _LONG)
 
 
 def encode(fingerprint: Fingerprint, word_count: int) -> str:
-    """The identifier of a book; raises InvalidInput if the recipe has no identifiers.
+    """Encode the identifier of a book; raise InvalidInput if the recipe has no identifiers.
 
     >>> encode(Fingerprint("gap-simhash128-v1", bytes(range(16))), 95_012)
     'bp1:040020g30g2gc1r81450p30d1r7tarna'
@@ -102,8 +103,8 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
 
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
-    """The identifiers of books from their fingerprints and word counts; raises as `encode` does."""
-    # Most lookups find none, and encoding nothing takes as long as encoding a few.
+    """Encode the identifiers of books from fingerprints and word counts; raise the errors of `encode`."""
+    # Most lookups find no book, and the steps below take as long for none as for a few.
     if not books:
         return []
     codes = {recipe: _recipe_code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}
@@ -114,7 +115,7 @@ def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
 
 
 def encode_long(fingerprint: Fingerprint, minhash: MinHashBits, word_count: int) -> str:
-    """The long identifier of a book; raises InvalidInput if the recipe has no identifiers.
+    """Encode the long identifier of a book; raise InvalidInput if the recipe has no identifiers.
 
     >>> bits = MinHashBits("word5-minhash128-v1", bytes(range(16, 32)), 94_012)
     >>> encode_long(Fingerprint("gap-simhash128-v1", bytes(range(16))), bits, 95_012)
@@ -127,7 +128,7 @@ def encode_long(fingerprint: Fingerprint, minhash: MinHashBits, word_count: int)
 
 
 def composite(identifier: str, isbn: str) -> str:
-    """The composite identifier of a `bp1:` or `bp2:` identifier and an ISBN of 13 digits.
+    """Join a `bp1:` or `bp2:` identifier and an ISBN of 13 digits to a composite identifier.
 
     >>> composite("bp1:040020g30g2gc1r81450p30d1r7tarna", "9780141439600")
     'bp1:040020g30g2gc1r81450p30d1r7tarna.9780141439600'
@@ -136,7 +137,7 @@ def composite(identifier: str, isbn: str) -> str:
 
 
 def of_book(book: Book, isbn: str | None) -> WrittenIdentifiers:
-    """The identifiers of a book with this ISBN."""
+    """Encode the identifiers of a book with this ISBN."""
     if book.fingerprint is None:
         return WrittenIdentifiers(None, None, None)
     short = encode(book.fingerprint, book.word_count)
@@ -147,9 +148,9 @@ def of_book(book: Book, isbn: str | None) -> WrittenIdentifiers:
 
 
 def decode(text: str) -> Identifier:
-    """The contents of a `bp1:`, `bp2:` or composite identifier.
+    """Read a `bp1:`, `bp2:` or composite identifier.
 
-    Raises InvalidIdentifier if it is none of them or was damaged. Hyphens in the ISBN are ignored.
+    Raises InvalidIdentifier for any other or damaged text. Hyphens in the ISBN are ignored.
 
     >>> decode("bp1:040020g30g2gc1r81450p30d1r7tarna").fingerprint.hex
     '000102030405060708090a0b0c0d0e0f'
@@ -170,7 +171,7 @@ def decode(text: str) -> Identifier:
 
 
 def of_signatures(signatures: Sketch | Entry, word_count: int, isbn: str | None = None) -> Identifier | None:
-    """What the longest identifier of a book with these signatures says; None without a fingerprint."""
+    """Return the contents of the longest identifier of a book; None without a fingerprint."""
     if signatures.fingerprint is None:
         return None
     words = decoded_length(length_code(word_count))
@@ -178,20 +179,20 @@ def of_signatures(signatures: Sketch | Entry, word_count: int, isbn: str | None 
 
 
 def minhash_bits(signatures: Sketch | Entry) -> MinHashBits | None:
-    """A bit of each MinHash value of a book, which may be all that is known of them."""
+    """Return one bit of each MinHash value of a book; of some books only these bits are known."""
     if signatures.identified is not None:
         return signatures.identified.minhash
     return None if signatures.minhash is None else lowest_bits(signatures.minhash)
 
 
 def identified(text: str) -> Identified:
-    """What an identifier says beside the fingerprint; raises InvalidIdentifier."""
+    """Read the data of an identifier beside its fingerprint; raise InvalidIdentifier."""
     identifier = decode(text)
     return Identified(identifier.word_count, identifier.minhash)
 
 
 def known_by(identifier: Identifier, metadata: Metadata) -> Submission:
-    """A book that is known by its identifier alone; the ISBN behind it is one of its identifiers."""
+    """Make a book that is known only by its identifier; its ISBN is added to the metadata."""
     words = identifier.word_count
     sketch = Sketch(
         fingerprint=identifier.fingerprint,
@@ -209,14 +210,14 @@ def known_by(identifier: Identifier, metadata: Metadata) -> Submission:
 
 
 def written(identifier: Identifier) -> str:
-    """The identifier as one string, without its ISBN; the reverse of `decode`."""
+    """Write the identifier as one string, without its ISBN; this reverses `decode`."""
     if identifier.minhash is None:
         return encode(identifier.fingerprint, identifier.word_count)
     return encode_long(identifier.fingerprint, identifier.minhash, identifier.word_count)
 
 
 def distance(a: str, b: str) -> int:
-    """The Hamming distance, 0 to 128, of two books from their identifiers alone.
+    """Compute the Hamming distance, 0 to 128, of two books from their identifiers.
 
     Raises InvalidIdentifier, or RecipeMismatch if their recipes differ.
     """
@@ -226,17 +227,17 @@ def distance(a: str, b: str) -> int:
 
 
 def length_code(word_count: int) -> int:
-    """The code of a word count, 0 to 255."""
+    """Return the code of a word count, 0 to 255."""
     return min(255, round(LENGTH_STEPS * log2(max(1, word_count))))
 
 
 def decoded_length(code: int) -> int:
-    """The word count that a code stands for."""
+    """Return the word count that a code represents."""
     return round(2 ** (code / LENGTH_STEPS))
 
 
 def to_letters(number: int, count: int) -> str:
-    """The lowest 5·count bits of a number in Crockford's base32, the highest first.
+    """Write the lowest 5·count bits of a number in Crockford's base32, the highest bits first.
 
     >>> to_letters(33, 3)
     '011'
@@ -248,13 +249,13 @@ def to_letters(number: int, count: int) -> str:
 
 
 def to_number(letters: str, count: int) -> int | None:
-    """The number in `count` letters, 5·count bits; None if they are not.
+    """Read a number from `count` letters of 5 bits each; None for other letters or another count.
 
     >>> to_number("O1-L", 3), to_number("u00", 3)
     (33, None)
     """
     digits = letters.lower().translate(_READ)
-    # A U would be read as a digit of base 32, which it is not here.
+    # int() accepts U as a digit of base 32, but Crockford's base32 has no U.
     if len(digits) != count or "u" in letters.lower() or not set(digits) <= set(_DIGITS):
         return None
     return int(digits, 32)
@@ -293,12 +294,12 @@ def _require_check(holds: bool) -> None:
 
 
 def _recipe_code(recipe: str) -> bytes:
-    """The byte that stands for a fingerprint recipe; raises UnknownRecipe."""
+    """Return the byte for a fingerprint recipe; raise UnknownRecipe."""
     return _BYTES[fingerprint_recipe(recipe).identifier_code]
 
 
 def _recipe_of(code: int) -> str:
-    """The fingerprint recipe that a byte stands for; raises InvalidIdentifier if it is not known."""
+    """Return the fingerprint recipe of a byte; raise InvalidIdentifier if it is not known."""
     for recipe in FINGERPRINT_RECIPES.values():
         if recipe.identifier_code == code:
             return recipe.name

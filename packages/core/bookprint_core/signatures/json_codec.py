@@ -1,17 +1,17 @@
-"""Signatures as JSON, as `bookprint sign` prints them and a client may post them instead of the text.
+"""Signatures as JSON, which `bookprint sign` prints and a client may post instead of the text.
 
 {"fingerprint": {"recipe": "gap-simhash128-v1", "hex": "<32 hex digits>"} | null,
  "minhash": {"recipe": "word5-minhash128-v1", "values": "<base64 of 128 little-endian uint32>",
              "shingle_count": 94012} | null,
  "sample": {"recipe": "char20-sample256-v2", "level": 220,
-            "hashes": "<base64 of little-endian uint64, ascending>",  left out where there is none
-            "places": "<base64 of little-endian uint16>"},  of each hash, left out where they are not known
+            "hashes": "<base64 of little-endian uint64, ascending>",  left out if there is no sample
+            "places": "<base64 of little-endian uint16>"},  of each hash, left out if they are not known
  "pages": {"recipe": "char6-page128-v2", "unit": "page" | "window",
            "values": "<base64 of 130 bytes for each>"} | null,
- "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out where there is none
+ "digests": {"md5-text": "<32 hex digits>"},  by recipe, left out if there are none
  "word_count": 95012, "character_count": 512044, "page_count": 330 | null,
- "single_words": 4123,  words that occur once, left out where they were not counted
- "identifier": "bp2:…"}  where it is all that is known of the book
+ "single_words": 4123,  words that occur once, left out if they were not counted
+ "identifier": "bp2:…"}  for a book known only by its identifier
 """
 
 import binascii
@@ -31,14 +31,14 @@ from bookprint_core.signatures.page_minhash import from_records, record_bytes, t
 _BYTES_IN_BASE64 = (("minhash", "values"), ("sample", "hashes"), ("sample", "places"), ("pages", "values"))
 
 MAX_COUNT = (1 << 31) - 1
-"""Higher counts are refused."""
+"""Highest count accepted."""
 
 _Recipe = TypeVar("_Recipe")
 _Part = TypeVar("_Part")
 
 
 def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
-    """The sketch as plain JSON values, without the page signatures if `pages` is false."""
+    """Encode the sketch as plain JSON values, without the page signatures if `pages` is false."""
     document = encode_binary(sketch if pages else replace(sketch, pages=None))
     for part, name in _BYTES_IN_BASE64:
         if name in (document.get(part) or ()):
@@ -51,7 +51,7 @@ def encode(sketch: Sketch, pages: bool = True) -> dict[str, Any]:
 
 
 def encode_binary(sketch: Sketch) -> dict[str, Any]:
-    """The sketch with the same names, but bytes in the places of hexadecimal digits and base64."""
+    """Encode the sketch with the names of `encode`, but with bytes for hexadecimal digits and base64."""
     fingerprint, minhash, sample, pages = sketch.fingerprint, sketch.minhash, sketch.sample, sketch.pages
     document: dict[str, Any] = {
         "fingerprint": fingerprint and {"recipe": fingerprint.recipe, "hex": fingerprint.bits},
@@ -62,7 +62,7 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
         "character_count": sketch.character_count,
         "page_count": sketch.page_count,
     }
-    # Left out if there is none, so that signatures made without one keep their content key.
+    # A missing sample has no name, so that the key of signatures made without samples does not change.
     if sample is not None:
         document["sample"] = {"recipe": sample.recipe, "level": sample.level, "hashes": sample.to_bytes()}
         if sample.places is not None:
@@ -77,7 +77,7 @@ def encode_binary(sketch: Sketch) -> dict[str, Any]:
 
 
 def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
-    """The sketch in plain JSON values; the reverse of `encode`, and of `encode_binary`.
+    """Read a sketch from the values of `encode` or `encode_binary`.
 
     Raises InvalidInput, or UnknownRecipe, whose `field` names the wrong part, below `field`.
     """
@@ -105,7 +105,7 @@ def decode(document: Mapping[str, Any], field: str = "signatures") -> Sketch:
 
 
 def decode_fingerprint(document: Mapping[str, Any], field: str = "fingerprint") -> Fingerprint:
-    """The fingerprint in `{"recipe": …, "hex": …}`; raises as `decode` does."""
+    """Read the fingerprint in `{"recipe": …, "hex": …}`; raise the errors of `decode`."""
     recipe = _recipe(fingerprint_recipe, document, field)
     digits = _hexadecimal(document.get("hex"), f"{field}.hex")
     if len(digits) != recipe.bits // 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
@@ -124,12 +124,12 @@ def _check(sketch: Sketch, field: str) -> None:
     if minhash is not None and minhash.shingle_count > sketch.word_count:
         raise InvalidInput("More shingles than words.", field=f"{field}.minhash.shingle_count")
     if sample is not None and minhash is None:
-        raise InvalidInput("A sample tells nothing without the MinHash of the same book.", f"{field}.sample")
+        raise InvalidInput("A sample needs the MinHash of its book.", f"{field}.sample")
     if pages is None:
         return
     if (pages.unit == "page") != (sketch.page_count is not None):
         raise InvalidInput(
-            'The unit must be "page" where page_count is given, "window" where it is not.',
+            'The unit must be "page" with a page_count, and "window" without.',
             field=f"{field}.pages.unit",
         )
     if sketch.page_count is not None and len(pages.values) != sketch.page_count:
@@ -169,7 +169,7 @@ def _text(value: Any, field: str) -> str:
 
 
 def decoded_count(value: Any, field: str, least: int = 1) -> int:
-    """A whole number in bounds; raises InvalidInput."""
+    """Check that a value is a whole number in bounds and return it; raise InvalidInput."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
         raise InvalidInput(f"A whole number from {least} to {MAX_COUNT} was expected here.", field=field)
     return value
@@ -180,7 +180,7 @@ def _hexadecimal(value: Any, field: str) -> str:
 
 
 def decoded_bytes(value: Any, field: str, row: int, rows: int | None = None) -> bytes:
-    """The bytes in base64, of rows of this size, as many as expected; raises InvalidInput."""
+    """Decode base64 into `rows` rows of `row` bytes, or into any number of rows; raise InvalidInput."""
     try:
         data = value if isinstance(value, bytes) else b64decode(_text(value, field), validate=True)
     except (binascii.Error, ValueError) as error:
@@ -224,7 +224,7 @@ def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     if hashes.size > recipe.most:
         raise InvalidInput(f"At most {recipe.most} hashes were expected.", field=f"{field}.hashes")
     if (hashes[1:] <= hashes[:-1]).any():
-        raise InvalidInput("Hashes must ascend, each one once.", field=f"{field}.hashes")
+        raise InvalidInput("Hashes must ascend, without repeats.", field=f"{field}.hashes")
     limit = limit_of(level, recipe)
     if hashes.size and int(hashes[-1]) >= limit:
         raise InvalidInput(f"Hashes must be below {limit}, the limit of level {level}.", f"{field}.hashes")

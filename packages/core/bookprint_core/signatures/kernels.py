@@ -1,8 +1,8 @@
 """Compiled kernels that turn n-grams and shingles into signatures.
 
-The constants are part of what version 1 of each recipe means. Kernels write into arrays that the caller made.
-A text is padded with 8 zeros, so that an n-gram may be read past its end; `kinds` is empty for a text of
-alphabets alone, else it holds the kind of script of each code point.
+The constants belong to version 1 of each recipe. Kernels write into arrays of the caller. A text is padded
+with 8 zeros, because an n-gram may be read past its end. `kinds` contains the kind of script of each code
+point; it is empty for a text of alphabets alone.
 """
 
 import numpy as np
@@ -12,22 +12,22 @@ from bookprint_core.jit import BLOCK, I64, U32, U64, Codes, Index, compiled, mix
 from bookprint_core.recipe import GramLengths
 
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
-"""An n-gram of code points x_0, x_1, … hashes to mix32(Σ x_k · FACTORS[k] mod 2^32)."""
+"""Factors of n-gram hashes: code points x_0, x_1, … hash to mix32(Σ x_k · FACTORS[k] mod 2^32)."""
 
 CELL_BITS = 18
-"""The top bits of an n-gram's hash are its cell; n-grams of one cell are one feature."""
+"""Number of top bits of an n-gram's hash that form its cell; n-grams of a cell are one feature."""
 
 MOST_COUNTED = (1 << 19) - 1
-"""Counts of a cell end here: what comes after is not counted."""
+"""Highest count of a cell; further occurrences are not counted."""
 
 POSITION_BITS = 24
-"""Distances between occurrences are taken modulo 2^24 code points."""
+"""Bits of a position: distances between occurrences are computed modulo 2^24 code points."""
 
 SIGN_STEP = 0xD1B54A32D192ED03
-"""Bits 64w … 64w + 63 of a cell's sign are mix64((cell + 1) · SIGN_STEP + w), most significant bit first."""
+"""Step of signs: bits 64w … 64w + 63 of a cell's sign are mix64((cell + 1) · SIGN_STEP + w), top first."""
 
 WEIGHT_UNIT = 1024
-"""Weights are rounded to whole multiples of 1 / WEIGHT_UNIT before they vote, half up."""
+"""Precision of votes: weights are rounded to multiples of 1 / WEIGHT_UNIT, half up."""
 
 F0, F1, F2, F3, F4, F5 = (U32(factor) for factor in FACTORS)
 CELL_SHIFT = U32(32 - CELL_BITS)
@@ -44,7 +44,7 @@ HALF = U64(0xFFFFFFFF)
 
 @compiled
 def _hash_plain(text: Codes, length: int, hashes: NDArray[np.uint32]) -> None:
-    """Hashes the n-grams of one length that start at the first code points of `text`."""
+    """Hash the n-grams of one length that start at the first code points of `text`."""
     f1 = F1 if length > 1 else U32(0)
     f2 = F2 if length > 2 else U32(0)
     f3 = F3 if length > 3 else U32(0)
@@ -92,7 +92,7 @@ def _hash_block(
     hashes: NDArray[np.uint32],
     positions: NDArray[np.int64],
 ) -> int:
-    """The number of n-grams that start in `text[start : start + BLOCK]` and end by `end`, which it hashes."""
+    """Hash the n-grams that start in `text[start : start + BLOCK]` and end by `end`; return their number."""
     if kinds.size == 0:
         count = min(BLOCK, end - lengths[0] + 1 - start)
         if count <= 0:
@@ -113,7 +113,7 @@ def _hash_block(
 @compiled
 def _enter(cells: NDArray[np.uint64], cell: np.uint32, position: np.uint64, reach: np.uint64) -> None:
     value = cells[cell]
-    # the tallies of a cell that has any borrow 1 from the distance, hence < for ≤
+    # tallies above 0 borrow 1 from the distance, hence < for ≤
     near = I64(U64(U64(position - value) >> POSITION_SHIFT) < reach)
     cells[cell] = U64(U64(position | U64(value & TALLIES)) + U64(ONE_MORE + near))
 
@@ -122,7 +122,7 @@ def _enter(cells: NDArray[np.uint64], cell: np.uint32, position: np.uint64, reac
 def _tally(
     hashes: NDArray[np.uint32], positions: NDArray[np.int64], window: int, cells: NDArray[np.uint64]
 ) -> None:
-    """Enters n-grams at their positions."""
+    """Tally n-grams at their positions."""
     for k in range(hashes.size):
         position = U64(U64(positions[k] + window) << POSITION_SHIFT)
         _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
@@ -130,7 +130,7 @@ def _tally(
 
 @compiled
 def _tally_in_row(hashes: NDArray[np.uint32], start: int, window: int, cells: NDArray[np.uint64]) -> None:
-    """Enters n-grams at `start`, `start` + 1, …"""
+    """Tally n-grams at `start`, `start` + 1, …"""
     position = U64(U64(start + window) << POSITION_SHIFT)
     for k in range(hashes.size):
         _enter(cells, hashes[k] >> CELL_SHIFT, position, U64(window))
@@ -155,11 +155,11 @@ def count_ngrams(
     window: int,
     cells: NDArray[np.uint64],
 ) -> None:
-    """Tallies the n-grams of `text[:size]` in one pass.
+    """Tally the n-grams of `text[:size]` in one pass.
 
-    A cell holds its last position plus `window` (24 bits), its count (20) and its near repeats (20). It is
-    zero at first, as if last met at −`window` − 1. Tallies have twice the room that they need, so they are
-    rarely clamped.
+    A cell contains its last position plus `window` (24 bits), its count (20) and its near repeats (20). Zero
+    at first represents a last position of −`window` − 1. Tallies have one bit to spare, so they
+    are rarely clamped.
     """
     hashes = np.empty(BLOCK, dtype=np.uint32)
     positions = np.empty(BLOCK, dtype=np.int64)
@@ -178,10 +178,10 @@ def count_ngrams(
 
 @compiled
 def excess(count: float, near: float, reach: float) -> float:
-    """How many standard deviations more near repeats there are than with evenly spread occurrences.
+    """Compute the excess of near repeats over evenly spread occurrences, in standard deviations.
 
-    `reach` is the number of occurrences expected within the window. The exponential is one that every IEEE
-    machine rounds alike.
+    `reach` is the number of occurrences expected within the window. The exponential is computed so that all
+    IEEE machines round equally.
     """
     x = min(reach, 64.0) / 256.0
     series = 1.0
@@ -198,7 +198,7 @@ def excess(count: float, near: float, reach: float) -> float:
 def _gap_weights(
     tallies: NDArray[np.uint64], window: float, characters: float, weights: NDArray[np.int64]
 ) -> None:
-    """The `gap` weights of the module `simhash`."""
+    """Write the `gap` weights of the module `simhash`."""
     for f in range(tallies.size):
         count = float(I64(min(U64((tallies[f] >> COUNT_SHIFT) & TALLY), COUNT_LIMIT)))
         near = float(I64(min(U64(tallies[f] & TALLY), COUNT_LIMIT)))
@@ -215,9 +215,9 @@ def weigh(
     features: NDArray[np.uint32],
     weights: NDArray[np.int64],
 ) -> int:
-    """Writes the cells counted at least `min_count` times, and their weights in units of 1/1024.
+    """Write the cells counted at least `min_count` times, and their weights in units of 1/1024.
 
-    Returns their number; `features` has room for one more than all cells.
+    Returns the number of these cells; `features` has room for one more than all cells.
     """
     one = Index(1)
     chosen = Index(0)
@@ -239,9 +239,9 @@ def weigh(
 
 @compiled
 def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArray[np.int64]) -> None:
-    """Writes into `votes[j]` the weights of all cells whose sign has bit j, less those of all others.
+    """Write into `votes[j]` the sum of the weights of cells whose sign has bit j, minus that of other cells.
 
-    Each byte of a sign votes as a whole into one of 256 ballots, which are counted bit by bit at the end.
+    Weights are added up for each of the 256 values of a byte of the sign, and at the end for each bit.
     """
     words = (votes.size + 63) // 64
     ballots = np.zeros((8 * words, 256), dtype=np.int64)
@@ -268,10 +268,10 @@ def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uin
 
 @compiled
 def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
-    """Writes all hashes that occur more than once, and a few others by chance; returns how many.
+    """Write all hashes that occur more than once, and a few others by chance; return their number.
 
-    A hash that comes again finds its bit set, by itself or by chance. `bits` is a power of two of bytes;
-    `out` has room for one more than all hashes.
+    The bit of a repeated hash is already set; another hash may have set it. The size of `bits` in bytes is a
+    power of two; `out` has room for one more than all hashes.
     """
     one = Index(1)
     shift = U64(64)
@@ -303,9 +303,9 @@ def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[n
 def minhash(
     hashes: NDArray[np.uint64], a: NDArray[np.uint32], b: NDArray[np.uint32], values: NDArray[np.uint32]
 ) -> None:
-    """Lowers `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`.
+    """Lower `values[p]` to the least a[p]·mix32(h) + b[p] mod 2^32 over the low 32 bits h of `hashes`.
 
-    The number of permutations is a multiple of 4; four make one turn of the loop.
+    The number of permutations is a multiple of 4; each pass of the loop computes four.
     """
     block = np.empty(BLOCK, dtype=np.uint32)
     for start in range(0, hashes.size, BLOCK):
@@ -335,7 +335,7 @@ def one_permutation_minhash(
     ends: NDArray[np.int64],
     signatures: NDArray[np.uint8],
 ) -> None:
-    """Writes the one-permutation MinHash of each slice `text[starts[p]:ends[p]]`."""
+    """Write the one-permutation MinHash of each slice `text[starts[p]:ends[p]]`."""
     hashes = np.empty(BLOCK, dtype=np.uint32)
     positions = np.empty(BLOCK, dtype=np.int64)
     least = np.empty(128, dtype=np.uint64)

@@ -1,11 +1,11 @@
-"""MinHash signatures as datasketch 2 writes and reads them.
+"""MinHash signatures in the formats of datasketch 2.
 
-`LeanMinHash.serialize` writes little-endian: the seed (8 bytes), the number of values (4), negated but in the
-scheme "legacy", a byte for the scheme (1 is `affine32`), and the values. In the native form, its default,
-three bytes stand before the values, which so begin at a multiple of four.
+`LeanMinHash.serialize` writes in little-endian order the seed (8 bytes), the number of values (4), a byte for
+the scheme (1 is `affine32`), and the values. The number is negative, except for the scheme "legacy". The
+native form, its default, has three bytes before the values, so that they begin at a multiple of four.
 
 {"leanminhash": "<base64>"} | {"seed": 1, "scheme": "affine32", "hashvalues": [128 whole numbers]},
-with "shingle_count" where the number of distinct members is known
+with "shingle_count" if the number of distinct members is known
 """
 
 from base64 import b64encode
@@ -28,16 +28,16 @@ _WANTED = f'MinHash(num_perm={_RECIPE.permutations}, seed={_RECIPE.seed}, scheme
 
 
 def encode(minhash: MinHashSignature) -> dict[str, Any]:
-    """The signature as `decode` reads it and, without base64, `LeanMinHash.deserialize`."""
+    """Encode the signature for `decode` and, without base64, for `LeanMinHash.deserialize`."""
     code = next(code for code, name in _SCHEME_CODES.items() if name == _RECIPE.scheme)
     data = _HEAD.pack(_RECIPE.seed, -minhash.values.size, code) + minhash.to_bytes()
     return {"leanminhash": b64encode(data).decode(), "shingle_count": minhash.shingle_count}
 
 
 def decode(document: Mapping[str, Any], field: str = "datasketch") -> Sketch:
-    """The sketch of a book of which this MinHash is all that is known.
+    """Read the sketch of a book of which only this MinHash is known.
 
-    Without a shingle count it is estimated from the values, as datasketch does (Cohen 1997), within some 9 %.
+    A missing shingle count is estimated from the values as datasketch does (Cohen 1997), within about 9 %.
     Raises InvalidInput, whose `field` names the wrong part, for a MinHash that cannot be compared with ours.
     """
     require_names(document, field, "leanminhash", "seed", "scheme", "hashvalues", "shingle_count")
@@ -51,8 +51,8 @@ def decode(document: Mapping[str, Any], field: str = "datasketch") -> Sketch:
         seed, scheme, size, sent = document.get("seed"), document.get("scheme"), len(given), given
     if (seed, scheme, size) != (_RECIPE.seed, _RECIPE.scheme, _RECIPE.permutations):
         raise InvalidInput(
-            f"This MinHash has the seed {seed}, the scheme {scheme} and {size} values, so it can be compared "
-            f"with none here. Compute it with datasketch 2 as {_WANTED}.",
+            f"This MinHash has the seed {seed}, the scheme {scheme} and {size} values, so it cannot be "
+            f"compared with others here. Compute it with datasketch 2 as {_WANTED}.",
             field=field,
         )
     values = np.array(sent, dtype=np.uint32)
@@ -77,7 +77,7 @@ def _is_value(value: object) -> bool:
 
 
 def _unpacked(data: bytes, field: str) -> tuple[Any, Any, int, object]:
-    """Seed, scheme, size and values of a serialised LeanMinHash; values are right in our scheme alone."""
+    """Unpack seed, scheme, size and values of a serialised LeanMinHash; other schemes give wrong values."""
     if len(data) < _START.size + 1:
         raise InvalidInput("These are not the bytes of a LeanMinHash.", field=field)
     seed, size = _START.unpack_from(data)

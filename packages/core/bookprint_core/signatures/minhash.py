@@ -1,13 +1,13 @@
-"""MinHash of a book's shingles (Broder 1997), and the similarities that two of them estimate.
+"""MinHash of a book's shingles (Broder 1997), and the similarities estimated from two MinHashes.
 
 Value p is the least a_p·mix32(h) + b_p mod 2^32 over the low 32 bits h of all shingle hashes. This is scheme
-`affine32` of datasketch 2 with its seed and permutations: a `datasketch.MinHash` fed the same 32-bit values
-is equal bit for bit. The share of equal values estimates the Jaccard similarity J. Of n₁ and n₂ distinct
-shingles, J·(n₁ + n₂) / (1 + J) are shared, which gives containment both ways.
+`affine32` of datasketch 2 with its seed and permutations: a `datasketch.MinHash` of the same 32-bit values
+is equal bit for bit. The share of equal values estimates the Jaccard similarity J. Books with n₁ and n₂
+distinct shingles share J·(n₁ + n₂) / (1 + J) of them, which gives the containment of each in the other.
 
-Long identifiers have one bit of each value: b-bit minwise hashing (Li and König 2010) with b = 1. Values of
-two books are equal with chance J, and the lowest bits of unequal values agree by chance. So a share (1 + J) /
-2 of the bits agrees. Sixteen bytes stand for 512.
+Long identifiers contain one bit of each value: b-bit minwise hashing (Li and König 2010) with b = 1. Values
+of two books are equal with probability J, and the lowest bits of unequal values with probability 1/2. A share
+(1 + J) / 2 of the bits therefore agrees. Sixteen bytes replace 512.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from bookprint_core.signatures.simhash import hamming
 
 @cache
 def permutations(recipe: MinHashRecipe) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The odd factors and the summands of the recipe's permutations, drawn as datasketch does, (p,) each."""
+    """Draw the odd factors and the summands of the recipe's permutations as datasketch does, (p,) each."""
     generator = np.random.RandomState(recipe.seed)
     a = generator.randint(0, 1 << 31, recipe.permutations, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     b = generator.randint(0, 1 << 32, recipe.permutations, dtype=np.uint32)
@@ -35,7 +35,7 @@ def permutations(recipe: MinHashRecipe) -> tuple[NDArray[np.uint32], NDArray[np.
 
 
 def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignature | None:
-    """The MinHash signature of shingle hashes; None if there are none."""
+    """Compute the MinHash signature of shingle hashes; None if there are none."""
     from bookprint_core.signatures import kernels
 
     if hashes.size == 0:
@@ -47,7 +47,7 @@ def minhash(hashes: NDArray[np.uint64], recipe: MinHashRecipe) -> MinHashSignatu
 
 
 def equal_values_of_each(this: MinHashSignature, others: Sequence[MinHashSignature]) -> NDArray[np.intp]:
-    """The numbers of equal values of a signature and each of n ≥ 1 others, (n,); raises RecipeMismatch."""
+    """Count the equal values of a signature and each of n ≥ 1 others, (n,); raise RecipeMismatch."""
     for recipe in {other.recipe for other in others}:
         require_same_recipe(this.recipe, recipe)
     values = np.concatenate([other.values for other in others]).reshape(len(others), -1)
@@ -55,14 +55,14 @@ def equal_values_of_each(this: MinHashSignature, others: Sequence[MinHashSignatu
 
 
 def jaccard(a: MinHashSignature, b: MinHashSignature) -> float:
-    """The Jaccard similarity of two books' shingles, 0 to 1, in steps of 1/128; raises RecipeMismatch."""
+    """Estimate the Jaccard similarity of two books, 0 to 1, in steps of 1/128; raise RecipeMismatch."""
     return float(equal_values_of_each(a, [b])[0] / len(a.values))
 
 
 def containment(
     equal: NDArray[np.integer], this_count: int, other_counts: NDArray[np.integer], permutations: int = 128
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The containment of a book in n others, and of each of them in it: (n,) each, 0 to 1, estimated.
+    """Estimate the containment of a book in n others, and of each other book in it: (n,) each, 0 to 1.
 
     `equal` (n,) are the numbers of equal values; the counts are of distinct shingles.
 
@@ -75,7 +75,7 @@ def containment(
 
 
 _DEVIATIONS = 1.96
-"""Standard deviations on either side of an estimate, which hold 95 % of a normal distribution."""
+"""Standard deviations on either side of an estimate that include 95 % of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +88,21 @@ class Range:
 
 
 def lowest_bits(signature: MinHashSignature) -> MinHashBits:
-    """The lowest bit of each value, the first value's first (most significant bit of the first byte)."""
+    """Return the lowest bit of each value; the first is the most significant bit of the first byte."""
     bits = np.packbits((signature.values & np.uint32(1)).astype(np.uint8)).tobytes()
     return MinHashBits(signature.recipe, bits, signature.shingle_count)
 
 
 def unequal_bits(a: MinHashBits, b: MinHashBits) -> int:
-    """The number of unequal bits, 0 to 128, about 64 of unrelated books; raises RecipeMismatch."""
+    """Count the unequal bits, 0 to 128, about 64 for unrelated books; raise RecipeMismatch."""
     require_same_recipe(a.recipe, b.recipe)
     return hamming(a.bits, b.bits)
 
 
 def jaccard_range(unequal: int, permutations: int = 128) -> Range:
-    """The Jaccard similarity that this number of unequal bits estimates, 0 to 1.
+    """Estimate the Jaccard similarity, 0 to 1, from the number of unequal bits.
 
-    The estimate 2·agreement − 1 is unbiased but for the cut at 0. The bounds are those of Wilson (1927).
+    The estimate 2·agreement − 1 is unbiased except for the cut at 0. The bounds follow Wilson (1927).
 
     >>> jaccard_range(32)
     Range(estimate=0.5, low=0.336885545624906, high=0.633976458476986)
@@ -116,7 +116,7 @@ def jaccard_range(unequal: int, permutations: int = 128) -> Range:
 
 
 def containment_range(jaccard: Range, this_count: int, other_count: int) -> Range:
-    """The share of this book's distinct shingles that the other one has, 0 to 1, by their counts.
+    """Estimate the share of this book's distinct shingles in the other book, 0 to 1, from their counts.
 
     >>> containment_range(Range(0.5, 0.5, 0.5), 1000, 2000).estimate
     1.0

@@ -1,9 +1,9 @@
 """Page signatures: a one-permutation MinHash of the character n-grams of each page (Li, Owen and Zhang 2012).
 
-The top 7 bits of an n-gram's hash choose one of 128 bins. A bin holds 1 + (h mod 2^16)·255 // 2^16 of the
-least hash h that fell into it, 1 to 255, or 0 if none did. A few bits are enough (Li and König 2010). The
-share of equal bins among those filled in both estimates the Jaccard similarity of two pages, even for half a
-page under OCR noise. A page's length goes with it, to weigh it by its text.
+The top 7 bits of an n-gram's hash choose one of 128 bins. A bin contains 1 + (h mod 2^16)·255 // 2^16 of its
+least hash h, 1 to 255, or 0 if it is empty. A few bits are enough (Li and König 2010). The share of equal
+bins among the bins filled in both estimates the Jaccard similarity of two pages. This works even for half a
+page under OCR noise. The signature includes the page's length, its weight in sums.
 """
 
 from typing import Literal
@@ -17,13 +17,13 @@ from bookprint_core.signatures.shingles import Shingles
 from bookprint_core.text.normal_form import NormalText, slice_ends
 
 MAX_LENGTH = 65_535
-"""Code points; longer pages count as so long."""
+"""Maximum length stored, in code points; longer pages get this length."""
 
 _LENGTH_BYTES = 2
 
 
 def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> PageSignatures:
-    """The signature of each page, or of each window of words if the pages are not known."""
+    """Compute the signature of each page, or of each window of words if the pages are not known."""
     from bookprint_core.signatures import kernels
 
     unit: Literal["page", "window"]
@@ -39,13 +39,13 @@ def page_minhash(text: NormalText, shingles: Shingles, recipe: PageRecipe) -> Pa
 
 
 def to_records(pages: PageSignatures) -> bytes:
-    """The signatures as stored and sent: for each page its bins and its length, little-endian."""
+    """Pack the signatures as stored and sent: the bins and the length of each page, little-endian."""
     lengths = pages.lengths.astype("<u2").view(np.uint8).reshape(-1, _LENGTH_BYTES)
     return np.hstack([pages.values, lengths]).tobytes()
 
 
 def from_records(recipe: PageRecipe, unit: Literal["page", "window"], data: bytes) -> PageSignatures:
-    """The signatures in such records; `data` is a multiple of `record_bytes` long."""
+    """Unpack the records of `to_records`; the length of `data` must be a multiple of `record_bytes`."""
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, record_bytes(recipe))
     lengths: NDArray[np.uint16] = np.ascontiguousarray(records[:, recipe.bins :]).view("<u2").ravel()
     return PageSignatures(
@@ -54,5 +54,5 @@ def from_records(recipe: PageRecipe, unit: Literal["page", "window"], data: byte
 
 
 def record_bytes(recipe: PageRecipe) -> int:
-    """Bytes that `to_records` takes for a page."""
+    """Return the bytes per page in `to_records`."""
     return recipe.bins + _LENGTH_BYTES

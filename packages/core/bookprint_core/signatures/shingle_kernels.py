@@ -1,4 +1,4 @@
-"""Compiled kernels that hash the shingles and grams of a normal form, into arrays that the caller made."""
+"""Compiled kernels that hash the shingles and grams of a normal form, into arrays of the caller."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,23 +6,23 @@ from numpy.typing import NDArray
 from bookprint_core.jit import I64, U8, U32, U64, Codes, Index, compiled, mix64
 
 SHINGLE_BASE = 0x9E3779B97F4A7C15
-"""A shingle x_1 … x_m hashes to mix64(Σ x_k · SHINGLE_BASE^(m-k) mod 2^64)."""
+"""Base of shingle hashes: x_1 … x_m hashes to mix64(Σ x_k · SHINGLE_BASE^(m-k) mod 2^64)."""
 
 SPACE = 0x20
 BASE = U64(SHINGLE_BASE)
 FIRST = U64(-SPACE * pow(SHINGLE_BASE, -1, 1 << 64) % (1 << 64))
-"""The running hash before which a space makes 0: so the first word of a text begins as all others do."""
+"""Running hash that a space turns into 0, so that the first word of a text has a space before it."""
 
 PLACE_BITS = 18
-"""Words are counted by the top bits of their hash: the counts stay in the second-level cache."""
+"""Top bits of a word's hash by which it is counted; the counts fit into the second-level cache."""
 
 PLACE_SHIFT = U64(64 - PLACE_BITS)
 RUN = 3
-"""Characters that stand for a word in scripts without spaces."""
+"""Number of characters that replace a word in scripts without spaces."""
 
 BASE_SQUARED = U64(SHINGLE_BASE * SHINGLE_BASE % (1 << 64))
 PART = 1 << 15
-"""Code points whose words are hashed together, so that their ends stay in the second-level cache."""
+"""Number of code points whose words are hashed at once; their ends fit into the second-level cache."""
 
 
 @compiled
@@ -51,9 +51,10 @@ def _powers(count: int) -> NDArray[np.uint64]:
 def _word_ends(
     text: Codes, start: int, stop: int, running: np.uint64, ends: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> tuple[int, np.uint64]:
-    """Writes the place of each space of `text[start:stop]` and the running hash before it.
+    """Write the place of each space of `text[start:stop]` and the running hash before it.
 
-    Returns their number and the running hash at `stop`. Two code points a turn halve the chain of products.
+    Returns the number of spaces and the running hash at `stop`. Two code points per pass halve the chain of
+    products.
     """
     one, two = Index(1), Index(2)
     i, n = Index(start), Index(stop)
@@ -79,7 +80,7 @@ def _word_ends(
 
 @compiled
 def _meet(word: np.uint64, met: NDArray[np.uint8]) -> None:
-    """Counts a word by its hash: 0, 1, or 2 for more."""
+    """Count a word by its hash: 0, 1, or 2 for more."""
     place = U64(U64(word ^ (word >> U64(32))) * BASE) >> PLACE_SHIFT
     count = met[place]
     met[place] = count + U8(count < U8(2))
@@ -89,7 +90,7 @@ def _meet(word: np.uint64, met: NDArray[np.uint8]) -> None:
 def _meet_words(
     ends: NDArray[np.int64], sums: NDArray[np.uint64], powers: NDArray[np.uint64], met: NDArray[np.uint8]
 ) -> None:
-    """Counts each word between two of these spaces, of which `sums` are the running hashes."""
+    """Count each word between two of these spaces; `sums` are the running hashes before the spaces."""
     one = Index(1)
     before = U64(U64(sums[0] * BASE) + U64(SPACE))
     for k in range(Index(ends.size - 1)):
@@ -109,12 +110,12 @@ def shingle_words(
     windows: NDArray[np.int64],
     met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
-    """Writes the hashes of all runs of `per_shingle` words of a text of alphabets, and the starts of windows.
+    """Write the hashes of all runs of `per_shingle` words of a text of alphabets, and the starts of windows.
 
     Counts the words in `met`, zeros at first. Returns the numbers of words, shingles and windows.
     """
     powers = _powers(I64(512))
-    # the ends of the last words of the part before stand in front of those of this one
+    # the ends of the last words of the previous part precede the ends of this part
     ends = np.empty(PART + per_shingle + 2, dtype=np.int64)
     sums = np.empty(PART + per_shingle + 2, dtype=np.uint64)
     ends[0] = -1
@@ -162,15 +163,15 @@ def shingle_tokens(
     windows: NDArray[np.int64],
     met: NDArray[np.uint8],
 ) -> tuple[int, int, int]:
-    """Writes the hashes of the shingles of a text of any scripts, and the starts of windows.
+    """Write the hashes of the shingles of a text of any scripts, and the starts of windows.
 
-    `weights` are those of a shingle, a word and an unspaced character. A shingle has at most 16 tokens.
-    Counts words and runs of unspaced characters in `met`, zeros at first. Returns the numbers of tokens,
-    shingles and windows.
+    `weights` contains the weights of a shingle, a word and an unspaced character. A shingle has at most 16
+    tokens. Counts words and runs of unspaced characters in `met`, zeros at first. Returns the numbers of
+    tokens, shingles and windows.
     """
     powers = _powers(I64(512))
     starts = np.empty(16, dtype=np.int64)  # of the tokens whose shingle is not complete yet
-    before = np.empty(16, dtype=np.uint64)  # the running hash before each of them
+    before = np.empty(16, dtype=np.uint64)  # the running hash before each of these tokens
     heavy = np.empty(16, dtype=np.int64)
     running = U64(0)
     tokens = 0
@@ -188,7 +189,7 @@ def shingle_tokens(
         slot = tokens & 15
         starts[slot] = i
         before[slot] = running
-        single = kinds[i] & 1  # the odd kinds put no spaces between words
+        single = kinds[i] & 1  # kinds with odd numbers have no spaces between words
         running = U64(U64(running * BASE) + U64(text[i]))
         i += 1
         while single == 0 and i < size and text[i] != SPACE and kinds[i] & 1 == 0:
@@ -224,7 +225,7 @@ LOW_HALF = U64(0xFFFFFFFF)
 
 @compiled
 def _weight(symbol: np.uint32, weights: tuple[int, int, int, int]) -> int:
-    """The weight of an Arabic letter; of Han, Kana, Hangul or the like; of any other letter."""
+    """Return the weight of a symbol: Arabic; Han, Kana, Hangul or similar; or any other letter."""
     if ARABIC <= symbol < AFTER_ARABIC:
         return weights[2]
     if (FIRST_DENSE <= symbol < 0xD7B0) or (0xF900 <= symbol < 0xFB00) or symbol >= 0x20000:
@@ -234,11 +235,11 @@ def _weight(symbol: np.uint32, weights: tuple[int, int, int, int]) -> int:
 
 @compiled
 def _fold(text: Codes, size: int, table: NDArray[np.uint64], symbols: Codes) -> tuple[int, bool]:
-    """Writes the symbols of a text, none equal to the one before.
+    """Write the symbols of a text without immediate repeats.
 
-    Returns their number, and whether some may weigh more than others.
+    Returns the number of symbols, and whether their weights may differ.
     """
-    # Each is written and perhaps written over, because whether it counts cannot be predicted.
+    # Each symbol is written, and overwritten if it does not count: a branch would be mispredicted.
     found = Index(0)
     for i in range(Index(size)):
         entry = table[text[i]] if text[i] < U32(table.size) else U64(text[i])
@@ -266,10 +267,10 @@ def grams_below(
     hashes: NDArray[np.uint64],
     starts: NDArray[np.uint32],
 ) -> tuple[int, int]:
-    """Writes the hashes below a limit of the grams of a folded text, and the symbols at which they start.
+    """Write the hashes below a limit of the grams of a folded text, and the symbols at which they start.
 
-    `weights` are those of a gram, a letter, an Arabic letter and a dense character. A hash is written as
-    often as its gram occurs. Returns the numbers of hashes and of the text's symbols.
+    `weights` contains the weights of a gram, a letter, an Arabic letter and a dense character. A hash is
+    written as often as its gram occurs. Returns the numbers of hashes and of the text's symbols.
     """
     symbols = np.empty(2 * size + 1, dtype=np.uint32)
     end, weighed = _fold(text, size, table, symbols)

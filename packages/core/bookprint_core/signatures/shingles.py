@@ -1,12 +1,12 @@
 """Word shingles (Broder 1997): overlapping runs of tokens, hashed to 64 bits.
 
-Spasojević and Poncin (2011, section III-B) take five words. Here a token is a word, or a single code point of
-a script without spaces between words. A word weighs 8, such a code point 5. The shingle at a token is the
-shortest run of tokens from there that weighs at least 40: five words, eight characters, or a mixture.
+Spasojević and Poncin (2011, section III-B) use five words. Here a token is a word, or a single code point of
+a script without spaces between words. A word weighs 8, and a code point as a token 5. The shingle at a token
+is the shortest run of tokens from there that weighs at least 40: five words, eight characters, or a mixture.
 
-Its hash is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its part of the normal form,
-spaces included, with B = SHINGLE_BASE. That is a rolling hash (Karp and Rabin 1987), as Carpenter (2011)
-advises, and MurmurHash3's finaliser.
+The hash of a shingle is mix64(Σ x_k·B^(m-k) mod 2^64) over the code points x_1 … x_m of its part of the
+normal form, spaces included, with B = SHINGLE_BASE. This is a rolling hash (Karp and Rabin 1987), as
+Carpenter (2011) advises, followed by MurmurHash3's finaliser.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Shingles:
     hashes: NDArray[np.uint64]  # (n,)
     token_count: int
     single_count: int  # words that occur once; in a script without spaces, runs of three characters
-    window_starts: NDArray[np.int64]  # (windows,) code points; a window weighs as the recipe says
+    window_starts: NDArray[np.int64]  # (windows,) code points; the recipe defines the weight of a window
 
 
 def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shingles:
-    """All shingles of a book, and the windows that stand in for pages."""
+    """Compute all shingles of a book, and the windows that replace unknown pages."""
     from bookprint_core.signatures import shingle_kernels as kernels
 
     met = np.zeros(1 << kernels.PLACE_BITS, dtype=np.uint8)
@@ -53,17 +53,17 @@ def shingles(text: NormalText, recipe: MinHashRecipe, pages: PageRecipe) -> Shin
 
 
 def _single_count(met: NDArray[np.uint8], tokens: int) -> int:
-    """How many words occur once, where several may share a place; within a per cent.
+    """Estimate the number of words that occur once, within a per cent, although words may share a place.
 
-    A word is alone in its place with the chance that a place is free, so there are as many more as that is
-    less than 1.
+    The probability that a word is alone in its place equals the share of free places. The count of words
+    alone is therefore divided by this share.
     """
     alone, free = int(np.count_nonzero(met == 1)), met.size - int(np.count_nonzero(met))
     return min(alone * met.size // max(free, 1), tokens)
 
 
 def count_distinct(hashes: NDArray[np.uint64]) -> int:
-    """The exact number of different values."""
+    """Count the distinct values exactly."""
     from bookprint_core.signatures import kernels
 
     bits = np.empty(max(1 << 13, 1 << (2 * hashes.size).bit_length()), dtype=np.uint8)

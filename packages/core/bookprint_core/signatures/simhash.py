@@ -1,14 +1,14 @@
 """Simhash fingerprints (Charikar 2002; Manku, Jain and Das Sarma 2007) of a book's character n-grams.
 
 Bit j is 1 exactly if Σ_g w(g)·s_j(g) > 0 over the n-grams g, with s_j(g) = ±1. `tf` weighs an n-gram by its
-count, as Vladimir et al. (2015, section 4.1) do for books. `gap` is ours and weighs it by how much it
-bunches: with count t, near repeats o (at most Δ code points after the previous one) and N code points in all,
+count, as Vladimir et al. (2015, section 4.1) do for books. `gap` is ours and weighs an n-gram by its
+near repeats. With count t, near repeats o (at most Δ code points after the previous one) and N code points,
 
     q = 1 − exp(−t·Δ/N),   e = (t − 1)·q,   w = (o − e) / sqrt(e·(1 − q) + 1)
 
-A language's ordinary n-grams are spread evenly and weigh nothing; names and topics come in bursts and decide.
-n-grams are counted by cell, the top 18 bits of their hash. The signs s_j come from a hash of the cell, and
-weights are multiples of 1/1024. So votes are whole numbers and every machine finds the same bits.
+Ordinary n-grams of a language are spread evenly and have weights near 0; names and topics occur in bursts.
+n-grams are counted by cell, the top 18 bits of their hash. The signs s_j are computed from a hash of the
+cell, and weights are multiples of 1/1024. Votes are whole numbers, so every machine computes equal bits.
 """
 
 import numpy as np
@@ -20,9 +20,9 @@ from bookprint_core.text.normal_form import NormalText
 
 
 def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
-    """The fingerprint of a book; None if fewer n-grams than the recipe asks for have a weight.
+    """Compute the fingerprint of a book; None if fewer n-grams than `recipe.min_features` have a weight.
 
-    Its recipe says whether the text was folded.
+    The recipe of the result says whether the text was folded.
     """
     from bookprint_core.signatures import kernels
 
@@ -48,7 +48,7 @@ def simhash(text: NormalText, recipe: FingerprintRecipe) -> Fingerprint | None:
 
 
 def hamming(a: bytes, b: bytes) -> int:
-    """The number of bits in which two fingerprints differ; raises RecipeMismatch if their lengths do.
+    """Count the bits in which two fingerprints differ; raise RecipeMismatch if their lengths differ.
 
     >>> hamming(bytes([0b1100]), bytes([0b1010]))
     2

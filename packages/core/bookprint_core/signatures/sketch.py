@@ -1,4 +1,4 @@
-"""All signatures of a book, computed from its content in one pass after the other."""
+"""Computation of all signatures of a book from its content."""
 
 import json
 from dataclasses import replace
@@ -23,11 +23,10 @@ def sketch(
     page_recipe: str = DEFAULT_PAGES,
     text: NormalText | None = None,
 ) -> Sketch:
-    """The sketch of a book under the recipes of these names; raises UnknownRecipe.
+    """Compute the sketch of a book with the recipes of these names; raise UnknownRecipe.
 
-    `text` is its normal form where the caller has it.
-    The kernels release the GIL. A book of 600 KB takes some milliseconds and 10 MB; both grow with its
-    length.
+    `text` is its normal form, if already computed. The kernels release the GIL. A book of 600 KB takes some
+    milliseconds and 10 MB; both grow with its length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
     for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
@@ -40,24 +39,24 @@ def sketch(
         word_count=words.token_count,
         character_count=text.size,
         page_count=content.page_count,
-        # A book without a single shingle has no MinHash, and a sample alone is not looked up.
+        # A book without shingles has no MinHash, and lookups do not use a sample alone.
         sample=gram_sample(text, recipes.sample_recipe(DEFAULT_SAMPLE)) if words.hashes.size else None,
         single_words=words.single_count,
     )
 
 
 def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
-    """The page signatures of a book under the recipe of this name."""
+    """Compute the page signatures of a book with the recipe of this name."""
     text, for_pages = normalise(content), recipes.page_recipe(recipe)
     words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
     return page_minhash(text, words, for_pages)
 
 
 def signature_key(sketch: Sketch) -> bytes:
-    """SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
+    """Compute the SHA-256 of the sketch's signatures in canonical JSON (sorted keys, no blanks); 32 bytes.
 
-    It replaces the content key of a book that came without its text. Digests, places and the count of single
-    words are left out: signatures have them or not, and the book is the same.
+    It replaces the content key of a book sent without its text. Digests, places and the count of single words
+    are left out, because signatures of one book may lack them.
     """
     sample = sketch.sample and replace(sketch.sample, places=None)
     document = encode(replace(sketch, digests=(), single_words=None, sample=sample))

@@ -1,7 +1,7 @@
-"""Books with their signatures as rows of a table: one layout for the corpus and for `bookprint sign --out`.
+"""Books and their signatures as rows of a table, for the corpus and for `bookprint sign --out`.
 
 Integers within `minhash`, `sample` and `pages` are little-endian, as in the JSON of signatures
-(`bookprint_core.signatures.json_codec`), which has the same parts in base64.
+(`bookprint_core.signatures.json_codec`), which contains these parts in base64.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from bookprint_core.recipe import DIGESTS
 from bookprint_core.signatures import json_codec
 
 MARK = b"bookprint-signatures"
-"""The property of the table that tells it from others; its value is the version of these columns."""
+"""Property that marks the table; its value is the version of these columns."""
 
 VERSION = b"1"
 
@@ -36,16 +36,16 @@ _PARTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "pages": (("pages_recipe", "recipe"), ("pages_unit", "unit"), ("pages", "values")),
     "digests": tuple((name.replace("-", "_"), name) for name in DIGESTS),
 }
-"""The columns of each part of the signatures, with their names in JSON."""
+"""Columns of each part of the signatures, with their names in JSON."""
 
 COLUMNS = frozenset((
     *METADATA, "page_labels", *_COUNTS, *(column for columns in _PARTS.values() for column, _ in columns)
 ))  # fmt: skip
-"""The columns that a book is read from."""
+"""Columns from which a book is read."""
 
 
 def cells_of(metadata: Metadata, sketch: Sketch, labels: PageLabels) -> dict[str, Any]:
-    """The cells of a book by column; those of parts that it has not are left out."""
+    """Return the cells of a book by column; cells of absent parts are left out."""
     cells: dict[str, Any] = asdict(metadata) | {"page_labels": list(labels) or None}
     document = json_codec.encode_binary(sketch)
     cells |= {name: document.get(name) for name in _COUNTS}
@@ -56,12 +56,12 @@ def cells_of(metadata: Metadata, sketch: Sketch, labels: PageLabels) -> dict[str
 
 
 def metadata_of(cells: Mapping[str, Any]) -> Metadata:
-    """What is said of the book in a row."""
+    """Read the metadata in a row."""
     return metadata_from({name: cells.get(name) for name in METADATA})
 
 
 def sketch_of(cells: Mapping[str, Any]) -> Sketch:
-    """The signatures in a row; raises InvalidInput, or UnknownRecipe, where no recipe makes them."""
+    """Read the signatures in a row; raise InvalidInput, or UnknownRecipe, if no recipe makes them."""
     document: dict[str, Any] = {name: cells.get(name) for name in _COUNTS}
     for part, columns in _PARTS.items():
         if any(cells.get(column) is not None for column, _ in columns):
@@ -70,7 +70,7 @@ def sketch_of(cells: Mapping[str, Any]) -> Sketch:
 
 
 def recognises(properties: Mapping[bytes, bytes]) -> bool:
-    """Whether a table with these properties holds signatures; raises InvalidInput for a later version."""
+    """Return whether a table with these properties contains signatures; raise InvalidInput if too new."""
     version = properties.get(MARK)
     if version is not None and version != VERSION:
         raise InvalidInput(
@@ -80,7 +80,7 @@ def recognises(properties: Mapping[bytes, bytes]) -> bool:
 
 
 def submission(cells: Mapping[str, Any]) -> Submission:
-    """The book in a row; raises InvalidInput."""
+    """Read the book in a row; raise InvalidInput."""
     sketch, labels = sketch_of(cells), cells.get("page_labels")
     checked = checked_labels(labels, sketch.page_count) if labels else ()
     return Submission(metadata_of(cells), sketch=sketch, page_labels=checked)

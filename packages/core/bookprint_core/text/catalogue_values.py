@@ -1,8 +1,7 @@
 """ISBNs, ISSNs and years as people, spreadsheets and catalogues write them.
 
-A number is read whole or not at all: what is left over when labels, qualifiers and separators are gone never
-makes a shorter number. Check digits are those of ISO 2108 (ISBN), ISO 3297 (ISSN) and the GS1 General
-Specifications.
+A number is read whole or not at all: no part of a longer number counts as a shorter one. Check digits follow
+ISO 2108 (ISBN), ISO 3297 (ISSN) and the GS1 General Specifications.
 """
 
 import re
@@ -12,10 +11,10 @@ from itertools import cycle
 from types import MappingProxyType
 
 _TENS = frozenset("ХхΧχ×")
-"""Characters that are written for the check character X: letters of Cyrillic and Greek, and the sign."""
+"""Characters written instead of the check character X: Cyrillic or Greek letters, the multiplication sign."""
 
 _DASHES = frozenset("\u00b7\u02d7\u2022\u2043\u2212\u30fb\u30fc")
-"""Characters that are written for hyphens and are none to Unicode."""
+"""Characters written instead of hyphens that Unicode does not class as dashes."""
 
 _INVISIBLE = "\u00ad"  # stands for all characters without a width
 
@@ -27,7 +26,7 @@ _NUMBER = (
     r"(?<![0-9A-Z])(?<![0-9A-Z]-)(?<!(?<![0-9])97[89][^0-9A-Z])"
     r"([0-9](?:{gap}[0-9])*+(?:{gap}X)?+)([-\xad]*[0-9A-Z]|-\S)?"
 )
-"""A possible number; a second group holds what shows that it is none."""
+"""Pattern of a possible number; if the second group matches, it is not a number."""
 
 _SPACED = re.compile(_NUMBER.format(gap=r"[ .\xad-]{0,3}"))
 _CLOSED = re.compile(_NUMBER.format(gap=r"[.\xad-]{0,2}"))
@@ -39,29 +38,29 @@ LONGEST_STATEMENT = 1_000
 """Code points of the longest text that is searched for numbers and years. A text may be megabytes long."""
 
 WRONG_DIGIT = "the check digit or the form is wrong"
-"""The fault of a number that may yet be that of a book, as it is printed."""
+"""Fault of a number that may still be printed in a book."""
 
-_CUT = "0000000"  # ends a number of which a spreadsheet has kept six digits
-_LEAST_DIGITS = 6  # digits of a number that is kept though it has not the length of its scheme
+_CUT = "0000000"  # end of a number that a spreadsheet has rounded to six digits
+_LEAST_DIGITS = 6  # digits of a number that is stored although its length is wrong for its scheme
 
 _YEAR = re.compile(r"(?<![0-9])(1[0-9]{3}|20[0-9]{2})(?![0-9])")
 _LENGTHS: Mapping[str, Sequence[int]] = MappingProxyType({"isbn": (10, 13), "issn": (8,)})
-"""Characters of the numbers of a scheme."""
+"""Allowed lengths of the numbers of a scheme, in characters."""
 
 
 def ean_digit(digits: str) -> str:
-    """The check digit behind 12 digits: weights 1 and 3 in turn, modulo 10."""
+    """Compute the check digit after 12 digits: weights 1 and 3 in turn, modulo 10."""
     return str(-sum(int(digit) * weight for digit, weight in zip(digits, cycle((1, 3)), strict=False)) % 10)
 
 
 def modulo_11_digit(digits: str) -> str:
-    """The check character behind the digits of an ISSN or an ISBN of ten: weights down to 2, modulo 11."""
+    """Compute the check character of an ISSN or a ten-digit ISBN: weights down to 2, modulo 11."""
     remainder = -sum(int(digit) * weight for weight, digit in enumerate(reversed(digits), 2)) % 11
     return "X" if remainder == 10 else str(remainder)
 
 
 def folded(text: str) -> str:
-    """Return the text in upper case, with ASCII digits, hyphens, blanks and X for those of all scripts.
+    """Return the text in upper case, with digits, hyphens, blanks and X of all scripts in ASCII.
 
     A text longer than `LONGEST_STATEMENT` becomes empty.
     """
@@ -69,7 +68,7 @@ def folded(text: str) -> str:
 
 
 def numbers_in(scheme: str, text: str) -> tuple[str, ...]:
-    """The ISBNs or ISSNs in a text, each once: valid ones in their one form, others as they stand there.
+    """Return the distinct ISBNs or ISSNs in a text: valid numbers in standard form, others as written.
 
     >>> numbers_in("isbn", "ISBN-13: 978–0–14–143960–0 (pbk.)"), numbers_in("isbn", "5-17-080079-Х")
     (('9780141439600',), ('5-17-080079-Х',))
@@ -78,18 +77,18 @@ def numbers_in(scheme: str, text: str) -> tuple[str, ...]:
 
 
 def isbn(text: str) -> str | None:
-    """The ISBN in a text, of 13 digits; None where it is not valid, or not the only number."""
+    """Return the ISBN in a text, as 13 digits; None if it is not valid or not the only number."""
     is_plain = len(text) == 13 and text.isdecimal() and text.isascii()
     return _valid_isbn(text) if is_plain else _only("isbn", text)
 
 
 def issn(text: str) -> str | None:
-    """The ISSN in a text; None as for `isbn`."""
+    """Return the ISSN in a text; None as for `isbn`."""
     return _only("issn", text)
 
 
 def is_bare(text: str) -> bool:
-    """Whether a text has digits as a number of a book has, and says nothing but them.
+    """Return whether a text contains a possible number of a book and nothing else.
 
     >>> is_bare("ISBN 978-0-14-143960-0 (ebook)"), is_bare("Report 0141439602")
     (True, False)
@@ -100,16 +99,16 @@ def is_bare(text: str) -> bool:
 
 
 def isbns_alone(text: str) -> tuple[str, ...]:
-    """The valid ISBNs of a text that says nothing else; one of nine digits must be announced."""
+    """Return the valid ISBNs of a text that contains nothing else and at least ten digits."""
     if not is_bare(text) or len(_NOT_DIGITS.sub("", folded(text))) < 10:
         return ()
     return tuple(dict.fromkeys(valid for valid, _ in _read("isbn", text) if valid))
 
 
 def as_written(scheme: str, text: str) -> str | None:
-    """The number in a text, valid or not, as it stands there; all of it where there are none or several.
+    """Return the number in a text as written, valid or not; the whole text if it has none or several.
 
-    None where it has too few digits for a number, or more than `LONGEST_STATEMENT` code points.
+    Returns None if there are too few digits for a number, or more than `LONGEST_STATEMENT` code points.
 
     >>> as_written("isbn", "5-17-080079-Х (в пер.)"), as_written("isbn", "(pbk.)")
     ('5-17-080079-Х', None)
@@ -124,23 +123,23 @@ def as_written(scheme: str, text: str) -> str | None:
 
 
 def fault_in(scheme: str, text: str) -> str:
-    """Why a text is no valid number of its scheme, as the end of a sentence that begins with the number."""
+    """Return the reason why a text is not a valid number, to end a sentence that begins with the number."""
     name, ready = scheme.upper(), folded(text)
     if _EXPONENT.fullmatch(ready) or (ready.endswith(_CUT) and ready.strip(" 0")):
         return "a spreadsheet has cut its digits"
     if scheme == "isbn" and issn(text):
-        return "it is an ISSN and no ISBN"
+        return "it is an ISSN, not an ISBN"
     if scheme == "issn" and isbn(text):
-        return "it is an ISBN and no ISSN"
+        return "it is an ISBN, not an ISSN"
     if scheme in _LENGTHS and not numbers_in(scheme, text):
-        return f"it is no {name}"
+        return f"it is not an {name}"
     return WRONG_DIGIT
 
 
 def year_in(text: str, coded: int | None = None) -> int | None:
-    """The year of publication in a text, from 1000 to 2099: the first, but for those of other calendars.
+    """Return the year of publication in a text, 1000 to 2099: the first, unless it is of another calendar.
 
-    The year that the record gives as a code decides between several.
+    Between several years, the coded year of the record decides.
 
     >>> year_in("1423 [2002]"), year_in("c1998, 2002", 2002), year_in("1381", 2002), year_in("[1813?]", 1815)
     (2002, 2002, 2002, 1813)
@@ -148,7 +147,7 @@ def year_in(text: str, coded: int | None = None) -> int | None:
     years = [int(match[1]) for match in _YEAR.finditer(folded(text))]
     if not years or coded in years:
         return coded if years else None
-    first = years[0]  # where another is the same by the Persian or the Islamic calendar, that
+    first = years[0]  # a later year replaces it if both are equal by the Persian or the Islamic calendar
     common = [*years, *([] if coded is None else [coded])]
     islamic = first * 0.970224 + 621.57
     return next((year for year in common if year - first in (621, 622) or abs(islamic - year) < 1.5), first)
@@ -160,14 +159,14 @@ def _only(scheme: str, text: str) -> str | None:
 
 
 def _read(scheme: str, text: str) -> list[tuple[str | None, str]]:
-    """Each number of a text: its one form, None where it is not valid, and as it stands there."""
+    """Return each number of a text in standard form (None: not valid) and as written."""
     if len(text) > LONGEST_STATEMENT:
         return []
     valid = _valid_isbn if scheme == "isbn" else _valid_issn
     return [
         (valid(digits), text[start:end].strip())
         for number, start, end in _found(scheme, _ready(text))
-        if len(set(digits := _NOT_DIGITS.sub("", number))) > 1  # 0000000000 stands for an unknown one
+        if len(set(digits := _NOT_DIGITS.sub("", number))) > 1  # 0000000000 means an unknown number
     ]
 
 
@@ -175,7 +174,7 @@ def _valid_isbn(number: str) -> str | None:
     if len(number) == 13:
         is_one = number.startswith(("978", "979")) and not number.endswith(_CUT)
         return number if is_one and ean_digit(number[:-1]) == number[-1] else None
-    number = number.zfill(10)  # an SBN, as printed before 1970, or a zero that a spreadsheet has lost
+    number = number.zfill(10)  # an SBN (before 1970) has no first zero, and spreadsheets drop zeros
     stem = f"978{number[:-1]}"
     return stem + ean_digit(stem) if modulo_11_digit(number[:-1]) == number[-1] else None
 
@@ -186,7 +185,7 @@ def _valid_issn(number: str) -> str | None:
 
 
 def _found(scheme: str, ready: str) -> Iterator[tuple[str, int, int]]:
-    """Each number of the right length, and where it begins and ends."""
+    """Yield each number of the right length, its start and its end."""
     if match := _EXPONENT.fullmatch(ready):
         if len(match[2]) == int(match[3]) and _fits(scheme, match[1] + match[2]):
             yield match[1] + match[2], match.start(1), match.end(3)
@@ -206,18 +205,18 @@ def _fits(scheme: str, number: str) -> bool:
         return scheme == "isbn" and digits.isdigit() and (" " not in number or digits.startswith("97"))
     if len(digits) in _LENGTHS[scheme]:
         return True
-    # One short: a spreadsheet has lost the zero, or it is an SBN, whose first group has several digits.
+    # One digit is missing: a spreadsheet has dropped the zero, or it is an SBN, with a longer first group.
     is_short = len(digits) + 1 == _LENGTHS[scheme][0]
     return is_short and (number[1].isdigit() if scheme == "isbn" else number.isalnum())
 
 
 def _ready(text: str) -> str:
-    """The text with blanks for labels and for the decimals of a whole number, as long as before."""
+    """Return the text with blanks for labels and for the decimals of whole numbers, in the same length."""
     return _NO_PART.sub(lambda match: " " * len(match[0]), _aligned(text))
 
 
 def _aligned(text: str) -> str:
-    """The text as `folded`, but as long as before."""
+    """Fold the text as `folded` does, but keep its length."""
     return text.upper() if text.isascii() else "".join(map(_plain, text))
 
 

@@ -1,6 +1,6 @@
-"""The content of a book: one text in Unicode NFC whose pages, if they are known, U+000C separates.
+"""The content of a book: one text in Unicode NFC, in which U+000C separates known pages.
 
-Signatures see its `normal_form`, after Spasojević and Poncin (2011, section III-B).
+Signatures are computed from its `normal_form`, after Spasojević and Poncin (2011, section III-B).
 """
 
 import re
@@ -24,18 +24,18 @@ from bookprint_core.text.unicode_table import (
     unicode_table,
 )
 
-_PART = 1 << 20  # characters that are put into a normal form at once: no other thread runs meanwhile
+_PART = 1 << 20  # characters normalised at once; no other thread runs meanwhile
 
 _LETTER_OR_DIGIT = re.compile("[0-9A-Za-z]")
 
-_CONTEXT = 2 * MAX_COMBINING  # characters on either side of a place that tell whether any combine across it
+_CONTEXT = 2 * MAX_COMBINING  # characters on either side of a cut, read to check that none combine across it
 
 
 def content_from_text(text: str) -> Content:
-    """The content of a book that comes as one text, in which U+000C separates pages.
+    """Make the content of a book from one text, in which U+000C separates pages.
 
-    Raises InvalidText for NUL, half a surrogate pair or a pile of combining marks, EmptyText if there is no
-    letter and no digit.
+    Raises InvalidText for NUL, a lone surrogate or too many combining marks in a row, and EmptyText if there
+    is no letter and no digit.
 
     >>> content_from_text("one\\ftwo").page_count
     2
@@ -45,9 +45,9 @@ def content_from_text(text: str) -> Content:
 
 
 def content_from_pages(pages: Sequence[str]) -> Content:
-    """The content of a book that comes in pages; a U+000C inside a page counts as a line break.
+    """Make the content of a book from its pages; U+000C inside a page becomes a line feed.
 
-    Raises as `content_from_text` does.
+    Raises the errors of `content_from_text`.
 
     >>> content_from_pages(["one", "", "two"])
     Content(text='one\\x0c\\x0ctwo', page_count=3)
@@ -65,11 +65,11 @@ def content_from_pages(pages: Sequence[str]) -> Content:
 
 
 def _checked(text: str, field: str) -> tuple[str, int]:
-    """The text in NFC, and its number of page breaks; raises as `content_from_text` does."""
+    """Return the text in NFC and its number of page breaks; raise the errors of `content_from_text`."""
     from bookprint_core.text import kernels
 
     if text.isascii() and "\0" not in text and _LETTER_OR_DIGIT.search(text):
-        # to count in a string takes as long as all that this saves
+        # str.count would take as long as this branch saves
         return text, int(np.count_nonzero(np.frombuffer(text.encode(), np.uint8) == ord(PAGE_BREAK)))
     seen, page_breaks = kernels.inspect(kernels.codes_of(text), unicode_table().traits)
     if seen & (NUL | SURROGATE | PILE):
@@ -80,7 +80,7 @@ def _checked(text: str, field: str) -> tuple[str, int]:
 
 
 def in_form(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """The text of a content in a normal form of Unicode, put into it part by part."""
+    """Return the text in a normal form of Unicode, computed part by part."""
     parts, start = [], 0
     while start < len(text):
         end = start + _PART
@@ -92,7 +92,7 @@ def in_form(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def _combines(form: Literal["NFC", "NFKC"], before: str, after: str) -> bool:
-    """Whether characters of one part change with those of the other."""
+    """Return whether normalisation of the joined parts changes characters across the cut."""
     this, other, both = (unicodedata.normalize(form, each) for each in (before, after, before + after))
     return this + other != both
 
@@ -124,5 +124,5 @@ def _where(text: str, position: int, field: str) -> str:
 
 
 def content_key(content: Content) -> bytes:
-    """SHA-256 of the content's UTF-8; 32 bytes."""
+    """Compute the SHA-256 of the content's UTF-8; 32 bytes."""
     return sha256(content.text.encode()).digest()

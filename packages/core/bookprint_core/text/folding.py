@@ -1,12 +1,12 @@
-"""Folding of letters: what a normal form becomes where misread and old letters are to count as equal.
+"""Folding of letters, which makes misread and old letters equal.
 
-Spaces, marks and the second of two equal symbols go, ligatures are taken apart, and letters that OCR and old
-spelling confuse become one symbol, as u and v, i and j, c and e, h and b. Measured in
-docs/why/decisions/0038-letter-samples.md.
+Spaces, marks and the second of two equal symbols are removed, and ligatures are split. Letters that OCR and
+old spelling confuse become one symbol: u and v, i and j, c and e, h and b.
+docs/why/decisions/0038-letter-samples.md contains the measurements.
 
-Of Arabic letters those become one that have one shape but for dots, hamza and other small signs, in the
-middle of a word or in the one form that they have; and alef and lam, which are both an upright stroke.
-Letters of Persian and Urdu and other code points of a letter count as well.
+Arabic letters become one symbol if their shapes differ only in dots, hamza and other small signs. The shape
+inside a word counts, or the only shape. Alef and lam, both upright strokes, become one symbol too. Letters of
+Persian and Urdu, and other code points of a letter, are included.
 """
 
 import unicodedata
@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIZE = 0x3000
-"""Code points from here on stay as they are."""
+"""First code point that folding leaves unchanged, as all after it."""
 
 CLASSES = {"i": "iltfj1yr", "n": "nuvhbmw68", "e": "eco0", "g": "gq9", "s": "sz25"}
-"""Symbols, and the letters and figures of ASCII that become them. f and long s stay apart from s: joined they
-would find more old prints, and twice to five times as many strangers."""
+"""Symbols, with the ASCII letters and digits that become them. f and long s differ from s: if equal, they
+would find more old prints, but also two to five times as many strangers."""
 
 ARABIC_CLASSES = {
     "ا": "الٱ", "ٮ": "بتثنيئپٹںی", "ح": "جحخچ", "د": "دذڈ", "ر": "رزژڑ", "س": "سش", "ص": "صض", "ط": "طظ",
     "ع": "عغ", "ڡ": "فق", "ک": "كکگ", "ه": "هھہۀۂۃە", "و": "وؤ",
 }  # fmt: skip
-"""The same for Arabic letters: letters without dots, and those that become them."""
+"""Symbols of Arabic script: letters without dots, with the letters that become them."""
 
 _REPLACED = {
     "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ð": "d", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ",
@@ -39,7 +39,7 @@ _DROPPED = (0x20, *range(0x300, 0x370), *range(0x610, 0x61B), *range(0x64B, 0x66
 
 @cache
 def folding_table() -> NDArray[np.uint64]:
-    """What each code point below `SIZE` becomes, (SIZE,): a symbol, 0 for none, and 2^32 times a second."""
+    """Make the table of code points below `SIZE`, (SIZE,): symbol (0: none) plus 2^32 times a second one."""
     replaced = {chr(code): unicodedata.normalize("NFD", chr(code))[0] for part in _MARKED for code in part}
     replaced |= _REPLACED | {chr(code): "" for code in _DROPPED}
     symbols = {letter: symbol for symbol, letters in (CLASSES | ARABIC_CLASSES).items() for letter in letters}

@@ -1,6 +1,6 @@
-"""Compiled kernels that read text: its inspection, the normaliser and the kinds of script.
+"""Compiled kernels that read text: the inspection, the normaliser and the kinds of script.
 
-They write into arrays that the caller made.
+They write into arrays of the caller.
 """
 
 import numpy as np
@@ -19,28 +19,28 @@ NFC_SUSPECT, COMBINING, PILE = U8(u.NFC_SUSPECT), U8(u.COMBINING), U8(u.PILE)
 SPACE, LINE_FEED, FORM_FEED, CARRIAGE_RETURN = 0x20, 0x0A, 0x0C, 0x0D
 
 DONE, TOO_SMALL, NEEDS_WHOLE_NFKC = range(3)
-"""The outcomes of `normalise`."""
+"""Outcomes of `normalise`."""
 
 
-_PART = 1 << 20  # characters that are read at once: no other thread runs meanwhile
+_PART = 1 << 20  # characters read at once; no other thread runs meanwhile
 
 
 def codes_of(text: str) -> Codes:
-    """The code points of a string, (characters,); halves of surrogate pairs stay as they are."""
+    """Return the code points of a string, (characters,), including lone surrogates."""
     if len(text) <= _PART:
-        # numpy keeps strings in UTF-32, which it makes four times as fast as the codec does
+        # numpy stores strings in UTF-32, and converts four times as fast as the codec
         return np.array([text]).view(np.uint32)[: len(text)]
     return np.concatenate([codes_of(text[start : start + _PART]) for start in range(0, len(text), _PART)])
 
 
 @compiled
 def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
-    """All traits that occur in a text, or-ed, and its number of page breaks."""
+    """Return the bitwise or of all traits in a text, and its number of page breaks."""
     unusual = 0
     page_breaks = 0
     for i in range(codes.size):
         code = U32(codes[i])
-        # Latin without marks, Greek and Cyrillic, general punctuation: letters at most, by the table
+        # Latin, Greek, Cyrillic and general punctuation have no trait but ALNUM in the table
         usual = (
             U32(code - U32(1)) < U32(0x2FF)
             or U32(code - U32(0x388)) < U32(0x482 - 0x388)
@@ -63,7 +63,7 @@ def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
 
 @compiled
 def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> tuple[int, bool]:
-    """The first character after blanks and breaks at `i`, and whether a hyphen before them split a word."""
+    """Return the place after blanks and breaks at `i`, and whether a hyphen before them splits a word."""
     lines = 0
     pages = 0
     n = codes.size
@@ -86,7 +86,7 @@ def _after_hyphen(codes: Codes, i: int, table: NDArray[np.uint32]) -> tuple[int,
 def _copy(
     codes: Codes, table: NDArray[np.uint32], out: Codes, i: int, j: int, after: int
 ) -> tuple[int, int, int, np.uint32]:
-    """Maps code points one to one up to the next that needs more; `after` is 1 after a separator, else 0."""
+    """Copy code points up to the first that needs another action; `after` is 1 after a separator, else 0."""
     one = Index(1)
     n = Index(codes.size)
     seen = U32(0)
@@ -105,7 +105,7 @@ def _copy(
 
 @compiled
 def _dense_before(out: Codes, j: int, table: NDArray[np.uint32]) -> bool:
-    """Whether the text up to the separator at `j` - 1 ends in a dense script."""
+    """Return whether the text before the separator at `j` - 1 ends in a dense script."""
     k = j - 2
     while k >= 0 and (table[out[k]] & SPECIAL) and (table[out[k]] & ACTION) == MARK:
         k -= 1
@@ -121,19 +121,19 @@ def normalise(
     out: Codes,
     page_starts: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """Writes the normal form of `codes` into `out`, and the start of each page in it into `page_starts`.
+    """Write the normal form of `codes` into `out`, and the start of each of its pages into `page_starts`.
 
-    Returns the length, all table entries met, or-ed, and a status. NEEDS_WHOLE_NFKC: a character that NFKC
-    changes stands beside one that may combine with it, so the text must be put into NFKC first. Page breaks
-    beyond the size of `page_starts` are plain separators.
+    Returns the length, the bitwise or of the table entries used, and a status. NEEDS_WHOLE_NFKC: the whole
+    text must be put into NFKC first, because a character that NFKC changes may combine with its neighbour.
+    Page breaks beyond the size of `page_starts` are plain separators.
     """
     n = codes.size
     i = 0
     j = 0
     page = 0
     seen = U32(0)
-    whole = 0  # no soft hyphen before here splits a word: looked up once for a run of them
-    after = 1  # 1: the last thing written is a separator, or nothing is written yet
+    whole = 0  # no hyphen before this place splits a word; checked once for a run of hyphens
+    after = 1  # 1: a separator was written last, or nothing is written yet
     page_starts[0] = 0
     while True:
         ui, uj, uafter, copied = _copy(codes, table, out, Index(i), Index(j), Index(after))
@@ -208,7 +208,7 @@ def normalise(
 
 @compiled
 def count_letters(text: Codes, letters: NDArray[np.uint8]) -> tuple[int, int]:
-    """The letters of a normal form that are of folded scripts, and all; `letters` has 3 and 1 for these."""
+    """Count the letters of folded scripts (3 in `letters`) and all letters (1 or 3) of a normal form."""
     folded, count = 0, 0
     for i in range(text.size):
         letter = letters[text[i]]
@@ -219,7 +219,7 @@ def count_letters(text: Codes, letters: NDArray[np.uint8]) -> tuple[int, int]:
 
 @compiled
 def kinds_of(text: Codes, table: NDArray[np.uint32], kinds: NDArray[np.uint8]) -> None:
-    """Writes the kind of script of each code point of a normal form; a mark has that of its letter."""
+    """Write the kind of script of each code point of a normal form; a mark gets the kind of its letter."""
     last = U8(0)
     for i in range(text.size):
         entry = table[text[i]]

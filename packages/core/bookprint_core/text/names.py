@@ -1,7 +1,7 @@
-"""Titles and names of people in the form in which they are compared: without case, accents and punctuation.
+"""Titles and names of people in comparable form: without case, accents and punctuation.
 
-Cataloguers write one title in many ways. The keys here are what two ways of writing it share, so that an
-index of keys finds candidates, and a comparison of the names themselves decides.
+Cataloguers write one title in many ways. Two ways of writing it share a key, so an index of keys finds
+candidates; a comparison of the names themselves decides.
 """
 
 import re
@@ -16,45 +16,45 @@ from numpy.typing import NDArray
 from bookprint_core.model import Metadata
 
 LONGEST_NAME = 300
-"""Characters of a folded name that count."""
+"""Number of characters of a folded name that are compared."""
 
 _LETTERS = str.maketrans(
     {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
-"""Letters that Unicode does not take apart."""
+"""Letters that Unicode does not decompose, with their ASCII letters."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FOLDED_WORD = re.compile(r"\w+")
 _PILE = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){64})(?:[^\w\s]|[\uff9e\uff9f])+")
-"""More marks than any text has in a row (two of them are letters): ordering n of them takes n² steps."""
+"""Pattern of more marks in a row than any text contains: putting n marks in order takes n² steps."""
 
 _SUBTITLE = re.compile(r"[:;(\[/]|\s[-–—=]\s|\.\s")
 _SHORTEST_MAIN_TITLE = 4
 
 _WHOLE = 10
-"""Letters of the longest title of which two are left out anywhere; of longer ones, one of each half."""
+"""Maximum number of letters of a title whose keys leave out any two; in longer titles, one in each half."""
 
-_HALF = 8  # letters of a half that count
-_LONGEST_TYPED = 40  # letters of a title that two errors may keep from sharing a band
-_ERRORS = 2  # letters that are left out, put in, changed or swapped with the next one
+_HALF = 8  # letters of a half that are compared
+_LONGEST_TYPED = 40  # letters; two errors in a longer title usually leave a common band
+_ERRORS = 2  # letters left out, inserted, changed or swapped with the next letter
 
 _BANDS, _ROWS = 16, 4
 _MULTIPLIERS: NDArray[np.uint64] = np.random.Generator(np.random.PCG64(2_024)).integers(
     1, 2**63, (_BANDS * _ROWS, 1), dtype=np.uint64
 ) | np.uint64(1)
-"""One hash function for each row: the upper half of hash · multiplier (Dietzfelbinger et al. 1997)."""
+"""Multipliers of a hash function per row: upper half of hash · multiplier (Dietzfelbinger et al. 1997)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyCondition:
-    """Keys to look for: those of books that have one of `any_of` and all of `all_of`."""
+    """A condition on the keys of a book: at least one of `any_of`, and all of `all_of`."""
 
     any_of: Sequence[int]
     all_of: Sequence[int] = ()
 
 
 def folded(name: str) -> str:
-    """The words of a name, without case and accents, each followed by one space but the last.
+    """Return the words of a name without case and accents, with one space between words.
 
     >>> folded("L’Été : «Nuits» d’Été"), folded("STRASSE, Łódź")
     ('l ete nuits d ete', 'strasse lodz')
@@ -65,9 +65,9 @@ def folded(name: str) -> str:
 
 
 def main_title(title: str) -> str:
-    """The title without its subtitle and statement of responsibility (as ISBD sets them apart).
+    """Return the title without its subtitle and statement of responsibility, as ISBD separates them.
 
-    Of a very long title the first 600 characters, since no more of it counts.
+    Only the first 600 characters are read.
 
     >>> main_title("Emma : a novel / by Jane Austen"), main_title("Dr. Faustus")
     ('Emma', 'Dr. Faustus')
@@ -75,7 +75,7 @@ def main_title(title: str) -> str:
     title = title[: 2 * LONGEST_NAME]
     seen, length = 0, -1
     for match in _SUBTITLE.finditer(title, 1):
-        # Only what is new is folded: a title of brackets alone has one match a character.
+        # Each part is folded once only: a title of brackets alone has a match per character.
         if part := folded(title[seen : match.start()]):
             length += 1 + len(part)
         if length >= _SHORTEST_MAIN_TITLE:
@@ -85,7 +85,7 @@ def main_title(title: str) -> str:
 
 
 def surname(name: str) -> str:
-    """The folded word of a person's name to look for: the last one before a comma, or of all.
+    """Return the folded surname in a person's name: the last word before the comma, or of the whole name.
 
     >>> surname("Austen, Jane, 1775-1817"), surname("Jane Austen"), surname("van Gogh, Vincent")
     ('austen', 'austen', 'gogh')
@@ -95,40 +95,40 @@ def surname(name: str) -> str:
 
 
 def exact_key(title: str) -> int:
-    """The key of all titles that are equal once they are folded."""
+    """Compute the key that all titles with equal folded form share."""
     return _key("title", folded(title))
 
 
 def main_key(title: str) -> int:
-    """The key of all titles whose main titles are equal once they are folded."""
+    """Compute the key that all titles with equal folded main title share."""
     return _key("main", folded(main_title(title)))
 
 
 def word_key(word: str) -> int:
-    """The key of all titles with this folded word."""
+    """Compute the key of all titles with this folded word."""
     return _key("word", word)
 
 
 def author_keys(author: str) -> list[int]:
-    """The keys of all books with an author who has one of these names; initials and years are no names."""
+    """Compute a key for each name of an author; initials and years are left out."""
     return [_key("author", word) for word in folded(author).split() if len(word) > 1 and word.isalpha()]
 
 
 def surname_key(author: str) -> int:
-    """The key of all books by an author with this surname."""
+    """Compute the key of all books by an author with this surname."""
     return _key("author", surname(author))
 
 
 def year_key(year: int) -> int:
-    """The key of all books of a year."""
+    """Compute the key of all books of a year."""
     return _key("year", str(year))
 
 
 def similarity_keys(title: str) -> list[int]:
-    """Keys that titles spelt nearly alike share: sixteen bands of a MinHash over letters in threes.
+    """Compute sixteen keys of which titles spelt nearly alike share one: bands of a MinHash of trigrams.
 
-    Two titles with the Jaccard similarity s share one with the probability 1 - (1 - s⁴)¹⁶: .99 at .7, .64 at
-    .5, .0001 at .05. With fewer rows a band, hundreds of strangers would hide the one that is meant.
+    Two titles with Jaccard similarity s share a key with probability 1 - (1 - s⁴)¹⁶: .99 at .7, .64 at .5,
+    .0001 at .05. With fewer rows per band, hundreds of other titles would hide the right one.
     """
     letters = f"  {folded(title)} "
     trigrams = {letters[place : place + 3] for place in range(len(letters) - 2)}
@@ -138,11 +138,11 @@ def similarity_keys(title: str) -> list[int]:
 
 
 def typing_keys(title: str) -> list[int]:
-    """Keys that a title of up to 40 letters shares with itself after two errors of typing (`typed_keys`).
+    """Compute the keys of a title of up to 40 letters that survive two typing errors (`typed_keys`).
 
-    Two words that one error sets apart have a word in common once a letter is left out of each. So a short
-    title has a key for every two letters that are left out. Of a longer title one half has at most one of two
-    errors, so each half has a key for every letter that is left out.
+    Two words with one error between them become equal when the right letter is left out of each. A short
+    title therefore has a key for every two letters left out. In a longer title one half contains at most one
+    of two errors, so each half has a key for every letter left out.
     """
     letters = _letters(title)
     if len(letters) <= _WHOLE:
@@ -151,7 +151,7 @@ def typing_keys(title: str) -> list[int]:
 
 
 def typed_keys(title: str) -> list[list[int]]:
-    """The keys to find a title that was typed with two errors by, in sets; the rarest first."""
+    """Compute the keys that find a title typed with two errors, in sets, the rarest keys first."""
     letters = _letters(title)
     lengths = range(len(letters) - _ERRORS, len(letters) + _ERRORS + 1)
     halves = sorted({length // 2 for length in lengths if _WHOLE < length <= _LONGEST_TYPED})
@@ -165,7 +165,7 @@ def _letters(title: str) -> str:
 
 
 def _keys_of_whole(letters: str) -> list[list[int]]:
-    """The keys of the letters without one of them or none, and without two."""
+    """Compute two sets of keys: of the letters without one letter or none, and without two."""
     near = _shortened({letters}) | {letters}
     return [
         [_key("typed", each) for each in sorted(some) if each] for some in (near, _shortened(near) - near)
@@ -173,19 +173,19 @@ def _keys_of_whole(letters: str) -> list[list[int]]:
 
 
 def _keys_of_halves(letters: str, half: int) -> list[int]:
-    """The keys of the first and the last letters without one of them, for titles twice as long as `half`."""
+    """Compute keys of the first and last letters without one letter, for titles twice as long as `half`."""
     most = min(half, _HALF)
     ends = (f"first {half}", letters[:most]), (f"last {half}", letters[-most:])
     return [_key(end, each) for end, part in ends for each in sorted(_shortened({part}))]
 
 
 def _shortened(words: Iterable[str]) -> set[str]:
-    """Each of the words without each of its letters."""
+    """Return every word that one letter left out of one of the words gives."""
     return {word[:place] + word[place + 1 :] for word in words for place in range(len(word))}
 
 
 def name_keys(metadata: Metadata) -> list[int]:
-    """Every key by which a book is found by title, author and year; 32-bit integers, each once."""
+    """Compute all keys that find a book by title, author or year: distinct 32-bit integers."""
     keys: list[int] = [key for author in metadata.authors for key in author_keys(author)]
     title = metadata.title
     if title is not None and (words := folded(title).split()):
@@ -198,12 +198,12 @@ def name_keys(metadata: Metadata) -> list[int]:
 
 
 def _key(kind: str, value: str) -> int:
-    """A hash as Postgres' signed integers hold it; two values that share one only make a candidate more."""
+    """Compute a hash as a signed 32-bit integer; a collision only adds a candidate."""
     return crc32(f"{kind} {value}".encode()) - (1 << 31)
 
 
 def folded_words(text: str) -> list[str]:
-    """The words in their order, in NFKC and case-folded.
+    """Return the words in order, in NFKC and case-folded.
 
     >>> folded_words("The  FERRY, at Dawn!")
     ['the', 'ferry', 'at', 'dawn']

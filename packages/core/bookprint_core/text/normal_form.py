@@ -1,7 +1,7 @@
-"""The normal form of a book: the letters and digits that its signatures are computed from.
+"""The normal form of a book: the letters and digits from which its signatures are computed.
 
-Signatures must not depend on layout, case and punctuation. Spasojević and Poncin (2011, section III-B) keep
-lower-case letters and digits alone. This does so for every script, and joins words split at a line's end.
+Signatures must not depend on layout, case and punctuation. Spasojević and Poncin (2011, section III-B) retain
+only lower-case letters and digits. This module does so for every script, and joins words split at line ends.
 """
 
 import re
@@ -16,43 +16,43 @@ from bookprint_core.text.unicode_table import CODE, FIRST_FOLDED, KIND, folding_
 
 SPACE = 0x20
 PADDING = 8
-"""Zeros after the normal form, so that a kernel may read an n-gram past its end."""
+"""Number of zeros after the normal form, because kernels may read n-grams past the end."""
 
 
 _SPACING_MARKS = re.compile(
     "[¨¯´¸\u02d8-\u02dd\u037a\u0384\u0385\u1fbd\u1fbf-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed\u1fee\u1ffd\u1ffe"
     "\u2017\u203e\u309b\u309c\ufc5e-\ufc63\ufe49-\ufe4c\ufe70\ufe72\ufe74\ufe76\ufe78\ufe7a\ufe7c\ufe7e\uffe3]"
 )
-"""What NFKC makes a space and marks: a separator, like a full stop, whatever marks follow it."""
+"""Characters that NFKC turns into a space and marks; each is a separator, even before marks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalText:
-    """The normal form of a book as code points, with the kinds of script and the pages in it."""
+    """The normal form of a book as code points, with its kinds of script and its pages."""
 
     codes: NDArray[np.uint32]  # (size + PADDING,)
     size: int  # code points
-    kinds: NDArray[np.uint8]  # (size,) kind of script of each; empty for a text of alphabets alone
+    kinds: NDArray[np.uint8]  # (size,) kind of script of each code point; empty for a text of alphabets alone
     page_starts: NDArray[np.int64]  # (pages,)
     page_ends: NDArray[np.int64]  # (pages,) exclusive
-    folded: bool = False  # whether it is the folded normal form, and another than the plain one
+    folded: bool = False  # whether this is the folded normal form and differs from the plain one
 
     def __str__(self) -> str:
         return self.codes[: self.size].astype("<u4").tobytes().decode("utf-32-le")
 
 
 def normalise(content: Content) -> NormalText:
-    """The normal form of a book, by these rules:
+    """Compute the normal form of a book by these rules, with data of Unicode 14:
 
-    1. Unicode NFKC, then lower case code point by code point (final sigma as sigma); data of Unicode 14. 2.
-    Letters and digits (L*, N*) stay, marks (Mn, Mc) stay where they follow one; default-ignorable and format
-    characters and enclosing marks go. 3. A hyphen (U+002D, U+2010, U+00AD) after a letter, then blanks around
-    one line break, one page break or one of each, then a lower-case letter. All but the letters goes, so the
-    word is whole again. 4. Any other run of characters is one space; none at either end, none between two of
-    Han, Kana and their like.
+    1. The text is put into NFKC, then into lower case code point by code point; final sigma becomes sigma.
+    2. Letters and digits (L*, N*) stay, and marks (Mn, Mc) directly after them. Default-ignorable and format
+       characters and enclosing marks are removed.
+    3. A word split at a line end is joined: a letter and a hyphen (U+002D, U+2010, U+00AD), blanks around one
+       line break, one page break or one of each, then a lower-case letter.
+    4. Any other run of characters becomes one space, except at the ends and between two Han, Kana or similar.
 
-    A text is folded where most of its letters are Hebrew, Arabic or Syriac, or of a script without spaces, as
-    Thai. Marks of vowels and cantillation and U+0640 go, and so do spaces between two of such a script.
+    A text is folded if most of its letters are Hebrew, Arabic, Syriac or of a script without spaces, such as
+    Thai. Folding removes vowel and cantillation marks, U+0640, and spaces between characters without spaces.
 
     >>> str(normalise(Content("(Nice)  Day, Straße ﬁn-\\nished!", page_count=None)))
     'nice day straße finished'
@@ -66,7 +66,7 @@ def normalise(content: Content) -> NormalText:
 
 
 def _normalise(text: str, page_count: int | None, folded: bool = False) -> NormalText | None:
-    """The normal form; None if characters combine under NFKC, so that the whole text must be put into it."""
+    """Compute the normal form; None if the whole text must be put into NFKC first."""
     from bookprint_core.text import kernels
 
     table, codes = unicode_table(), kernels.codes_of(text)
@@ -101,14 +101,14 @@ def _normalise(text: str, page_count: int | None, folded: bool = False) -> Norma
 
 
 def _put_tones_first(codes: NDArray[np.uint32]) -> None:
-    """Write a tone before the sign am of Thai and Lao, as NFKC does where the vowel am is one character."""
+    """Move a tone before the sign am of Thai and Lao, as in NFKC of the one-character vowel am."""
     for block in (0xE00, 0xE80):
         later = np.flatnonzero((codes[:-1] == block + 0x4D) & (codes[1:] - np.uint32(block + 0x48) < 4))
         codes[later], codes[later + 1] = codes[later + 1], block + 0x4D
 
 
 def slice_ends(codes: NDArray[np.uint32], size: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ends, exclusive, of the slices that start at `starts` (n,), without the spaces between them."""
+    """Return the exclusive ends of the slices that start at `starts` (n,), without spaces between slices."""
     if starts.size == 0:
         return starts
     ends = np.append(starts[1:], size)

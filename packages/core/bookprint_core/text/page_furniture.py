@@ -1,7 +1,7 @@
-"""Page furniture: what a printer put on a page that is no part of the text that runs through the pages.
+"""Page furniture: running heads, page numbers and catchwords beside the running text.
 
-Running heads, page numbers and catchwords belong to one edition, so they keep the pages of two editions, and
-the words that a page break divides, from meeting. They are known by where they stand and how they repeat.
+They differ between editions and interrupt words that a page break divides, so they hide common text. They are
+found by their places on the page and by their repetitions.
 """
 
 import re
@@ -12,16 +12,17 @@ from itertools import chain, pairwise
 from typing import TypeVar
 
 _EDGE_LINES = 2  # lines at the head and at the foot of a page that may be furniture
-_NEIGHBOURS = 8  # pages before and after in which a running head must come again
-_REPETITIONS = 2  # pages among the neighbours that must show it, too
+_NEIGHBOURS = 8  # pages before and after a page that are searched for its running head
+_REPETITIONS = 2  # pages among these neighbours that must repeat a running head
 
 _NEXT = 2
-"""One of them so near: left and right pages may differ, but the heads of chapters stand farther apart."""
+"""Maximum distance of the nearest repetition, in pages: left and right pages may differ, but chapter heads
+are farther apart."""
 
 _ALIKE = 0.6
-"""Least Dice similarity of the letter pairs of two running heads: OCR reads the same line differently."""
+"""Minimum Dice similarity of the letter pairs of two running heads, which OCR may read differently."""
 
-_LONGEST_HEAD = 70  # characters: a head is no longer than a line of the text below it
+_LONGEST_HEAD = 70  # characters; a head is at most as long as a line of text
 
 _NUMBER = re.compile(r"[0-9]{1,4}|[ivxlc]{1,8}")
 _SIGNS = re.compile(r"[\W_]+")
@@ -34,30 +35,30 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line at the edge of a page, as it is compared with those of other pages."""
+    """A line at the edge of a page, prepared for comparison with lines of other pages."""
 
-    letters: str  # folded, of all but the numbers at its ends
-    pairs: frozenset[str]  # of neighbouring letters
-    offsets: frozenset[int]  # the numbers at its ends, less the index of the page
+    letters: str  # folded, without the numbers at either end of the line
+    pairs: frozenset[str]  # pairs of neighbouring letters
+    offsets: frozenset[int]  # the numbers at either end of the line, minus the index of the page
 
 
 _NO_LINE = _Line("", frozenset(), frozenset())
 
 
 def without_furniture(pages: Sequence[str]) -> list[str]:
-    """The pages, whose line breaks are those of the print, without running heads, page numbers, catchwords.
+    """Remove running heads, page numbers and catchwords from pages with printed line breaks.
 
-    A line at the edge of a page goes if it comes again at the same edge of pages nearby, the sooner if its
-    number counts the pages, or if it is such a number; and the last line if it announces the first word of
-    the next page. A heading that the running heads after it repeat beside their numbers stays; and
-    where nothing would be left, all stays.
+    A line at the edge of a page is removed if nearby pages repeat it at this edge; fewer repetitions suffice
+    if its number counts the pages. A line that is only such a number is removed too, and a last line that
+    repeats the first word of the next page. A heading stays if the running heads after it repeat it beside
+    their numbers. If nothing would be left, all lines stay.
 
     >>> without_furniture(["2 EMMA\\nwas", "EMMA 3\\na", "4 EMMA\\nwell-", "EMMA 5\\nread girl"])
     ['was', 'a', 'well-', 'read girl']
     """
     lines = _lines(pages)
     edges = {edge: [_line(page, edge, index) for index, page in enumerate(lines)] for edge in (0, -1)}
-    # The first page of a chapter has its number at the foot, where the others have it at the head.
+    # The first page of a chapter often has its number at the foot, and other pages at the head.
     offsets = [{*first.offsets, *last.offsets} for first, last in zip(edges[0], edges[-1], strict=True)]
     for _ in range(_EDGE_LINES):
         for edge in (0, -1):
@@ -75,7 +76,7 @@ def without_furniture(pages: Sequence[str]) -> list[str]:
 
 
 def printed_numbers(pages: Sequence[str]) -> list[int | None]:
-    """The number that is printed at the head or the foot of each page and counts it; None where none is."""
+    """Return the printed number at the head or foot of each page that counts the pages, or None."""
     lines = list(enumerate(_lines(pages)))
     offsets = [_line(page, 0, index).offsets | _line(page, -1, index).offsets for index, page in lines]
     numbers: list[int | None] = []
@@ -87,7 +88,7 @@ def printed_numbers(pages: Sequence[str]) -> list[int | None]:
 
 
 def with_plain_hyphens(text: str) -> str:
-    """The text with U+002D for whatever else divides a word at a line's end: ¬, ⸗, and PDF's U+FFFE.
+    """Replace other signs of division at a line end by U+002D: ¬, ⸗, and PDF's U+FFFE.
 
     >>> with_plain_hyphens("ver¬\\nſchieden")
     'ver-\\nſchieden'
@@ -100,9 +101,9 @@ def _lines(pages: Sequence[str]) -> list[list[str]]:
 
 
 def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int) -> bool:
-    """Whether the line of this page at one edge is furniture, by those at the same edge of the others.
+    """Return whether a page's line is furniture; `lines` are the lines of all pages at one edge.
 
-    `offsets` are those of the numbers at both edges of each page.
+    `offsets` contains, per page, the offsets of the numbers at both edges.
     """
     line = lines[index]
     before, after = (_alike(line, others) for others in _around(lines, index, _NEIGHBOURS))
@@ -115,14 +116,14 @@ def _is_repeated(lines: Sequence[_Line], offsets: Sequence[set[int]], index: int
         if counted >= _REPETITIONS:
             return True
     if not line.offsets and not before and all(other.offsets for other in after):
-        return False  # a heading, which the running heads after it repeat beside their numbers
+        return False  # a heading that later running heads repeat beside their numbers
     return len(before) + len(after) >= _REPETITIONS and any(
         _alike(line, others) for others in _around(lines, index, _NEXT)
     )
 
 
 def _around(items: Sequence[_Item], index: int, reach: int) -> tuple[Sequence[_Item], Sequence[_Item]]:
-    """Those of up to `reach` pages before this one, and after it."""
+    """Return the items of up to `reach` pages before this page, and after it."""
     return items[max(index - reach, 0) : index], items[index + 1 : index + 1 + reach]
 
 
@@ -138,7 +139,7 @@ def _are_alike(left: _Line, right: _Line) -> bool:
 
 
 def _line(page: Sequence[str], edge: int, index: int) -> _Line:
-    """The first (0) or last (-1) line of a page as it is compared; one that is too long is like no other."""
+    """Prepare the first (0) or last (-1) line of a page for comparison; too long a line gives `_NO_LINE`."""
     text = page[edge] if page else ""
     if len(text) > _LONGEST_HEAD:
         return _NO_LINE
@@ -155,7 +156,7 @@ def _line(page: Sequence[str], edge: int, index: int) -> _Line:
 
 
 def number_of(word: str) -> int | None:
-    """The number in a word, in small letters, that has no other letters and digits."""
+    """Return the number, Arabic or Roman, that a word in small letters consists of; None if there is none."""
     bare = _SIGNS.sub("", word)
     if not _NUMBER.fullmatch(bare):
         return None
@@ -171,7 +172,7 @@ def _roman(numeral: str) -> int:
 
 
 def _announces(last: str, first: str) -> bool:
-    """Whether the last line of a page is a catchword: the beginning of the next page's first word or two."""
+    """Return whether the last line of a page is a catchword: the beginning of the next page's first line."""
     catchword = "".join(filter(str.isalnum, last.casefold()))
     if not catchword or len(last.split()) > 2:
         return False

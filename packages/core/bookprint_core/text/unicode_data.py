@@ -1,4 +1,4 @@
-"""The packed character table; `unicode_table` reads it."""
+"""The packed character table, which `unicode_table` reads."""
 
 PACKED = (
     b"T>t<81poj4|NsC0{{RpGC`c6qAdGF)Oyrd&yIwR`hZu>Bed+`|>8Ts1BE$Kb_hJ37_Q>uSwUdxXh`JxTc`5NO#vJ*tC-b@BatDZY"

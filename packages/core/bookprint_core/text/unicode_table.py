@@ -1,8 +1,8 @@
 """The character table of the normaliser: the mapping of each code point, frozen at Unicode 14.
 
-Each code point has one entry of 32 bits. The low 21 are the code point it becomes; for EXPAND they are an
-index into `expansions`, where a count and its entries stand. Above them are flags, the kind of script,
-and the action for a code point that needs more than a plain copy.
+Each code point has an entry of 32 bits. The low 21 bits contain the resulting code point; for EXPAND they
+contain an index into `expansions`, which stores a count and so many entries. The bits above contain flags,
+the kind of script, and the action for a code point that needs more than a plain copy.
 """
 
 import lzma
@@ -22,9 +22,9 @@ SIZE = 0x110000
 CODE = (1 << 21) - 1
 SEPARATOR = 1 << 21
 BREAK = 1 << 22  # ends a line
-BLANK = 1 << 23  # a space, a tab, or dropped: may stand between a hyphen and the line's end
-LETTER = 1 << 24  # a letter, or a mark, which only ever follows one
-LOWER = 1 << 25  # a lower-case letter, so a hyphen before the line's end may have split the word here
+BLANK = 1 << 23  # a space, a tab or a dropped character; may occur between a hyphen and the line end
+LETTER = 1 << 24  # a letter, or a mark, which always follows a letter
+LOWER = 1 << 25  # a lower-case letter, before which a hyphen at the line end may have split a word
 KIND_SHIFT = 26
 KIND = 3 << KIND_SHIFT
 ACTION = 7 << 28
@@ -32,23 +32,23 @@ COPY, MARK, DROP, EXPAND, HYPHEN, SOFT_HYPHEN, PAGE, NEEDS_NFKC = (code << 28 fo
 SPECIAL = 1 << 31
 SEPARATOR_ENTRY = SEPARATOR | 0x20
 
-NFC_SUSPECT = 1  # NFC may change it, or it together with what stands before it
-ALNUM = 2  # its normal form holds a letter or a digit
+NFC_SUSPECT = 1  # NFC may change it, alone or together with the character before it
+ALNUM = 2  # its normal form contains a letter or a digit
 NUL = 4
 SURROGATE = 8
-COMBINING = 16  # NFC or NFKC may move it: its canonical combining class, once taken apart, is not 0
-PILE = 32  # of a text: more than MAX_COMBINING such characters in a row
+COMBINING = 16  # NFC or NFKC may move it: its decomposition has a canonical combining class other than 0
+PILE = 32  # trait of a text: more than MAX_COMBINING combining characters in a row
 
 FIRST_FOLDED = 0x590
-"""The first code point that `folding_tables` treats in its own way."""
+"""First code point that `folding_tables` may change."""
 
 MAX_COMBINING = 64
-"""Putting n of them in order takes n² steps; UAX 15 knows no text with more than 30 in a row."""
+"""Maximum number of combining characters in a row; ordering n takes n² steps. Texts need 30 (UAX 15)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnicodeTable:
-    """The table and its companions, as the kernels take them."""
+    """The character table with its traits and expansions, as arrays for the kernels."""
 
     entries: NDArray[np.uint32]  # (0x110000,)
     traits: NDArray[np.uint8]  # (0x110000,) NFC_SUSPECT, ALNUM, …
@@ -57,13 +57,13 @@ class UnicodeTable:
 
 @cache
 def unicode_table() -> UnicodeTable:
-    """The frozen table, unpacked once."""
+    """Unpack the frozen table, once."""
     raw = lzma.decompress(b85decode(PACKED))
     entries = np.frombuffer(raw, dtype="<u4", count=SIZE).astype(np.uint32)
     traits = np.frombuffer(raw, dtype=np.uint8, offset=4 * SIZE, count=SIZE).copy()
     expansions = np.frombuffer(raw, dtype="<u4", offset=5 * SIZE).astype(np.uint32)
     codes = np.arange(SIZE, dtype=np.uint32)
-    # it is packed as differences, which compress well: most code points become themselves
+    # packed as differences, which compress well because most code points become themselves
     moved = (entries & np.uint32(SEPARATOR)) == 0
     entries = np.where(
         moved, (entries + codes) & np.uint32(CODE) | entries & np.uint32(~CODE & 0xFFFFFFFF), entries
@@ -77,16 +77,15 @@ class FoldingTables:
 
     entries: NDArray[np.uint32]  # as in UnicodeTable
     expansions: NDArray[np.uint32]
-    letters: NDArray[np.uint8]  # (0x110000,) 1 for a letter, 3 for one of a script that is folded, else 0
+    letters: NDArray[np.uint8]  # (0x110000,) 3 for a letter of a folded script, 1 for another letter, else 0
 
 
 @cache
 def folding_tables() -> FoldingTables:
-    """The frozen table with these changes, made once:
+    """Make the tables of the folded normal form, once; they differ from the frozen table in two rules.
 
-    - Marks of Hebrew, Arabic and Syriac, U+0640, U+06E5 and U+06E6 are dropped.
-    - Code points of scripts without spaces, marks too, are dense: no space stands between two of them, and a
-      mark after a space stays.
+    Marks of Hebrew, Arabic and Syriac, U+0640, U+06E5 and U+06E6 are dropped. Code points of scripts without
+    spaces, including marks, are dense: a space between two is removed, and a mark after a space stays.
     """
     table, is_marked = unicode_table(), np.zeros(CODE + 1, dtype=np.bool_)
     is_marked[FIRST_FOLDED:0x780] = is_marked[0x860:0x900] = is_marked[0xFB1E] = True
@@ -104,7 +103,7 @@ def folding_tables() -> FoldingTables:
 
 
 def _folded(entries: NDArray[np.uint32], is_marked: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """The entries as folding has them; `is_marked` says whether marks among these code points are dropped."""
+    """Return the folded entries; `is_marked` is true for code points that are dropped if they are marks."""
     codes, action = entries & CODE, entries & ACTION
     dropped = (action == MARK) & is_marked[codes] | (action == COPY) & np.isin(codes, (0x640, 0x6E5, 0x6E6))
     unspaced = (entries & KIND == UNSPACED << KIND_SHIFT) & ((action == COPY) | (action == MARK))
