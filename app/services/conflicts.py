@@ -1,7 +1,7 @@
 """Metadata conflicts: books that share an ISBN or a title but no text, and copies under different ISBNs.
 
-Hundreds of books that share an ISBN make tens of thousands of pairs. The examined
-books of a group are therefore limited, as are the pairs of a request. Its answer names a place to continue.
+Hundreds of books that share an ISBN form tens of thousands of pairs. Therefore the examined books of a group
+and the pairs of a request are limited. The answer contains a place to continue.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from bookprint_core.matching.verification import evidence
 from bookprint_core.relations.related import PairRelation
 
 MOST_EXAMINED = 50
-"""Books of one group that are examined."""
+"""Maximum number of examined books of a group."""
 
 _MOST_PAIRS = 20_000
-"""Pairs after which a request goes no further."""
+"""Number of pairs after which a request ends."""
 
 _GROUPS_AT_ONCE = 100
 _COPIES_AT_ONCE = 2_000
@@ -41,9 +41,9 @@ _BEGINNING = ConflictPlace(-(2**63), UUID(int=0), UUID(int=0))
 
 @dataclass(frozen=True, slots=True)
 class CutGroup:
-    """A group of which not all books were examined."""
+    """A group whose books were not all examined."""
 
-    shared: str  # what they share: isbn:…, or the title of one of them
+    shared: str  # what the books share: isbn:…, or a title
     size: int
     examined: int
 
@@ -53,8 +53,8 @@ class ConflictPage:
     """One page of conflicts."""
 
     conflicts: Sequence[MetadataConflict]
-    cut: Sequence[CutGroup]  # of the groups on this page
-    next: ConflictPlace | None  # None: there are no more
+    cut: Sequence[CutGroup]  # groups on this page
+    next: ConflictPlace | None  # None: no more follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class _Step:
 
     key: int
     pairs: Sequence[Pair]  # ascending
-    read: int  # pairs that were read to find these
-    end: ConflictPlace  # behind all of them
-    group: Sharing | None  # None: copies, which are in no group
+    read: int  # number of pairs that were read to find `pairs`
+    end: ConflictPlace  # after all pairs
+    group: Sharing | None  # None: copies without a group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class _Facts:
 
 
 class Conflicts:
-    """Metadata conflicts of the catalogue as it is now."""
+    """Finds metadata conflicts in the present catalogue."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -85,10 +85,10 @@ class Conflicts:
     async def list_conflicts(
         self, by: ConflictBy, after: ConflictPlace | None, limit: int, collection: str | None = None
     ) -> ConflictPage:
-        """Up to `limit` conflicts behind a place, in the order of their groups, then of their books.
+        """Return at most `limit` conflicts after a place, in the order of their groups, then of their books.
 
-        With a `collection` those that concern a book of it. A page may have fewer, even none, though there
-        are more.
+        With a `collection`, returns only conflicts of its books. A page may have fewer conflicts, or none,
+        although more follow.
         """
         place, read = after or _BEGINNING, 0
         found: list[MetadataConflict] = []
@@ -125,7 +125,7 @@ class Conflicts:
 async def _next_steps(
     snapshot: ConflictSnapshot, by: ConflictBy, place: ConflictPlace
 ) -> tuple[list[_Step], bool]:
-    """Return the next steps, and whether others follow."""
+    """Return the next steps, and whether more steps follow."""
     if by == "text":
         copies = await snapshot.list_copies(place, _COPIES_AT_ONCE)
         pairs = [pair for pair, differ in copies.items() if differ]
@@ -157,11 +157,11 @@ def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataCo
 def _conflict(
     by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: PairRelation | None
 ) -> MetadataConflict | None:
-    """Return the conflict of two books of a group, or of two copies; None: there is none."""
+    """Return the conflict of two books of a group, or of two copies; None if they do not conflict."""
     metadata = agreement(left.metadata, right.metadata)
     match by:
         case "isbn":
-            # Books that share several ISBNs meet in several groups.
+            # Books that share several ISBNs are in several groups; only the first counts.
             suspicious = shared_isbns(left.metadata, right.metadata)[:1] == [str(key)]
         case "title":
             suspicious = not {"authors", "volume"}.intersection(metadata.contradicts)
@@ -183,7 +183,7 @@ def _conflict(
 async def _with_names(
     snapshot: ConflictSnapshot, by: ConflictBy, conflicts: Sequence[MetadataConflict]
 ) -> list[MetadataConflict]:
-    """The conflicts with the name that each text has elsewhere; one of the text shows both names itself."""
+    """Return the conflicts with another name of each text; a conflict by text already has both names."""
     if by == "text" or not conflicts:
         return list(conflicts)
     sides = {side.summary.book_id for each in conflicts for side in (each.left, each.right)}

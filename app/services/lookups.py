@@ -1,8 +1,8 @@
-"""Finding the books near a book.
+"""Lookups: finding the books near a book.
 
-A lookup plans what to read, reads the band index, verifies what it proposes, keeps what Postgres calls
-current, and cuts out a page. Pending books are compared straight from Postgres. They are read before the
-index, and the current ones after it. So a book that changes its state in between is met at least once.
+A lookup plans its reads, reads the band index, verifies the proposed books, drops books that Postgres does
+not list as current, and returns a page. Pending books are read from Postgres before the index, current books
+after it. A book that changes its state in between is therefore read at least once.
 """
 
 import asyncio
@@ -45,30 +45,30 @@ from bookprint_core.signatures.identifier import Identifier, of_signatures
 from bookprint_core.signatures.sketch import sketch
 
 _SPARE = 50
-"""Hits read beyond the k nearest, for those of them that turn out to be stale or of another collection."""
+"""Number of hits read beyond the k nearest, as replacements for stale hits and other collections."""
 
 _MOST_SINGLE = 20_000
-"""Hits of which each is looked up in a collection; if they are more, all its entries are read."""
+"""Maximum number of hits that are looked up in a collection one by one; else all its entries are read."""
 
 _HOLDERS = 1_000
-"""Books of one ISBN that are compared."""
+"""Maximum number of books with one ISBN that are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One page of the books found, nearest first."""
 
-    exact: bool  # True: provably every book that the question asks for
-    total: int  # on all pages
+    exact: bool  # True: provably all books that the question asks for
+    total: int  # number of books on all pages
     matches: list[Match]
-    next: Position | None  # the last one of this page, where another one follows
-    recall: float | None = None  # of `Alike`: the chance to find a book that is just as similar as asked
+    next: Position | None  # position of the last book of the page; None: last page
+    recall: float | None = None  # for `Alike`: chance to find a book of the minimum similarity, 0 to 1
     relations: Mapping[UUID, RelationSummary] = field(default_factory=dict)
-    """Of the stored book that is asked about, with these books as far as there are any, by their ids."""
+    """Effective relations of the stored query book with the books of the page, by their ids."""
 
 
 class Lookup:
-    """Questions about nearness."""
+    """Answers questions about nearness."""
 
     def __init__(self, entries: EntryStore, index: BandIndex, books: BookStore) -> None:
         self._entries = entries
@@ -83,9 +83,9 @@ class Lookup:
         limit: int,
         collection: str | None = None,
     ) -> Answer:
-        """The books near one that is in the catalogue, itself left out.
+        """Return the books near a stored book, without the book itself.
 
-        With a `collection` those of its books alone, and provably all of them as without.
+        With a `collection`, returns only books of that collection; `exact` has the same meaning.
         """
         book = await self._entries.read_query_book(
             book_id,
@@ -103,9 +103,9 @@ class Lookup:
         limit: int,
         collection: str | None = None,
     ) -> Answer:
-        """The books near these signatures; the entry with the query's own id is left out.
+        """Return the books near these signatures, without the entry that has the id of the query.
 
-        Raises `RecipeNotIndexed` for a fingerprint of another recipe than is indexed.
+        Raises `RecipeNotIndexed` for a fingerprint of a recipe that is not indexed.
         """
         _require_indexed(query.fingerprint)
         within = collection if isinstance(question, Nearest) else None
@@ -121,11 +121,11 @@ class Lookup:
         limit: int,
         collection: str | None = None,
     ) -> Answer:
-        """The books near an identifier; those with the same text where no distance is asked for.
+        """Return the books near an identifier; for a verified lookup, the books with the same text.
 
-        Whoever compares two identifiers without the service comes to the same verdict. The rule asks for the
-        length and the MinHash bits of both books. So every book within its reach is read from Postgres and
-        compared, and so is every book with the ISBN. Raises `RecipeNotIndexed` as `look_up` does.
+        The verdict is the same as that of a comparison of two identifiers without the service. The rule needs
+        the lengths and the MinHash bits of both books. Therefore every book within its reach, and every book
+        with the ISBN, is read from Postgres and compared. Raises `RecipeNotIndexed` as `look_up` does.
         """
         entry = Entry(0, query.fingerprint, None)
         if not isinstance(question, Verified):
@@ -144,7 +144,7 @@ class Lookup:
     async def related_by_identifiers(
         self, query: Entry, flat: FlatIndex, pending: Sequence[BookSummary]
     ) -> dict[int, Match]:
-        """The books that are the same by their identifiers where one of the two is an identifier alone."""
+        """Return the books with the query's text by identifiers, if query or book is only an identifier."""
         alone = query.identified is None
         waiting = [book for book in pending if by_identifiers(query, book.entry)]
         if alone and not waiting and not flat.has_identified:
@@ -156,9 +156,9 @@ class Lookup:
         return await self._same(identifier, set(found) - {query.entry_id}, waiting)
 
     async def _answer(self, book: QueryBook, question: Question, page: AnswerPage) -> Answer:
-        """Read the index for a question, add pending books and those known by identifier, cut out the page.
+        """Read the index for a question, add pending books and books known by identifier; return the page.
 
-        More and more of the nearest are read while too few of them are current, and of the collection.
+        For `Nearest`, more hits are read while too few of them are current and in the collection.
         """
         query, spare = book.entry, _SPARE
         while True:
@@ -191,7 +191,7 @@ class Lookup:
     async def _current(
         self, query: Entry, hits: Hits, others: dict[int, Match], page: AnswerPage, question: Question
     ) -> Answer:
-        """Return the page of the hits that are current and in its collection."""
+        """Return the page of the hits that are current and in the page's collection."""
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
         if page.collection is not None and hits.size > _MOST_SINGLE:
@@ -208,7 +208,7 @@ class Lookup:
         holders: Set[int] = frozenset(),
         collection: str | None = None,
     ) -> dict[int, Match]:
-        """The books among these that are the same as an identifier; `holders` have its ISBN."""
+        """Return the entries and pending books with the text of an identifier; `holders` have its ISBN."""
         books = {book.entry.entry_id: book for book in pending}
         wanted = entry_ids if collection is None else entry_ids | books.keys()
         if wanted:
@@ -219,7 +219,7 @@ class Lookup:
         return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
 
     async def _read_holders(self, query: Identifier, collection: str | None) -> set[int]:
-        """The entries of the books with the identifier's ISBN."""
+        """Return the entries of the books with the identifier's ISBN."""
         if query.isbn is None:
             return set()
         wanted = BookFilter(identifier=f"isbn:{query.isbn}", collection=collection)
@@ -227,20 +227,20 @@ class Lookup:
 
 
 def _require_indexed(fingerprint: Fingerprint | None) -> None:
-    """Raise `RecipeNotIndexed` for a fingerprint of another recipe than is indexed."""
+    """Raise `RecipeNotIndexed` for a fingerprint of a recipe that is not indexed."""
     if fingerprint is not None and plain_name(fingerprint.recipe) != DEFAULT_FINGERPRINT:
         raise RecipeNotIndexed(plain_name(fingerprint.recipe), DEFAULT_FINGERPRINT)
 
 
 def _answer(hits: Hits, matches: list[Match], page: AnswerPage) -> Answer:
-    """Return the answer that shows these matches, which are the hits on the page."""
+    """Return the answer with these matches, which are the hits on the page."""
     more = matches and not page.is_last(hits)
     after = position_of(matches[-1], alike=page.alike) if more else None
     return Answer(False, hits.part(0, page.most).size, matches, after)
 
 
 def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
-    """Those of the books that are the same by their identifiers, by entry; `holders` have the ISBN."""
+    """Return the books with the text of the identifier, by entry; `holders` have the ISBN."""
     found = {}
     for book in books:
         isbn = query.isbn if book.entry.entry_id in holders else None
@@ -251,7 +251,7 @@ def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) ->
 
 
 def _merged(hits: Hits, matches: Collection[Match], *, alike: bool = False) -> Hits:
-    """The hits and these matches, each entry once, nearest first."""
+    """Return the hits and these matches, each entry once, nearest first."""
     if not matches:
         return hits
     positions = [position_of(match, alike=alike) for match in matches]
@@ -262,7 +262,7 @@ def _merged(hits: Hits, matches: Collection[Match], *, alike: bool = False) -> H
 def query_entry(
     content: Content | None, signatures: Sketch | None = None, fingerprint: Fingerprint | None = None
 ) -> Entry:
-    """The entry to look for, made from the first of these that is given."""
+    """Return the entry to look up, from the first given argument."""
     if content is not None:
         signatures = sketch(content)
     return signatures.to_entry(0) if signatures is not None else Entry(0, fingerprint, None)

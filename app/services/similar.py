@@ -1,8 +1,8 @@
-"""Books with other texts that are like a book, by their vectors: a hint, from which nothing else follows.
+"""Similar books: books with other texts and similar vectors. They are a hint and have no other effect.
 
-All vectors are compared, in the memory of this process. Each search begins with what was written since the
-last one, and ends with what Postgres calls current. Every process therefore answers as completely
-as the catalogue.
+All vectors are compared in the memory of this process. Each search first reads the vectors written since the
+last search, and finally drops books that are not current. Every process therefore answers for the whole
+catalogue.
 """
 
 import asyncio
@@ -20,20 +20,20 @@ from bookprint_core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, Ve
 
 
 class NoVector(BookprintError):
-    """A book has no vector, or no book has."""
+    """A book has no vector, or no book has a vector."""
 
     status = 409
     title = "No vector"
-    remedy = "Have the vectors computed: bookprint reindex --vectors."
+    remedy = "Compute the vectors with: bookprint reindex --vectors."
     field = "id"
     tells_remedy = True
 
 
 _SPARE = 10
-"""Entries compared beyond those asked for, in place of copies of the book and entries that have left."""
+"""Number of entries compared beyond k, as replacements for copies and deleted entries."""
 
 HOW_TO_HAVE_VECTORS = (
-    "Have the operator let the service run with BOOKPRINT_COMPUTE=vectors, and for the books that are there: "
+    "Ask the operator to run the service with BOOKPRINT_COMPUTE=vectors and, for stored books: "
     "bookprint reindex --vectors"
 )
 """Advice if no book has a vector."""
@@ -41,7 +41,7 @@ HOW_TO_HAVE_VECTORS = (
 
 @dataclass(frozen=True, slots=True)
 class SimilarBook:
-    """A book that is like another."""
+    """A book that is similar to another book."""
 
     book_id: UUID
     title: str | None
@@ -50,16 +50,16 @@ class SimilarBook:
 
 
 class SimilarBooks(VectorQueries):
-    """Finds the books that are most like one."""
+    """Finds the books that are most similar to a book."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._matrix = VectorMatrix()
-        self._since: int | None = None  # the transaction from which to read on; None: nothing was read
+        self._since: int | None = None  # the transaction with which the next read begins; None: nothing read
         self._reading = asyncio.Lock()
 
     async def find(self, book_id: UUID, k: int, *, with_copies: bool) -> list[SimilarBook]:
-        """The k books most like one, the most similar first; of several that are equally so, the oldest.
+        """Return the k books most similar to a book, most similar first; older books first among equals.
 
         Without copies, those are left out that are near-duplicates by their signatures or in the cluster of
         its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
@@ -77,7 +77,7 @@ class SimilarBooks(VectorQueries):
             reach *= 10
 
     async def _current_rows(self) -> EntryVectors:
-        """Return the vectors of all entries, those of every transaction that has ended included."""
+        """Return the vectors of all entries, including those of every ended transaction."""
         async with self._reading:
             written = await self.read_written(self._since)
             if written.is_all:
@@ -109,19 +109,19 @@ class SimilarBooks(VectorQueries):
         ]
 
     async def _why_none(self, book_id: UUID, *, has_text: bool) -> str:
-        reason = f"The book {book_id} has no vector, so nothing tells what is like it."
+        reason = f"The book {book_id} has no vector, so similar books cannot be found."
         if not has_text:
-            return f"{reason} Its text is not stored here. Put it as the content of the book."
+            return f"{reason} Its text is not stored here. Send it as the content of the book."
         if await self.are_lacking():
-            return f"{reason} No book here has one. {HOW_TO_HAVE_VECTORS}"
+            return f"{reason} No book here has a vector. {HOW_TO_HAVE_VECTORS}"
         return (
-            f"{reason} Texts of under {LEAST_WORDS} words have none. If it is longer, have the operator run: "
-            "bookprint reindex --vectors"
+            f"{reason} Texts of under {LEAST_WORDS} words have none. For a longer text, ask the operator to "
+            "run: bookprint reindex --vectors"
         )
 
 
 def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
-    """Return the books that are copies of one, by signatures or by known relations."""
+    """Return the books that are copies of a book, by signatures or by known relations."""
     evidence = evidence_of_each(this.summary.entry, [other.summary.entry for other in others])
     return {
         other.summary.book_id

@@ -1,7 +1,7 @@
-"""The index as it should be, computed from Postgres, and how the index that is there differs from it.
+"""The expected index, computed from Postgres, and its differences from the present index.
 
-It comes one part of a table after the other. The samples of a million books take two gigabytes. So the
-postings are made in parts, which lie in temporary files until it is their turn.
+The index is computed in parts of a table. Because the samples of a million books occupy two gigabytes,
+postings are divided into parts and stored in temporary files until each part is processed.
 """
 
 import asyncio
@@ -34,26 +34,26 @@ from bookprint_core.index.tables import POSTINGS, BucketTable, Records, posting_
 from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 
 _SEGMENTS_AT_ONCE = 100
-"""Segments of the flat index read in one round trip."""
+"""Number of segments of the flat index read in one round trip."""
 
 _ROOM = 1024 * 1024 * 1024
-"""Bytes of signatures held at a time, about."""
+"""Approximate bytes of signatures in memory at a time."""
 
 _POSTING_ROW = 10
-"""Bytes that one posting takes in temporary files, and while a part is sorted, at most."""
+"""Maximum bytes of a posting in temporary files, and while a part is sorted."""
 
 _POSTED = np.dtype([("hash", "<u4"), ("entry_id", "<u4")])
-"""One posting in a temporary file: of the hash the bits that are compared."""
+"""A posting in a temporary file; of its hash, only the compared bits."""
 
 EntryIds = NDArray[np.uint64]
 
 Progress = Callable[[int, int], None]
-"""Called with the number of entries done and of all entries; an index takes all entries list by list."""
+"""Function called with the number of processed entries and the number of all entries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TablePart:
-    """The records that some partitions should have: those of every `step`-th bucket from the first on."""
+    """The expected records of some partitions, in every `step`-th bucket from `first` on."""
 
     records: Records
     partitions: Sequence[int]
@@ -73,7 +73,7 @@ class ExpectedIndex:
     async def of(
         cls, signatures: SignatureQueries, entry_ids: NDArray[np.uint64], index: BandIndex
     ) -> "ExpectedIndex":
-        """The index of these entries, which ascend, as this one should be."""
+        """Return the expected index of these ascending entries, with the bands and keys of `index`."""
         return cls(signatures, await signatures.read_columns(entry_ids), index)
 
     @property
@@ -82,22 +82,22 @@ class ExpectedIndex:
 
     @property
     def part_count(self) -> int:
-        """The number of parts, the flat index included."""
+        """The number of parts, including the flat index."""
         return 1 + BANDS + self._sample_parts
 
     @property
     def _sample_parts(self) -> int:
-        """A power of two, so that a part holds whole buckets."""
+        """The number of parts of the postings: a power of two, so that a part contains whole buckets."""
         return 1 << (self._posted_bytes // _ROOM).bit_length()
 
     @property
     def _posted_bytes(self) -> int:
-        """Bytes that all postings take in temporary files, and while a part is sorted, at most."""
+        """Maximum bytes of all postings in temporary files, and while a part is sorted."""
         most = sample_recipe(DEFAULT_SAMPLE).most + self._bands.count
         return _POSTING_ROW * most * self.size
 
     async def parts(self) -> AsyncIterator[TablePart]:
-        """All records of the tables."""
+        """Yield all records of the tables, in parts."""
         signed = self._columns.signed
         for band in range(BANDS):
             bits, entry_ids = self._columns.bits[signed], self._columns.entry_ids[signed]
@@ -128,7 +128,7 @@ class ExpectedIndex:
     async def buckets(
         self, sizes: Mapping[BucketTable, NDArray[np.int64]]
     ) -> AsyncIterator[tuple[list[str], PackedBuckets]]:
-        """All buckets and their keys, where partitions have these sizes, the flat index last."""
+        """Yield all buckets and their keys for partitions of these sizes, the flat index last."""
         async for part in self.parts():
             table = part.records.keys.table
             packed = await asyncio.to_thread(_filled, part.records, sizes[table])
@@ -137,7 +137,7 @@ class ExpectedIndex:
         yield [f"{self._segment_prefix}{segment}" for segment in segments.addresses.tolist()], segments
 
     def segments(self) -> PackedBuckets:
-        """The segments of the flat index."""
+        """Return the segments of the flat index."""
         return flat_segments(self._columns)
 
 
@@ -153,8 +153,8 @@ def _told_of_full_disk(entries: int, size: int) -> Iterator[None]:
         if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise Unavailable(
-            f"The folder for temporary files, {gettempdir()}, is full. An index of {entries:,} books takes "
-            f"up to {size / 1e9:.1f} GB there. Let TMPDIR name one with as much room."
+            f"The folder for temporary files, {gettempdir()}, is full. An index of {entries:,} books needs "
+            f"up to {size / 1e9:.1f} GB there. Set TMPDIR to a folder with as much room."
         ) from exc
 
 
@@ -163,24 +163,24 @@ class IndexReport:
     """The result of comparing every record of the index with the catalogue."""
 
     books: int
-    pending: int  # durable and found, but not in the index yet
-    whole: bool  # lookups are being answered
-    records: int = 0  # that the index should hold
-    missing: int = 0  # of those, how many it does not hold
-    superfluous: int = 0  # stale or double records that it holds
+    pending: int  # stored, but not in the index yet
+    whole: bool  # the index is complete and answers lookups
+    records: int = 0  # expected records
+    missing: int = 0  # expected records that the index does not contain
+    superfluous: int = 0  # stale or double records in the index
     broken: int = 0  # buckets that do not consist of whole records
-    full: int = 0  # hashes that take no more postings: so common that they show nothing
+    full: int = 0  # hashes that accept no more postings, because they are too common
 
     @property
     def clean(self) -> bool:
-        """Whether index and catalogue agree in every record."""
+        """Whether index and catalogue agree in all records."""
         return self.whole and not (self.pending or self.missing or self.superfluous or self.broken)
 
 
 async def compare(
     expected: ExpectedIndex, index: BandIndex, pending: EntryIds, report: IndexReport, progress: Progress
 ) -> None:
-    """Count what every bucket of the index should hold and how it differs; pending entries may be in it."""
+    """Count the expected records and the differences of every bucket; pending entries may be in the index."""
     done = 0
     async for part in expected.parts():
         for partition in part.partitions:
@@ -227,7 +227,7 @@ async def _compare_partition(
 def _difference(
     target: bytes, actual: bytes, width: int, report: IndexReport
 ) -> tuple[list[bytes], list[bytes]]:
-    """The records that a bucket lacks, and those that it has too many of."""
+    """Return the missing records of a bucket, and its superfluous records."""
     report.records += len(target) // width
     if target == actual:
         return [], []

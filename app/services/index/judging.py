@@ -1,6 +1,6 @@
-"""Judges what a lookup found: by the catalogue, by relations, and by where the books share text.
+"""Judging the hits of a lookup by the catalogue, by relations, and by the places of shared text.
 
-Postgres knows all of them, the index none.
+All three are stored in Postgres and not in the index.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from bookprint_core.model import Entry
 from bookprint_core.relations.related import RelationSummary, outranking
 
 _JUDGED_AT_ONCE = 1_000
-"""Far hits whose samples are read by one statement; each takes 2.5 kilobytes."""
+"""Maximum number of far hits whose samples one statement reads, 2.5 kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """The hits that a lookup names, and one page of them."""
+    """The hits in the answer of a lookup, and one page of them."""
 
     hits: Hits
-    matches: list[Match]  # of the page
-    relations: dict[UUID, RelationSummary]  # of the query book with those of the page, by their ids
+    matches: list[Match]  # matches on the page
+    relations: dict[UUID, RelationSummary]  # of the query book with books of the page, by their ids
 
 
 async def judged(
@@ -41,10 +41,10 @@ async def judged(
 ) -> Judged:
     """Return the hits that are current and in the page's collection.
 
-    A verified lookup leaves out those that were refuted or share common matter alone, unless it asks for
-    common matter. Copies lie so near that their samples are not read. All other hits are judged, because the
-    total counts them. One statement reads the page and the first portion of them. Others follow for more
-    portions, or if the page shifts. `pending` are hits that come with their whole evidence.
+    A verified lookup leaves out hits that were refuted or share only common matter, unless it asks for common
+    matter. Copies are so near that their samples are not read. All other hits are judged, because the total
+    counts them. One statement reads the page and the first portion of these hits. Further statements read
+    more portions, or a shifted page. `pending` are hits with complete evidence.
     """
     verifies = isinstance(question, Verified)
     judges = isinstance(question, Verified) and not question.common
@@ -68,7 +68,7 @@ async def judged(
         known = _ids([*pending, *(book.entry.entry_id for book in read.summaries)])
         unread = far[np.isin(far, hits.without(known).entry_ids)]
     while True:
-        if far.size:  # a thousand samples take the processor for a tenth of a second
+        if far.size:  # a thousand samples need a tenth of a second
             matches |= await asyncio.to_thread(matches_of, query, read.summaries)
         else:
             matches |= matches_of(query, read.summaries)
@@ -93,7 +93,7 @@ async def judged(
 
 
 def _is_named(match: Match, relation: RelationSummary | None) -> bool:
-    """Return whether a lookup names a match by default; `relation` is its effective one."""
+    """Return whether an answer contains a match by default; `relation` is its effective relation."""
     related = outranking(relation)
     if related is not None:
         return related

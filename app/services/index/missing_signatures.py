@@ -1,4 +1,4 @@
-"""Signatures that books lack, or that another version computed by other recipes, computed from the texts."""
+"""Computing signatures from stored texts: missing signatures, and signatures of outdated recipes."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from bookprint_core.text.normal_form import normalise
 from bookprint_core.vectors import book_vector
 
 _COMPUTED_AT_ONCE = 32
-"""Texts that are held at a time."""
+"""Number of texts in memory at a time."""
 
 
 class MissingSignatures(UnsignedBooks):
@@ -32,19 +32,19 @@ class MissingSignatures(UnsignedBooks):
         self._signatures_of = signatures_of
 
     async def are_missing(self) -> bool:
-        """Whether there is a book to sign; sooner told than how many there are."""
+        """Return whether a book must be signed; faster than counting these books."""
         return bool(await self.list_texts(0, 1))
 
     async def compute(self, progress: Progress) -> int:
-        """Sign every book whose text is kept; returns the number of books that got signatures.
+        """Sign every book whose text is stored; return the number of signed books.
 
-        After an interruption the rest gets them when it runs again. Books whose text is too short are tried
-        each time.
+        After an interruption, the next run signs the remaining books. Each run tries books with too short
+        texts again.
         """
         total, _ = await self.count()
         seen = computed = after = 0
         while texts := await self.list_texts(after, _COMPUTED_AT_ONCE):
-            # The kernels let go of the interpreter's lock.
+            # The kernels release the interpreter's lock.
             found = await asyncio.gather(*(asyncio.to_thread(self._computed, text) for text in texts))
             signed = {text.entry_id: rows for text, rows in zip(texts, found, strict=True)}
             await self.sign(signed)
@@ -58,7 +58,7 @@ class MissingSignatures(UnsignedBooks):
 
 
 def missing_digests(database: Database) -> MissingSignatures:
-    """Computes the digests that books lack."""
+    """Return the computation of missing digests."""
     return MissingSignatures(
         database,
         MD5_TEXT,
@@ -67,12 +67,12 @@ def missing_digests(database: Database) -> MissingSignatures:
 
 
 def missing_vectors(database: Database) -> MissingSignatures:
-    """Computes the vectors that books lack."""
+    """Return the computation of missing vectors."""
     return MissingSignatures(database, VECTORS, _vector_of)
 
 
 def outdated_signatures(database: Database) -> MissingSignatures:
-    """Signs the books anew that another version of Bookprint has signed by other recipes."""
+    """Return the computation that replaces signatures of recipes that this version does not use."""
     return MissingSignatures(database, None, lambda content: signature_values(sketch(content)))
 
 

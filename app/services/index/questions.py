@@ -32,7 +32,7 @@ from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, minhash_
 _VALUES = minhash_recipe(DEFAULT_MINHASH).permutations
 
 _MINHASHES_AT_ONCE = 10_000
-"""MinHash signatures that are read and compared at a time: 5 MB."""
+"""Number of MinHash signatures that are read and compared at a time: 5 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Books that fingerprint or sample propose and that their signatures confirm as near-duplicates."""
+    """Books proposed by fingerprint or sample and confirmed as near-duplicates by their signatures."""
 
-    common: bool = False  # whether books that share common matter alone are named, too
+    common: bool = False  # whether to include books that share only common matter
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Books that MinHash bands propose and that are as similar, by their MinHash."""
+    """Books proposed by MinHash bands and at least as similar as asked, by their MinHash."""
 
-    jaccard: float  # at least, 0.3 to 1
+    jaccard: float  # minimum similarity, 0.3 to 1
 
 
 Distances = Within | Nearest | Verified
@@ -68,15 +68,15 @@ Question = Distances | Alike
 
 
 class Position(NamedTuple):
-    """A position in an answer, to go on from."""
+    """A position in an answer, after which a page begins."""
 
-    distance: int  # 129 where there is none; for `Alike` the number of unequal MinHash values
+    distance: int  # 129: no distance; for `Alike`, the number of unequal MinHash values
     entry_id: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """A book found, and the evidence for it."""
+    """A found book, and its evidence."""
 
     book: BookSummary
     evidence: Evidence
@@ -84,14 +84,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """The part of an answer that a client asks for."""
+    """The requested part of an answer."""
 
     after: Position | None
     limit: int
     collection: str | None = None
-    alike: bool = False  # whether hits come by MinHash
+    alike: bool = False  # whether hits are ordered by MinHash
     book_id: UUID | None = None  # of the query book, if it is stored
-    most: int | None = None  # books of the whole answer
+    most: int | None = None  # maximum number of books of the whole answer
 
     def start(self, hits: Hits) -> int:
         """Return the number of hits before the page."""
@@ -109,21 +109,21 @@ class AnswerPage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexAnswer:
-    """Entries found in the index, and what a pending book must show to be found with them."""
+    """Entries found in the index, and the test that a pending book must pass."""
 
     hits: Hits  # nearest first
     accepts: Callable[[Match], bool]
     exact: bool = True
-    flat: FlatIndex | None = None  # where books are whose identifiers are compared; None: there are none
+    flat: FlatIndex | None = None  # contains books whose identifiers are compared; None: not needed
     recall: float | None = None
 
 
 async def find(
     index: BandIndex, query: Entry, question: Distances, spare: int, among: NDArray[np.uint64] | None = None
 ) -> IndexAnswer:
-    """The entries that answer a question; of the nearest, `spare` more than asked for.
+    """Return the entries that answer a question; for `Nearest`, `spare` more than the question asks for.
 
-    Only the entries `among`, ascending, count where they are given.
+    If ascending entries `among` are given, only they count.
     """
     fingerprint = query.fingerprint
     match question:
@@ -151,7 +151,7 @@ async def find(
                 hits = flat.nearest(fingerprint.bits, k + spare)
             else:
                 hits = flat.among(among, fingerprint.bits, LAST_DISTANCE - 1).part(0, k + spare)
-            # Farther out than the last hit, books that were not read could come before a pending one.
+            # Beyond the distance of the last hit, unread books could be nearer than a pending book.
             reach = 128 if hits.size < k + spare else int(hits.distances[-1]) - 1
             return IndexAnswer(hits, lambda match: _is_within(match.evidence, reach))
 
@@ -161,7 +161,7 @@ def _is_within(evidence: Evidence, d: int) -> bool:
 
 
 async def find_alike(index: BandIndex, entries: EntryStore, query: Entry, question: Alike) -> IndexAnswer:
-    """The entries that have a MinHash band in common with the query, and are as similar."""
+    """Return the entries that share a MinHash band with the query and are at least as similar as asked."""
     minhash, bands = query.minhash, index.bands
     recall = bands.chance(question.jaccard)
     if minhash is None:
@@ -192,10 +192,10 @@ def matches_of(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
 
 
 def position_of(match: Match, *, alike: bool = False) -> Position:
-    """The position of a match in an answer; in one to `Alike` by the number of unequal MinHash values."""
+    """Return the position of a match in an answer; `alike` counts unequal MinHash values as distance."""
     evidence = match.evidence
     if alike:
-        assert evidence.equal_values is not None  # else it is no match
+        assert evidence.equal_values is not None  # else the book is not a match
         return Position(_VALUES - evidence.equal_values, match.book.entry.entry_id)
     return Position(
         LAST_DISTANCE if evidence.distance is None else evidence.distance, match.book.entry.entry_id

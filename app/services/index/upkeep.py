@@ -1,9 +1,9 @@
-"""Keeping the band index in step with the catalogue.
+"""Keeping the band index equal to the catalogue.
 
-`catch_up` compares the entries of the flat index with those of the catalogue, and adds and removes what
-differs. It runs every minute, and at once after a restart of Redis. Where the index was lost, by a flush or a
-failover, or because the recipes are new, it is built from nothing as by `rebuild`. No lookup is answered
-until it is whole. `verify` compares every record.
+`catch_up` compares the entries of the flat index with those of the catalogue, and adds and removes entries.
+It runs every minute, and at once after a restart of Redis. If the index was lost by a flush or a failover, or
+the recipes are new, it builds the whole index like `rebuild`. No lookup is answered until the index is
+complete. `verify` compares every record.
 """
 
 import asyncio
@@ -26,35 +26,35 @@ from bookprint_core.errors import Unavailable
 from bookprint_core.index.tables import TABLES, BucketTable, Records, records_in
 
 _WRITTEN_AT_ONCE = 50
-"""Entries written to the index in one round trip: some 12,000 records."""
+"""Number of entries written to the index in one round trip: about 12,000 records."""
 
 _MARKED_AT_ONCE = 10_000
-"""Entries that are noted as indexed in one transaction."""
+"""Number of entries marked as indexed in one transaction."""
 
 _PAUSE = 0.2
-"""Seconds between two looks at a lock."""
+"""Seconds between two attempts to acquire the lock."""
 
 _FORGOTTEN_AFTER = 60.0
-"""Seconds after which no lookup can still hold an entry that has left the index."""
+"""Seconds after which no running lookup can contain an entry that was removed from the index."""
 
 T = TypeVar("T")
 
 
 def _silent(done: int, total: int) -> None:
-    """Reports no progress."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """The changes made to the index."""
 
-    entries: int  # in the catalogue
-    added: int  # entries that were not wholly in the index
-    removed: int  # entries that the catalogue does not know any more
+    entries: int  # entries in the catalogue
+    added: int  # entries that were not completely in the index
+    removed: int  # entries that are no longer in the catalogue
 
 
 class IndexUpkeep:
-    """The upkeep of the band index."""
+    """Builds, updates and verifies the band index."""
 
     def __init__(
         self,
@@ -71,21 +71,22 @@ class IndexUpkeep:
         self._lock = lock
 
     async def state(self) -> IndexState:
-        """The state of the index."""
+        """Return the state of the index."""
         return await self._index.epochs.state()
 
     async def index_entry(self, entry_id: int) -> None:
-        """Finish the indexing of one entry; an entry that is no longer current needs nothing."""
+        """Write an entry to the index, if the entry is current and not indexed yet."""
         for book in await self._entries.read_summaries([entry_id]):
             if not book.indexed:
                 await self._insert(np.array([entry_id], dtype=np.uint64))
 
     async def catch_up(self) -> Changed | None:
-        """Make the index agree with the catalogue; None if another process is about it already."""
+        """Make the index equal to the catalogue; return None if another process is doing so."""
         async with self._lock() as locked:
             if not locked:
                 return None
-            # Tombstones are committed before the index is read: those of now are not needed afterwards.
+            # Tombstones are committed before the index is read, so present tombstones are not needed
+            # afterwards.
             state = await self.state()
             if state is IndexState.COMPLETE:
                 changed = await self._add_and_remove()
@@ -97,9 +98,10 @@ class IndexUpkeep:
     async def rebuild(
         self, progress: Progress = _silent, after: Callable[[], Awaitable[object]] | None = None
     ) -> int:
-        """Build the whole index from nothing; returns the number of entries.
+        """Build the whole index anew; return the number of entries.
 
-        No lookup is answered from the beginning of the work that goes before, even if that fails, to the end.
+        Runs the work `after` first. From its begin to the end of the rebuild no lookup is answered, even if
+        the work fails.
         """
         async with self._held_lock():
             await self._index.epochs.begin(uuid4().hex)
@@ -113,7 +115,7 @@ class IndexUpkeep:
     async def verify(self, progress: Progress) -> IndexReport:
         """Compare every record with the catalogue.
 
-        Books posted, changed or deleted meanwhile can show as differences. Raises BookprintError where Redis
+        Books posted, changed or deleted meanwhile can appear as differences. Raises BookprintError if Redis
         may drop parts of the index.
         """
         await self._index.require_noeviction()
@@ -130,7 +132,8 @@ class IndexUpkeep:
         token = uuid4().hex
         await self._index.epochs.begin(token)
         if state is IndexState.RESTARTED:
-            # A flush may fall between the records of an entry, so its place in the flat index proves nothing.
+            # A flush may occur between writing two records of an entry, so its presence in the flat index
+            # proves nothing.
             changed = await self._add_and_remove(guarded=False)
         else:
             changed = await self._build(progress)
@@ -139,9 +142,9 @@ class IndexUpkeep:
         return changed
 
     async def _build(self, progress: Progress) -> Changed:
-        """Write the whole index; writes of other processes may be lost meanwhile.
+        """Write the whole index; concurrent writes of other processes may be lost.
 
-        Raises `Unavailable` while books are to be signed anew first, which `bookprint reindex` does.
+        Raises `Unavailable` while books must be signed anew first, which `bookprint reindex` does.
         """
         if await self._outdated.are_missing():
             raise Unavailable(
@@ -155,7 +158,7 @@ class IndexUpkeep:
         done, parts = 0, expected.buckets(sizes)
         part = await anext(parts, None)
         while part is not None:
-            # One part travels to Redis while the next one is made.
+            # One part is sent to Redis while the next part is computed.
             part = await _beside(anext(parts, None), self._index.write_buckets(*part))
             done += 1
             progress(expected.size * done // expected.part_count, expected.size)
@@ -164,23 +167,23 @@ class IndexUpkeep:
         return Changed(entries=entry_ids.size, added=entry_ids.size, removed=0)
 
     async def _add_and_remove(self, *, guarded: bool = True) -> Changed:
-        """Add the entries that the flat index lacks, and remove those that it has too many."""
+        """Add the entries that the flat index lacks, and remove its superfluous entries."""
         flat_index = self._index.flat_index
-        # Entries are committed before they are indexed. So entries of the flat index that the catalogue, read
-        # later, lacks are stale for good.
+        # Entries are committed before they are indexed. The catalogue is read after the flat index, so
+        # entries that it lacks are stale.
         flat_ids = await flat_index.entry_ids()
         entry_ids, indexed = await self._signatures.read_entry_ids()
         lacking = entry_ids[~(indexed & np.isin(entry_ids, flat_ids))]
         await self._insert(lacking, guarded=guarded)
         stale = np.setdiff1d(flat_ids, entry_ids)
         if stale.size:
-            # Books that were just being deleted have left by now.
+            # Entries of books that were just being deleted are removed by now.
             stale = np.intersect1d(stale, await flat_index.entry_ids())
         await self._remove(stale)
         return Changed(entries=entry_ids.size, added=lacking.size, removed=stale.size)
 
     async def _remove(self, entry_ids: EntryIds) -> None:
-        """Remove entries, which the catalogue does not know any more: the whole index is read for them."""
+        """Remove entries that are no longer in the catalogue; this reads the whole index."""
         if not entry_ids.size:
             return
         for table in TABLES:
@@ -190,7 +193,7 @@ class IndexUpkeep:
         await self._index.flat_index.remove(entry_ids)
 
     async def _insert(self, entry_ids: EntryIds, *, guarded: bool = True) -> None:
-        """Write entries into the index, and mark them as indexed."""
+        """Write entries to the index, and mark them as indexed."""
         for start in range(0, entry_ids.size, _WRITTEN_AT_ONCE):
             ids = entry_ids[start : start + _WRITTEN_AT_ONCE].tolist()
             entries = [book.entry for book in await self._entries.read_summaries(ids)]
@@ -203,7 +206,7 @@ class IndexUpkeep:
 
     @asynccontextmanager
     async def _held_lock(self) -> AsyncIterator[None]:
-        """While the lock is held, however long another process keeps it."""
+        """Wait until the lock is acquired, then hold it during the block."""
         while True:
             async with self._lock() as locked:
                 if locked:
@@ -213,7 +216,7 @@ class IndexUpkeep:
 
 
 def _records_of(entry_ids: EntryIds, table: BucketTable, read: BucketsRead) -> Iterator[Records]:
-    """The whole records of buckets that belong to these entries."""
+    """Yield the complete records of these entries in some buckets."""
     for address, data in zip(read.addresses.tolist(), read.values, strict=True):
         if data:
             records = records_in(table, address, read.size, data[: len(data) - len(data) % table.width])
@@ -223,7 +226,7 @@ def _records_of(entry_ids: EntryIds, table: BucketTable, read: BucketsRead) -> I
 
 
 async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
-    """The first's answer, when both are done; none is still under way when this raises."""
+    """Return the answer when answer and work are done; also before raising, both are awaited."""
     outcomes = await asyncio.gather(answer, work, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
