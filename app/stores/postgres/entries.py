@@ -1,6 +1,6 @@
-"""Entries: what the band index points to, as Postgres knows it.
+"""Entries as Postgres stores them; the band index refers to entries.
 
-The band index may be late, early or stale; only what is read here counts.
+The band index may be ahead of the catalogue or behind it; only the entries read here count.
 """
 
 from collections.abc import Sequence
@@ -20,18 +20,18 @@ from bookprint_core.recipe import DEFAULT_MINHASH
 from bookprint_core.relations.related import RelationSummary
 
 PENDING_LIMIT = 10_000
-"""Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
+"""Maximum number of pending entries that lookups compare; with more, lookups are refused."""
 
 FEW_MEMBERS = 2_000
-"""Entries of a collection that are read at once; hits among more are looked up one by one."""
+"""Maximum number of entries of a collection that are read at once; else hits are looked up one by one."""
 
 _MANY_HITS = 1_000
-"""More hits than this are compared with all tombstones, of which there are few but after mass deletions."""
+"""Number of hits above which all tombstones are read; these are few except after mass deletions."""
 
 _WITH_IDS = "WHERE books.entry_id = ANY($entry_ids::bigint[])"
 
-# In order, Postgres walks the index of pending books and marks those that no longer are; a bitmap would meet
-# them again until a vacuum.
+# ORDER BY makes Postgres scan the index of pending books and mark dead entries; a bitmap scan would read
+# these again until a vacuum.
 _PENDING = "ARRAY(SELECT entry_id FROM books WHERE indexed_at IS NULL ORDER BY entry_id LIMIT $limit)"
 _MEMBERS = """(
     SELECT string_agg(int8send(entry_id), '')
@@ -54,8 +54,8 @@ _READ_QUERY_BOOK = {
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
 _CHOSEN = "chosen JOIN LATERAL (SELECT * FROM books WHERE entry_id = chosen.entry_id LIMIT 1) books ON true"
 _WITH_QUERY = "WHERE left_id = least($book_id, hit.id) AND right_id = greatest($book_id, hit.id) LIMIT 1"
-# Each hit is looked up for itself: by the collection, the index would read all books of one. Relations come
-# in an array, because a join without a condition compares all pairs of rows.
+# Each hit is looked up separately, because the index of collections would read all books of a collection.
+# Relations are returned in an array, because a join without a condition compares all pairs of rows.
 _READ_HITS = SQL(f"""
     WITH hit AS MATERIALIZED (
         SELECT book.id, entry_id, place
@@ -108,25 +108,25 @@ _DELETE_TOMBSTONES = SQL("DELETE FROM tombstones WHERE deleted_at < now() - make
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryBook:
-    """The book that a lookup is about."""
+    """The query book of a lookup, with pending books and a collection."""
 
     entry: Entry
-    pending: list[BookSummary]  # every entry that was not in the index yet
-    members: NDArray[np.uint64] | None = None  # entries of the collection, ascending; None: they are many
+    pending: list[BookSummary]  # all entries that were not in the index yet
+    members: NDArray[np.uint64] | None = None  # entries of the collection, ascending; None: too many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentHits:
-    """The current hits of the band index, and what Postgres knows about them."""
+    """The current hits of the band index, with their relations and summaries from Postgres."""
 
     entry_ids: NDArray[np.uint64]  # (n,), current and in the collection, in no order
     deleted: NDArray[np.uint64]  # (n,), other hits that are not current, perhaps with further entries
-    relations: dict[int, RelationSummary]  # of the query book with current hits, by entry id
-    summaries: list[BookSummary]  # of near hits without their samples, of far hits with them
+    relations: dict[int, RelationSummary]  # of the query book with current hits, by entry
+    summaries: list[BookSummary]  # near hits without samples, far hits with samples
 
 
 class EntryStore:
-    """The current entries of all books."""
+    """Reads the current entries of all books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -134,11 +134,11 @@ class EntryStore:
     async def read_query_book(
         self, book_id: UUID, *, with_sample: bool, collection: str | None = None
     ) -> QueryBook:
-        """The book of a lookup, the pending ones, and the entries of a collection, read before the index.
+        """Return the book of a lookup, the pending books, and the entries of a collection.
 
-        A book that is indexed meanwhile is met twice, where the other order would miss it. The sample is the
-        largest part by far, and only needed to verify. Raises `UnknownBook`, and `Unavailable` where too many
-        books are pending to compare them all.
+        Call it before reading the index: a book that is indexed meanwhile is then read twice, and never
+        missed. The sample is by far the largest part, and only verification needs it. Raises `UnknownBook`,
+        and `Unavailable` if too many books are pending.
         """
         statement = _READ_QUERY_BOOK[with_sample, collection is not None]
         rows = await self._database.rows(statement, book_id=book_id, **_limits(collection))
@@ -147,7 +147,7 @@ class EntryStore:
         return await self._query_book(to_summary(rows[0]).entry, rows[0], collection)
 
     async def read_pending(self, query: Entry, collection: str | None = None) -> QueryBook:
-        """Read the pending books and the entries for a lookup of a book that is not stored."""
+        """Return the pending books and the entries of a collection, for a query that is not stored."""
         statement = _READ_PENDING[collection is not None]
         [row] = await self._database.rows(statement, **_limits(collection))
         return await self._query_book(query, row, collection)
@@ -177,10 +177,10 @@ class EntryStore:
         book_id: UUID | None = None,
         collection: str | None = None,
     ) -> CurrentHits:
-        """Return those of the hits that are current, and in the collection if one is given.
+        """Return the hits that are current and in the collection, if a collection is given.
 
-        Both arrays are ordered, nearest first. The summaries are those of `limit` near hits behind the first
-        `start`, and of the first `most` far hits. `others` are only compared with the deleted entries.
+        Both arrays are ordered, nearest first. Summaries are returned for `limit` near hits after the first
+        `start`, and for the first `most` far hits. `others` are only compared with the deleted entries.
         """
         many = others is not None and others.size > _MANY_HITS
         rows = await self._database.rows(
@@ -213,14 +213,14 @@ class EntryStore:
         return _entry_ids(row["members"])
 
     async def read_summaries(self, entry_ids: Sequence[int]) -> list[BookSummary]:
-        """Return the entries that are current, in no order."""
+        """Return the summaries of the current entries, in no order."""
         rows = await self._database.rows(_READ_SUMMARIES, entry_ids=list(entry_ids))
         return [to_summary(row) for row in rows]
 
     async def read_minhash_values(
         self, entry_ids: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """Return the entries that have a MinHash, and its values: (n,) and (n, permutations)."""
+        """Return the entries with a MinHash, and the values: (n,) and (n, permutations)."""
         [row] = await self._database.rows(_READ_MINHASHES, entry_ids=entry_ids.tolist())
         values = np.frombuffer(row["data"] or b"", dtype="<u4").reshape(-1, VALUES)
         return sent_numbers(row["entries"]).astype(np.uint64), values
@@ -230,7 +230,7 @@ class EntryStore:
         return int(row["count"])
 
     async def count_roughly(self) -> int:
-        """Return the number of books; above 100,000 Postgres's estimate, which its autovacuum corrects."""
+        """Return the number of books; above 100,000, an estimate that Postgres's autovacuum updates."""
         [row] = await self._database.rows(_COUNT_ROUGHLY)
         return int(row["count"])
 
@@ -240,11 +240,11 @@ class EntryStore:
         return int(row["count"])
 
     async def update_indexed(self, entry_ids: Sequence[int]) -> None:
-        """Note that the band index holds these entries."""
+        """Mark these entries as indexed."""
         await self._database.rows(_UPDATE_INDEXED, entry_ids=list(entry_ids))
 
     async def delete_tombstones(self, older_than: float) -> None:
-        """Delete tombstones that are more than `older_than` seconds old; the index has lost their entries."""
+        """Delete tombstones older than `older_than` seconds; their entries are no longer in the index."""
         async with self._database.session() as connection:  # there may be many
             await rows(connection, _DELETE_TOMBSTONES, seconds=older_than)
 

@@ -1,4 +1,4 @@
-"""From rows to Bookprint's nouns and back, and lists of columns for statements."""
+"""Conversion between rows and the types of the core, and lists of columns for statements."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
@@ -44,23 +44,23 @@ def columns(table: Table, without: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def parameters(table: Table, names: Iterable[str]) -> str:
-    """Return a parameter for each of the columns, of its name and type."""
+    """Return SQL parameters with the names and types of the columns."""
     return ", ".join(f"${name}::{_type_of(table, name)}" for name in names)
 
 
 def array_parameters(table: Table, names: Iterable[str]) -> str:
-    """Return an array for each of the columns, of its name and type, for `unnest`; JSON goes as text."""
+    """Return SQL array parameters with the names and types of the columns, for `unnest`; JSON is text."""
     types = {name: "text" if is_json(table, name) else _type_of(table, name) for name in names}
     return ", ".join(f"${name}::{kind}[]" for name, kind in types.items())
 
 
 def assignments(table: Table, names: Iterable[str]) -> str:
-    """Return each of the columns set to the parameter of its name."""
+    """Return SQL that sets each column to the parameter of the same name."""
     return ", ".join(f"{name} = ${name}::{_type_of(table, name)}" for name in names)
 
 
 def is_json(table: Table, name: str) -> bool:
-    """Return whether a column holds JSON."""
+    """Return whether a column contains JSON."""
     return isinstance(table.columns[name].type, JSONB)
 
 
@@ -72,50 +72,50 @@ def _type_of(table: Table, name: str) -> str:
 CONTENT_COLUMNS = (
     *("content_key", "page_count", "page_labels", "word_count", "character_count", "single_words", "iscc"),
 )
-"""The columns of a book that tell of its content."""
+"""The columns of a book that describe its content."""
 
 METADATA_COLUMNS = columns(
     books,
     without=("id", "entry_id", "version", *CONTENT_COLUMNS, "indexed_at", "created_at", "updated_at"),
 )
-"""The columns of a book that hold its metadata, and those by which it is found."""
+"""The columns of a book with its metadata, and with search keys computed from these."""
 
 METADATA_FIELDS = tuple(FIELD)
-"""The columns among them that are fields of `Metadata`."""
+"""The metadata columns that are fields of `Metadata`."""
 
 SIGNATURE_COLUMNS = columns(signatures, without=["written_by"])
-"""The columns of a signature that `content_signature_values` has, and its entry."""
+"""The entry of a signature, and the columns in `content_signature_values`."""
 
 SignatureRow = dict[str, Any]
-"""The columns of a signature, but for its entry."""
+"""The columns of a signature, without its entry."""
 
 _BITS = 16
-"""Bytes of one bit for each MinHash value, where a book came as an identifier alone."""
+"""Bytes of the MinHash bits of a book that is known only by its identifier."""
 
 _LONGEST_WORD = 200
-"""Characters of a title's word that count; an index entry of Postgres must stay below 2,700 bytes."""
+"""Maximum characters of a word in the index of titles; a Postgres index entry has at most 2,700 bytes."""
 
 IS_DIGEST = f"recipe IN ({', '.join(map(repr, DIGESTS))})"
-"""Says of a row of signatures that it is a digest, in the words of their index."""
+"""SQL condition for digests among signatures, written like the condition of their index."""
 
 IS_VECTOR = f"recipe = '{VECTORS}'"
-"""Says of a row of signatures that it is a vector, likewise."""
+"""SQL condition for vectors among signatures, written like the condition of their index."""
 
 FOUNDER = """
     coalesce((SELECT founder_id FROM cluster_members WHERE (by, book_id) = ('same_text', books.id)), books.id)
 """
-"""The founder of the cluster of the same text that a book is in; itself where it is alone."""
+"""SQL for the founder of a book's cluster of the same text; the book itself without a cluster."""
 
 _RECIPES = {
     "fingerprint": (DEFAULT_FINGERPRINT, folded_name(DEFAULT_FINGERPRINT)),
     "minhash": (DEFAULT_MINHASH, IDENTIFIER),
     "sample": (DEFAULT_SAMPLE,),
 }
-"""The recipes of the rows that can hold each kind of signature; a book has at most one of them."""
+"""The recipes of each kind of signature; a book has at most one row of a kind."""
 
 
 def _is(kind: str) -> str:
-    """Says of a row of signatures that it is of this kind."""
+    """Return the SQL condition for signatures of a kind."""
     return f"recipe IN ({', '.join(map(repr, _RECIPES[kind]))})"
 
 
@@ -148,19 +148,19 @@ BOOKS = (
         (_minhash.c.entry_id == books.c.entry_id) & text(f"minhash.{_is('minhash')}"),
     )
 )
-"""Books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
+"""Query for books with the signatures of their identifiers and their cluster of copies, for `to_book`."""
 
 SELECT_BOOKS = SQL(BOOKS).text
-"""The same as text."""
+"""The query `BOOKS` as text."""
 
 
 def select_summaries(
     *more: str, with_sample: bool = False, source: str = "books", sampled: str = "true"
 ) -> str:
-    """Return a query of books as lookups need them, for `to_summary`: titles and signatures.
+    """Return a query for titles and signatures of books, for `to_summary`.
 
-    `more` are further columns, `source` joins other rows to `books`. `sampled` is the condition on which a
-    book's sample is read, which is the largest part.
+    `more` are further columns, `source` joins other rows to `books`. `sampled` is a condition for reading a
+    book's sample, the largest part.
     """
     kinds = ("fingerprint", "minhash", "sample") if with_sample else ("fingerprint", "minhash")
     columns = (
@@ -174,8 +174,8 @@ def select_summaries(
 
 
 def _signature(kind: str, condition: str) -> str:
-    # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
-    # kept when they have grown. Postgres cannot make a join of what has a limit.
+    # LIMIT prevents a join, so signatures are looked up for each book. A plan made for empty tables would
+    # join all signatures, and stays when the tables have grown.
     return f"""
         LEFT JOIN LATERAL (
             SELECT data, recipe, shingle_count, places FROM signatures
@@ -185,7 +185,7 @@ def _signature(kind: str, condition: str) -> str:
 
 
 def to_book(row: Row) -> Book:
-    """Read a row of `SELECT_BOOKS`."""
+    """Return the book in a row of `SELECT_BOOKS`."""
     return Book(
         id=row["id"],
         entry_id=row["entry_id"],
@@ -212,18 +212,18 @@ def _minhash_bits(row: Row) -> MinHashBits | None:
 
 
 def _identified(row: Row) -> Identified:
-    """Return the data of an identifier's row: its MinHash bits, empty for a short identifier."""
+    """Return the data of an identifier's row: the word count, and the MinHash bits of a long identifier."""
     bits = MinHashBits(DEFAULT_MINHASH, row["minhash"], row["shingle_count"]) if row["minhash"] else None
     return Identified(row["word_count"], bits)
 
 
 def to_metadata(row: Row) -> Metadata:
-    """Return the columns of a row that hold metadata."""
+    """Return the metadata in a row."""
     return metadata_from({name: row[name] for name in FIELD})
 
 
 def to_summary(row: Row) -> BookSummary:
-    """Read a row of `select_summaries`."""
+    """Return the summary in a row of `select_summaries`."""
     bits, minhash, sample = row["bits"], row["minhash"], row["sample"]
     identified = None
     if minhash is not None and len(minhash) <= _BITS:
@@ -271,7 +271,7 @@ def content_values(content: NewContent) -> dict[str, Any]:
 
 
 def title_words(title: str) -> list[str]:
-    """The words to find a title by: folded here, because how Postgres folds case depends on its locale."""
+    """Return the search words of a title, folded here because Postgres folds case by its locale."""
     return sorted({word[:_LONGEST_WORD] for word in folded_words(title)})
 
 

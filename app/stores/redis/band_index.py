@@ -1,8 +1,8 @@
-"""The band index in Redis: a copy of the catalogue that answers "which entries are near".
+"""The band index in Redis: a copy of the catalogue's signatures for finding near entries.
 
-Every bucket is one string of fixed-width records (`bookprint_core.index.records`). There are eight bands of
-fingerprints, and postings by hashes of samples and of MinHash bands. Beside them stands the flat index of all
-entries. It is written last: an entry in the flat index is in its buckets too.
+Every bucket is one string of fixed-width records (`bookprint_core.index.records`). The index contains eight
+bands of fingerprints, postings by hashes of samples and of MinHash bands, and the flat index of all entries.
+The flat index is written last: an entry in the flat index is also in its buckets.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -35,17 +35,17 @@ from bookprint_core.model import Entry, require_same_recipe
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
 
 _WRITTEN_AT_ONCE = 500
-"""Whole buckets written in one round trip."""
+"""Number of complete buckets written in one round trip."""
 
 _READ_AT_ONCE = 1000
-"""Buckets read in one round trip where all are read."""
+"""Number of buckets read in one round trip when all buckets are read."""
 
 _NO_BANDS = BucketKeys(BAND_BUCKETS, NO_KEYS.partitions, NO_KEYS.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BucketsRead:
-    """Some buckets of one partition, as they were when it had so many."""
+    """Some buckets of one partition, read when the partition had `size` buckets."""
 
     size: int
     addresses: BucketNumbers  # (n,), ascending
@@ -53,7 +53,7 @@ class BucketsRead:
 
 
 class BandIndex:
-    """The buckets and the flat index."""
+    """Reads and writes the buckets and the flat index."""
 
     def __init__(self, client: RedisClient, bands: MinHashBands) -> None:
         self.bands = bands
@@ -62,19 +62,19 @@ class BandIndex:
         self._client = client
 
     async def read(self, plan: Plan) -> IndexRead:
-        """The buckets of a plan and the flat index, read together.
+        """Return the buckets of a plan and the flat index, read together.
 
-        Raises `IndexRebuilding` where it cannot be relied on.
+        Raises `IndexRebuilding` if the index is not complete.
         """
         reading = await self.flat_index.read(plan.bands or _NO_BANDS, plan.sample)
         return IndexRead(reading.flat, *reading.buckets)
 
     async def insert(self, entries: Sequence[Entry], *, missing: bool = False, guarded: bool = True) -> None:
-        """Write entries; repeating it changes nothing.
+        """Write entries; writing them again changes nothing.
 
-        With `missing` a part of an entry may be there already. Raises `Unavailable` unless every entry is
-        surely in a complete index afterwards; where it is not `guarded`, the index is being built and has no
-        epoch to rely on.
+        With `missing`, parts of an entry may be in the index already. Raises `Unavailable` unless every entry
+        is certainly in a complete index afterwards. An index that is being built has no valid epoch and is
+        not `guarded`.
         """
         if not entries:
             return
@@ -93,14 +93,14 @@ class BandIndex:
             await self.epochs.require(read.marks)
 
     async def delete(self, entries: Sequence[Entry]) -> None:
-        """Take entries out; entries that are not in are passed over."""
+        """Remove entries from the index; other entries are skipped."""
         if entries:
             bands, posted = self.records(entries)
             await self.delete_records([bands, *posted])
             await self.flat_index.delete(entries)
 
     async def delete_records(self, records: Sequence[Records]) -> None:
-        """Take records out of the buckets in which they are by now."""
+        """Remove records from their present buckets."""
         if not records:
             return
         writer = BucketWriter(self._client, (await self.epochs.read(complete=False)).marks)
@@ -110,9 +110,10 @@ class BandIndex:
     async def buckets(
         self, table: BucketTable, partition: int, first: int = 0, step: int = 1
     ) -> AsyncIterator[BucketsRead]:
-        """All buckets of a partition, or those from the first on by steps, some at a time.
+        """Yield all buckets of a partition, or every `step`-th bucket from `first` on, in batches.
 
-        They come by ascending numbers. So a record that moves meanwhile, to a new bucket, is met there.
+        Buckets are read by ascending number. A record that moves to a new bucket meanwhile is therefore read
+        there.
         """
         size, epoch = table.least, epochs_of(table)[partition]
         while first < size:
@@ -128,21 +129,21 @@ class BandIndex:
         return await self._client.read(keys)
 
     async def write_buckets(self, keys: Sequence[str], packed: PackedBuckets) -> None:
-        """Write whole buckets, while the index is out of service."""
+        """Write complete buckets, while the index is out of service."""
         for start in range(0, len(keys), _WRITTEN_AT_ONCE):
             end = start + _WRITTEN_AT_ONCE
             await self._client.write(dict(zip(keys[start:end], packed.data(start, end), strict=True)))
 
     async def resize(self, entries: int, largest_id: int) -> dict[BucketTable, NDArray[np.int64]]:
-        """Give an empty index, out of service, the buckets for so many entries: those of each partition."""
+        """Set the number of buckets in an empty index, out of service; return it for each partition."""
         sizes = {table: table.size_for(entries, largest_id) for table in TABLES}
         await self.epochs.resize({epoch: size for table, size in sizes.items() for epoch in epochs_of(table)})
         return {table: np.full(table.partitions, size) for table, size in sizes.items()}
 
     async def delete_all(self) -> None:
-        """Remove the index, also one of other recipes or an earlier form; no lookup may be answered from it.
+        """Delete the index, also of other recipes or an earlier form; no lookup may read it meanwhile.
 
-        The epochs of this index stay. Others go first: without them nothing is read there.
+        The epochs of this index stay. Other epochs are deleted first: without them their index is not read.
         """
         kept = {*least_sizes(self.bands)}
         for pattern in ALL_KEYS:
@@ -150,15 +151,15 @@ class BandIndex:
                 await self._client.run([("UNLINK", key) for key in keys if key not in kept])
 
     async def ping(self) -> None:
-        """Raises `Unavailable` if Redis, or a node of the cluster, does not answer."""
+        """Raise `Unavailable` if Redis, or a node of the cluster, does not answer."""
         await self._client.ping()
 
     async def require_noeviction(self) -> None:
-        """Raise BookprintError where Redis, or a node of the cluster, may drop keys to make room."""
+        """Raise BookprintError if Redis, or a node of the cluster, may drop keys when its memory is full."""
         await self._client.require_noeviction()
 
     def records(self, entries: Sequence[Entry]) -> tuple[Records, list[Records]]:
-        """The records of these entries in the bands, and the postings of each entry."""
+        """Return the records of these entries in the bands, and the postings of each entry."""
         fingerprints = {
             entry.entry_id: entry.fingerprint for entry in entries if entry.fingerprint is not None
         }

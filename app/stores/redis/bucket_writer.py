@@ -1,8 +1,8 @@
 """Writing to the buckets of the band index, whose partitions grow meanwhile.
 
-A writer knows the epochs of all partitions, and so their sizes. Each change of a partition is one script call
-that does nothing where the epoch is another. If it differs by its size alone, the writer computes anew where
-the records belong; if it is one of another building, it gives up.
+A writer stores the epochs of all partitions, which contain their sizes. Each change of a partition is one
+script call that does nothing if the epoch has changed. If only the size has changed, the writer computes the
+buckets of the records anew; if the building has changed, it raises `IndexRebuilding`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,24 +17,24 @@ from app.stores.redis.scripts import GROW, Script
 from bookprint_core.index.tables import BucketNumbers, BucketTable, Records, addresses
 
 _RECORDS_AT_ONCE = 64
-"""Records that one call writes."""
+"""Maximum number of records that one call writes."""
 
 _DIVIDED_AT_ONCE = 256
-"""Buckets that one call divides, where most are empty."""
+"""Maximum number of buckets that one call divides; it divides fewer unless most are empty."""
 
 _GROWING_AT_ONCE = 4
-"""Partitions that grow in one round trip, so that lookups wait for a millisecond at most."""
+"""Number of partitions that grow in one round trip, so that lookups wait at most a millisecond."""
 
 
 class BucketWriter:
-    """Writes records of the index as it was when `marks` were read."""
+    """Writes records to the index whose epochs were read as `marks`."""
 
     def __init__(
         self, client: RedisClient, marks: Marks, sizes: Mapping[BucketTable, int] | None = None
     ) -> None:
-        """`sizes` are the buckets that each partition of a table has to have before records are written.
+        """Create with `sizes`, the minimum number of buckets of each partition of a table before writing.
 
-        Raises `IndexRebuilding` where an epoch is missing.
+        Raises `IndexRebuilding` if an epoch is missing.
         """
         if not all(marks.values()):
             raise rebuilding()
@@ -43,7 +43,7 @@ class BucketWriter:
         self._least = sizes or {}
 
     async def change(self, script: Script, records: Records) -> None:
-        """Call a script that treats each record by itself; raises `IndexRebuilding` in another building."""
+        """Call a script that processes records separately; raises `IndexRebuilding` in another building."""
         table = records.keys.table
         epochs = epochs_of(table)
         records = records.chosen(np.argsort(records.keys.partitions, kind="stable"))
@@ -76,7 +76,7 @@ class BucketWriter:
             records = records.chosen(refused)
 
     async def _grow(self) -> None:
-        """Give each partition the buckets that it has to have."""
+        """Grow each partition to its minimum number of buckets."""
         while True:
             growing = [
                 (epoch, self._growth(table, partition, epoch))
@@ -91,7 +91,7 @@ class BucketWriter:
                 self._note(epoch, answer)
 
     def _growth(self, table: BucketTable, partition: int, epoch: str) -> Command:
-        """A call by which a partition grows, at most until it has twice the buckets of its level."""
+        """Return a call that grows a partition, at most to twice the number of buckets of its level."""
         size = size_of(self._marks[epoch])
         level = size.bit_length() - 1
         count = min(self._least[table] - size, (2 << level) - size, _DIVIDED_AT_ONCE)
@@ -109,7 +109,7 @@ class BucketWriter:
 
 
 def _parts(partitions: BucketNumbers) -> Iterator[tuple[int, int, int]]:
-    """The partition, start and end of the rows that one call writes."""
+    """Yield the partition, start and end of the rows that one call writes."""
     bounds: NDArray[np.intp] = np.flatnonzero(np.diff(partitions, prepend=-1, append=-1))
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         for first in range(start, end, _RECORDS_AT_ONCE):

@@ -1,7 +1,7 @@
-"""Redis as the band index uses it: one server or a cluster, through redis-py's own clients.
+"""The client of the band index for Redis: one server or a cluster, through redis-py's clients.
 
-On one server every key is near every other; on a cluster those with the same hash tag are. That is the only
-difference that the callers meet: `together` says which keys one command may name.
+One server accepts any keys in a command; a cluster requires keys with the same hash tag. Callers see no other
+difference: `together` groups the keys that one command may name.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def redis_errors() -> Iterator[None]:
-    """Turn connections lost, refused or too slow, and commands refused, into `Unavailable`."""
+    """Raise `Unavailable` for lost, refused or slow connections, and for refused commands."""
     try:
         yield
     except (redis.exceptions.MovedError, redis.exceptions.ClusterCrossSlotError) as exc:
         raise Unavailable(
-            "REDIS_URL names a node of a Redis cluster as if it were alone, or the cluster is changing. Let "
-            "the URL begin with redis+cluster://, or try again in a moment.",
+            "REDIS_URL names a node of a Redis cluster as a single server, or the cluster is changing. Begin "
+            "the URL with redis+cluster://, or try again in a moment.",
             retry_after=5,
         ) from exc
     except (
@@ -60,47 +60,48 @@ def redis_errors() -> Iterator[None]:
         redis.exceptions.TimeoutError,
         redis.exceptions.RedisClusterException,
         OSError,
-        AttributeError,  # from redis-py, where a connection is closed as it writes (its issue 4287)
-        TypeError,  # the same in other versions of Python
-        RuntimeError,  # from uvloop, where the server closes a connection at once
+        AttributeError,  # from redis-py, if a connection is closed while it writes (its issue 4287)
+        TypeError,  # in place of AttributeError in other versions of Python
+        RuntimeError,  # from uvloop, if the server closes a connection at once
     ) as exc:
         reason = str(exc).rstrip(".")
         raise Unavailable(
             f"The band index (Redis) cannot be reached: {reason}. Try again in a moment."
         ) from exc
     except redis.exceptions.RedisError as exc:
-        # Out of memory, read-only after a failover, a key of another type: all of them for the operator.
+        # Out of memory, read-only after a failover, a key of another type: the operator must act.
         raise Unavailable(f"The band index (Redis) refuses: {exc}", retry_after=5) from exc
 
 
 Command = tuple[str | bytes | int, ...]
-"""A command; its first key is its second word, or the fourth where it calls a script."""
+"""A command; its first key is the second word, or the fourth word if the command calls a script."""
 
 _SCANNED_AT_ONCE = 2000
-"""Keys looked at in one step through all keys of a node."""
+"""Number of keys that one step of a scan examines."""
 
 _WRITTEN_AT_ONCE = 64
-"""Buckets that scripts change in one round trip. Redis does one thing after the other: all 280 postings of a
-book would keep every lookup waiting for two milliseconds."""
+"""Number of buckets that scripts change in one round trip. Redis runs one command at a time: all 280 postings
+of a book would delay every lookup by two milliseconds.
+"""
 
 _SECONDS = 5.0
-"""Longest silence of Redis before a command counts as lost."""
+"""Maximum seconds without an answer of Redis before a command counts as lost."""
 
 
 class RedisClient:
-    """Runs commands, each node's in the order given and in one round trip, all nodes at the same time."""
+    """Runs commands: those of a node in the given order in one round trip, all nodes at the same time."""
 
     def __init__(self, redis: "Redis | RedisCluster") -> None:
         self._redis = redis
         self.is_cluster = isinstance(redis, RedisCluster)
-        """Whether keys are shared out among several nodes."""
+        """Whether keys are distributed over several nodes."""
 
     async def run(self, commands: Sequence[Command]) -> list[Any]:
-        """The answers in order; raises `Unavailable` where a node cannot be reached or refuses.
+        """Return the answers in order; raises `Unavailable` if a node cannot be reached or refuses.
 
-        Where a server lacks a script, or a cluster has changed, all commands are run again.
+        If a server lacks a script, or a cluster has changed, all commands run again.
         """
-        # On a cluster a command that is sent on to another node would be answered apart from its epoch.
+        # In a cluster, a redirected command would be answered separately from its epoch.
         options = {"allow_redirections": False} if self.is_cluster else {}
         remedied: set[type[Exception]] = set()
         with redis_errors():
@@ -123,12 +124,13 @@ class RedisClient:
         return pipeline
 
     async def _remedied(self, error: Exception, commands: Sequence[Command]) -> bool:
-        """Do what may help; False where nothing does."""
+        """Try to remove the cause of an error; return False if nothing helps."""
         if isinstance(error, NoScriptError):
             for script in SCRIPTS:
                 await self._redis.script_load(script.body)
         elif self.is_cluster:
-            # By single keys redis-py learns which nodes serve them, or that it has to find the nodes anew.
+            # Commands with single keys show redis-py which nodes serve them, or that it must find the nodes
+            # anew.
             with suppress(ConnectionLost, ClusterError):
                 for key in {_key_of(words) for words in commands}:
                     await self._redis.type(key)
@@ -151,7 +153,7 @@ class RedisClient:
         )
 
     async def call(self, calls: Sequence[Command]) -> list[Any]:
-        """Call scripts, so many in a round trip that they change few buckets; their answers in order."""
+        """Call scripts, in round trips that change few buckets; return their answers in order."""
         answers: list[Any] = []
         while calls:
             keys = accumulate(int(words[2]) for words in calls)
@@ -161,7 +163,7 @@ class RedisClient:
         return answers
 
     def together(self, keys: Sequence[str]) -> list[list[int]]:
-        """The keys, by their places, in groups that one command may name."""
+        """Return the indexes of the keys, in groups that one command may name."""
         if not self.is_cluster:
             return [[*range(len(keys))]] if keys else []
         groups: dict[str, list[int]] = {}
@@ -170,7 +172,7 @@ class RedisClient:
         return list(groups.values())
 
     async def by_node(self, keys: Sequence[str]) -> list[list[str]]:
-        """The keys that each node serves."""
+        """Return the keys that each node serves."""
         if not isinstance(self._redis, RedisCluster):
             return [list(keys)]
         with redis_errors():
@@ -182,7 +184,7 @@ class RedisClient:
         return list(nodes.values())
 
     async def names(self, pattern: str) -> AsyncIterator[list[str]]:
-        """All keys that match, some at a time; keys that come or go meanwhile may be missed."""
+        """Yield all matching keys in batches; keys added or deleted meanwhile may be missed."""
         names: list[str] = []
         with redis_errors():
             async for name in self._redis.scan_iter(match=pattern, count=_SCANNED_AT_ONCE):
@@ -193,14 +195,14 @@ class RedisClient:
         yield names
 
     async def ping(self) -> None:
-        """Raises `Unavailable` if a node does not answer."""
+        """Raise `Unavailable` if a node does not answer."""
         with redis_errors():
             await self._redis.ping()
 
     async def require_noeviction(self) -> None:
-        """Raise BookprintError where a node may drop keys to make room.
+        """Raise BookprintError if a node may drop keys when its memory is full.
 
-        It counts what the policy says, not whether `maxmemory` is set: that can change at any moment.
+        Only the policy counts, not whether `maxmemory` is set, because that can change at any moment.
         """
         if evicting := sorted(await self._eviction_policies() - {"noeviction"}):
             raise BookprintError(
@@ -209,9 +211,9 @@ class RedisClient:
             )
 
     async def _eviction_policies(self) -> set[str]:
-        """What the nodes do when their memory is full, as Redis names it; none where that is not told."""
+        """Return the `maxmemory-policy` of the nodes; an empty set if Redis does not permit the question."""
         with redis_errors(), suppress(NoPermissionError):
-            # Unlike CONFIG, INFO is allowed where somebody else runs Redis.
+            # Managed Redis services permit INFO, but not CONFIG.
             if not isinstance(self._redis, RedisCluster):
                 return {(await self._redis.info("memory"))["maxmemory_policy"]}
             await self._redis.initialize()
@@ -222,7 +224,7 @@ class RedisClient:
 
 
 def in_places(groups: Sequence[Sequence[int]], answers: Sequence[Sequence[Any]], size: int) -> list[Any]:
-    """The values of all groups, each in the place of its key."""
+    """Return the values of all groups, each at the index of its key."""
     if len(groups) == 1:
         return list(answers[0])
     values: list[Any] = [None] * size
@@ -234,7 +236,7 @@ def in_places(groups: Sequence[Sequence[int]], answers: Sequence[Sequence[Any]],
 
 @asynccontextmanager
 async def open_client(url: str) -> AsyncIterator[RedisClient]:
-    """Connect lazily to the Redis of this URL, and disconnect at the end; see `redis_of`."""
+    """Yield a client that connects on first use, and disconnect at the end; see `redis_of` for the URL."""
     redis = redis_of(url)
     try:
         yield RedisClient(redis)
@@ -243,10 +245,10 @@ async def open_client(url: str) -> AsyncIterator[RedisClient]:
 
 
 def redis_of(url: str) -> "Redis | RedisCluster":
-    """The client of redis-py for a URL; raises ValueError where the URL makes no sense.
+    """Return the client of redis-py for a URL; raises ValueError for an invalid URL.
 
-    `redis+cluster://` and `rediss+cluster://` name one or more nodes of a cluster, separated by commas; the
-    rest of the URL is that of a single server.
+    `redis+cluster://` and `rediss+cluster://` name one or more nodes of a cluster, separated by commas. The
+    rest of the URL is as for a single server.
     """
     options = options_of(url)
     if is_cluster(url):
@@ -257,7 +259,7 @@ def redis_of(url: str) -> "Redis | RedisCluster":
 
 
 class _Packing(AbstractConnection):
-    """A connection whose commands hiredis packs: in Python, the 300 words of a lookup take over .5 ms."""
+    """A connection whose commands hiredis packs: Python needs over 0.5 ms for the 300 words of a lookup."""
 
     def pack_command(self, *words: Any) -> list[bytes]:
         name, *others = words
@@ -265,14 +267,14 @@ class _Packing(AbstractConnection):
 
 
 def is_cluster(url: str) -> bool:
-    """Whether a URL names a cluster."""
+    """Return whether a URL names a cluster."""
     return urlsplit(url).scheme.endswith("+cluster")
 
 
 def options_of(url: str) -> dict[str, Any]:
-    """What redis-py needs to know: of a cluster all, of a single server what its URL does not say.
+    """Return options for redis-py: for a cluster all options, for a single server those not in its URL.
 
-    Raises ValueError where the URL of a cluster makes no sense.
+    Raises ValueError for an invalid URL of a cluster.
     """
     options: dict[str, Any] = {
         "protocol": 2,
@@ -281,7 +283,7 @@ def options_of(url: str) -> dict[str, Any]:
         "socket_connect_timeout": _SECONDS,
     }
     if not is_cluster(url):
-        # Once more where the server has hung up on an idle connection; not where it is silent.
+        # One retry if the server has closed an idle connection; none if it does not answer.
         return options | {"retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,))}
     parts = urlsplit(url)
     scheme = parts.scheme.removesuffix("+cluster")
@@ -291,11 +293,11 @@ def options_of(url: str) -> dict[str, Any]:
         for host in hosts.split(",")
     )
     if first.get("db"):
-        raise ValueError("REDIS_URL: a cluster has no database but number 0.")
+        raise ValueError("REDIS_URL: a cluster has only the database number 0.")
     named: dict[str, Any] = {**first}
     if named.pop("connection_class", None) is SSLConnection:
         named["ssl"] = True
-    # To find the nodes anew after every few slots that moved would close connections in use.
+    # 0: finding the nodes anew after every few moved slots would close connections in use.
     options["reinitialize_steps"] = 0
     options["startup_nodes"] = [
         ClusterNode(other.get("host", "localhost"), other.get("port", 6379)) for other in others
@@ -308,11 +310,11 @@ def _key_of(words: Command) -> str:
 
 
 _WINDOWS = "bp-limits"
-"""All keys begin so, which no pattern fits by which the index looks for its own."""
+"""Prefix of all keys of the limits; no pattern for keys of the index matches it."""
 
 
 class TimeWindows:
-    """The storage of `limits` on the Redis of a URL, with connections of its own, bounded as all others."""
+    """The storage of `limits` in the Redis of a URL, with separate connections and the same timeouts."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -320,8 +322,8 @@ class TimeWindows:
 
     @cached_property
     def storage(self) -> "RedisStorage":
-        """Connects with the first command; its errors are those of redis-py."""
-        # Late, because it loads every client of Redis that is installed, and most processes count nothing.
+        """The storage, which connects with the first command and raises the errors of redis-py."""
+        # Imported late, because it loads every installed client of Redis, and most processes count nothing.
         from limits.aio.storage import RedisClusterStorage, RedisStorage
 
         options: dict[str, Any] = {"implementation": "redispy", "key_prefix": _WINDOWS}

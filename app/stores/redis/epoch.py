@@ -1,12 +1,12 @@
-"""Epochs: marks by which every partition shows whether it is complete.
+"""Epochs: marks that show whether a partition is complete.
 
-The epoch of a partition names the life of the server in which it was built, and its building. A flush deletes
-it; after a restart or a failover, or on another node of a cluster, it no longer fits the server's run id. A
-partition's buckets are read together with its epoch and before the run id, so what was read of them was
+The epoch of a partition contains the run id of the server that built it, and the id of the building. A flush
+deletes the epoch; after a restart or a failover, or on another node of a cluster, it differs from the
+server's run id. A partition's buckets are read together with its epoch and before the run id, so they were
 complete. Until the index has been reconciled, guarded reads and writes raise `IndexRebuilding`.
 
-An epoch also tells the number of buckets that the partition has. So whoever reads or writes buckets together
-with it knows whether they are the right ones.
+An epoch also contains the number of buckets of the partition. Reading it together with buckets shows whether
+they are the right buckets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,69 +20,70 @@ from bookprint_core.errors import IndexRebuilding
 
 
 class IndexState(Enum):
-    """The state of an index, by how far it can be relied on."""
+    """The state of an index."""
 
-    COMPLETE = "complete"  # it agrees with the catalogue
+    COMPLETE = "complete"  # it equals the catalogue
     RESTARTED = "restarted"  # complete before the server restarted: records may be missing
     LOST = "lost"  # flushed, never built, or not built to the end
 
 
 Marks = Mapping[str, bytes | None]
-"""The epochs of some partitions, by their keys; None where there is none."""
+"""The epochs of some partitions, by their keys; None: no epoch."""
 
 
 def building_of(mark: bytes | None) -> bytes | None:
-    """An epoch without the size."""
+    """Return an epoch without the size."""
     return mark and mark.partition(b" ")[0]
 
 
 def size_of(mark: bytes | None) -> int:
-    """The number of buckets that an epoch tells; 0 where there is none."""
+    """Return the number of buckets in an epoch; 0 without an epoch."""
     return int((mark or b"").partition(b" ")[2] or 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochRead:
-    """What was read of some partitions, together with their epochs."""
+    """Values read from some partitions, together with their epochs."""
 
     values: list[bytes | None]  # one for each key
     answers: list[Any]  # one for each command
     marks: Marks
-    is_complete: bool  # all epochs are of this life of their servers
+    is_complete: bool  # all epochs have the run ids of their servers
 
 
 class Epochs:
-    """The epochs of some partitions, as one."""
+    """The epochs of some partitions, changed together."""
 
     def __init__(self, client: RedisClient, least_sizes: Mapping[str, int]) -> None:
-        """`least_sizes` are the buckets of each partition where it is empty, by the key of its epoch."""
+        """Create with the number of buckets of each empty partition, by the key of its epoch."""
         self._client = client
         self._least_sizes = least_sizes
         self._keys = [*least_sizes]
 
     async def state(self) -> IndexState:
-        """The state of the partitions in this life of Redis."""
+        """Return the state of the partitions."""
         epochs = await self.read(complete=False)
         if epochs.is_complete:
             return IndexState.COMPLETE
-        # Where a node comes back with older data, the flat index, on another one, promises too much.
+        # If a node returns with older data, the flat index on another node contains entries that the node
+        # lacks.
         if self._client.is_cluster:
             return IndexState.LOST
         lost = any(epoch is None or epoch.startswith(b"building:") for epoch in epochs.marks.values())
         return IndexState.LOST if lost else IndexState.RESTARTED
 
     async def begin(self, token: str) -> None:
-        """Take the partitions out of service; `finish` notices a flush or a restart from now on."""
+        """Take the partitions out of service; `finish` detects a flush or a restart from now on."""
         await self._client.run(
             [("EVALSHA", OPEN_EPOCH.sha, 1, key, token, size) for key, size in self._least_sizes.items()]
         )
 
     async def resize(self, sizes: Mapping[str, int]) -> None:
-        """Say how many buckets partitions have, which are empty and out of service."""
+        """Set the numbers of buckets of partitions that are empty and out of service."""
         await self._client.run([("EVALSHA", RESIZE.sha, 1, key, size) for key, size in sizes.items()])
 
     async def finish(self, token: str) -> bool:
-        """Declare the partitions complete, if Redis has lived through since `begin`; says whether it did."""
+        """Mark the partitions as complete; return False after a flush or a restart since `begin`."""
         finish = [("EVALSHA", FINISH_EPOCH.sha, 1, key, token) for key in self._keys]
         return all(await self._client.run(finish))
 
@@ -91,11 +92,11 @@ class Epochs:
         await self._client.run([("DEL", key) for key in self._keys])
 
     async def read(self, *commands: Command, complete: bool = True) -> EpochRead:
-        """The epochs, and the answers to commands; raises `IndexRebuilding` as `read_with_epochs` does."""
+        """Return the epochs and the answers to commands; raises `IndexRebuilding` like `read_with_epochs`."""
         return await read_with_epochs(self._client, self._keys, [], *commands, complete=complete)
 
     async def require(self, marks: Marks) -> None:
-        """Raise `IndexRebuilding` where an epoch is not complete, or of another building than in `marks`."""
+        """Raise `IndexRebuilding` if an epoch is not complete or its building is not the one in `marks`."""
         current = (await self.read()).marks
         if any(building_of(current[key]) != building_of(mark) for key, mark in marks.items()):
             raise rebuilding()
@@ -108,10 +109,10 @@ async def read_with_epochs(
     *commands: Command,
     complete: bool = True,
 ) -> EpochRead:
-    """The strings at these keys and the answers to commands, in one round trip.
+    """Return the strings at these keys and the answers to commands, in one round trip.
 
-    `epochs` are those of all partitions that are read. Raises `IndexRebuilding` where one is not complete,
-    unless that is asked for.
+    `epochs` are the epochs of all partitions that are read. With `complete`, raises `IndexRebuilding` if an
+    epoch is not complete.
     """
     nodes = await client.by_node(epochs)
     while True:
@@ -122,12 +123,12 @@ async def read_with_epochs(
             [
                 *(("MGET", *[wanted[place] for place in group]) for group in groups),
                 *commands,
-                # Last, so that data of an earlier life never come with the id of this one.
+                # Last, so that data from before a restart are never read with the new run id.
                 *(("EVALSHA", READ_RUN_ID.sha, 1, keys_of_node[0]) for keys_of_node in nodes),
             ]
         )
         asked, nodes = nodes, await client.by_node(epochs)
-        # Where the cluster has changed, the run ids are not those of the nodes that answered.
+        # After a change of the cluster, the run ids may belong to other nodes than the data.
         if nodes == asked:
             break
     values = in_places(groups, answers[: len(groups)], len(wanted))
@@ -145,7 +146,7 @@ async def read_with_epochs(
 
 
 def rebuilding() -> IndexRebuilding:
-    """The error of whoever meets an index that cannot be relied on."""
+    """Return the error for an index that is not complete."""
     return IndexRebuilding(
         "The band index is being rebuilt from the catalogue. Try again in a few seconds.", retry_after=2
     )

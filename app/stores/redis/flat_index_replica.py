@@ -1,9 +1,9 @@
-"""The flat index as this process holds it, kept current with what other processes write.
+"""The copy of the flat index in this process, updated with the writes of other processes.
 
 A change of the flat index in Redis is also appended to a stream. Each read begins with the stream, from the
-last change that the replica knows. If that change comes first, nothing was missed; if not, the stream was
-trimmed or Redis flushed, and the flat index is read anew. A change is in the stream before the write that
-makes it is acknowledged. So a lookup meets every entry that was indexed before it began.
+last change in the replica. If that change is first, no change was missed; if not, the stream was trimmed or
+Redis flushed, and the flat index is read anew. A change is in the stream before its write is acknowledged, so
+a lookup reads every entry that was indexed before the lookup began.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ Answer = TypeVar("Answer")
 
 
 class Batcher(Generic[Request, Answer]):
-    """Calls a function for one batch of requests at a time; a lone request is answered at once."""
+    """Calls a function for one batch of requests at a time; a single request is answered at once."""
 
     def __init__(
         self, answer: Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]], largest: int
     ) -> None:
-        """`answer` gets at most `largest` requests, and answers them in their order."""
+        """Create with a function that answers at most `largest` requests, in their order."""
         self._answer = answer
         self._largest = largest
         self._waiting: list[tuple[Request, asyncio.Future[Answer]]] = []
@@ -42,7 +42,7 @@ class Batcher(Generic[Request, Answer]):
         self._task: asyncio.Task[None] | None = None
 
     async def ask(self, request: Request) -> Answer:
-        """The answer to one request; raises what answering its batch raised."""
+        """Return the answer to one request; raises the error of its batch."""
         if self._busy:
             future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
             self._waiting.append((request, future))
@@ -79,49 +79,49 @@ class Batcher(Generic[Request, Answer]):
 
 
 _KEPT_CHANGES = 50_000
-"""Length of the stream, about; a process that has slept longer reads the whole flat index."""
+"""Approximate length of the stream; a process that has missed more changes reads the whole flat index."""
 
 _CHANGES_AT_ONCE = 2_000
 _SEGMENTS_AT_ONCE = 100
 
 _LARGEST_BATCH = 16
-"""Lookups whose buckets are read in one round trip."""
+"""Maximum number of lookups whose buckets are read in one round trip."""
 
 _ADDED, _REMOVED, _OPENED = b"added", b"removed", b"opened"
 
 _Change = tuple[bytes, dict[bytes, bytes]]
 
 _Sizes = dict[BucketTable, NDArray[np.int64]]
-"""The buckets of each partition of the tables."""
+"""The number of buckets of each partition, by table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """The flat index as of now, and what was read together with it."""
+    """The present flat index, and the buckets read together with it."""
 
     flat: FlatIndex
-    buckets: Sequence[Buckets]  # of all keys of one table each
+    buckets: Sequence[Buckets]  # one for each `BucketKeys` of the request
 
 
 class _Search:
-    """The buckets of some keys, as far as they have been read."""
+    """The buckets of some keys that have been read so far."""
 
     def __init__(self, keys: BucketKeys) -> None:
         self._keys = keys
         self.table = keys.table
-        self.waiting = np.arange(keys.values.size)  # those whose bucket is still to be read
+        self.waiting = np.arange(keys.values.size)  # indexes of keys whose bucket is still to be read
         self._values: list[bytes | None] = [None] * keys.values.size
         self._addresses, self._levels = np.zeros((2, keys.values.size), dtype=np.uint32)
         self._asked = np.zeros(0, dtype=np.uint32)
 
     def ask(self, sizes: _Sizes) -> list[str]:
-        """The keys in Redis of the buckets to read next, if partitions have these sizes."""
+        """Return the Redis keys of the buckets to read next, if partitions have these sizes."""
         self._place(sizes)
         self._asked, self._order = np.unique(self._addresses[self.waiting], return_inverse=True)
         return bucket_keys(self.table, self._asked)
 
     def take(self, values: Sequence[bytes | None], sizes: _Sizes) -> None:
-        """Take in the buckets that were asked for, where they are the right ones by these sizes."""
+        """Store the buckets that `ask` named; buckets that are wrong by these sizes stay to be read."""
         for place, row in zip(self._order.tolist(), self.waiting.tolist(), strict=True):
             self._values[row] = values[place]
         self._place(sizes)
@@ -136,7 +136,7 @@ class _Search:
 
 
 class FlatIndexReplica:
-    """The flat index in Redis, and its copy in this process."""
+    """Reads and writes the flat index in Redis, and keeps its copy in this process."""
 
     def __init__(self, client: RedisClient, prefix: str) -> None:
         self._client = client
@@ -145,37 +145,37 @@ class FlatIndexReplica:
         self.epoch = f"{self.segment_prefix}epoch"
         self._changes = f"{self.segment_prefix}changes"
         self._flat: FlatIndex | None = None
-        self._last = ""  # id of the last change that the replica holds
+        self._last = ""  # id of the last change in the replica
         self._mark: bytes | None = None  # the epoch in which the replica was read
         self._sizes = {table: np.full(table.partitions, table.least) for table in TABLES}  # as last read
         self._reads = Batcher(self._read_batch, _LARGEST_BATCH)
 
     @property
     def latest(self) -> FlatIndex | None:
-        """The flat index as it was last read, for estimates; None before it was read at all."""
+        """The flat index as last read, for estimates; None before the first read."""
         return self._flat
 
     async def read(self, *keys: BucketKeys) -> Reading:
-        """The flat index and the buckets of these keys, read in the same round trip.
+        """Return the flat index and the buckets of these keys, read in the same round trip.
 
-        A bucket of a partition that has grown since is read in another one.
+        Buckets of partitions that have grown since are read in another round trip.
 
         Raises `IndexRebuilding` unless the flat index and the buckets' partitions are complete.
         """
         return await self._reads.ask(keys)
 
     async def insert(self, entries: Sequence[Entry]) -> None:
-        """Enter these entries; they are in all their buckets already."""
+        """Add these entries, which are already in all their buckets."""
         segments = dict.fromkeys(entry.entry_id // ENTRIES_PER_SEGMENT for entry in entries)
         listed: Command = ("SADD", self.segments_key, *segments)
         await self._client.run([listed, *self._change(ADD_SEGMENTS, _ADDED, entries)])
 
     async def delete(self, entries: Sequence[Entry]) -> None:
-        """Take these entries out; entries that are not in are passed over."""
+        """Remove these entries; other entries are skipped."""
         await self._client.run(self._change(REMOVE_SEGMENTS, _REMOVED, entries))
 
     async def remove(self, entry_ids: NDArray[np.uint64]) -> None:
-        """Take entries out of which nothing but the ids is known."""
+        """Remove entries of which only the ids are known."""
         for keys in self._segment_keys(np.unique(entry_ids // np.uint64(ENTRIES_PER_SEGMENT)).tolist()):
             for key, value in zip(keys, await self._client.read(keys), strict=True):
                 records = _whole(value)
@@ -186,18 +186,18 @@ class FlatIndexReplica:
                     await self._client.run([removal, self._append(_REMOVED, data)])
 
     async def segments(self) -> set[int]:
-        """The numbers of the segments that hold entries."""
+        """Return the numbers of the segments that contain entries."""
         [segments] = await self._client.run([("SMEMBERS", self.segments_key)])
         return {*map(int, segments)}
 
     async def list_segments(self, segments: Sequence[int]) -> None:
-        """List segments that were written whole, and have every replica read them anew."""
+        """List segments that were written as a whole, and make every replica read them anew."""
         if segments:
             await self._client.run([("SADD", self.segments_key, *segments)])
         await self._client.run([("DEL", self._changes)])
 
     async def entry_ids(self) -> NDArray[np.uint64]:
-        """The entries that Redis holds now, ascending, whether or not the index is complete."""
+        """Return the entries in the present flat index, ascending, whether or not the index is complete."""
         ids = [np.zeros(0, dtype=np.uint64)]
         for keys in self._segment_keys(await self.segments()):
             ids += [_whole(value)["entry_id"] for value in await self._client.read(keys)]
@@ -206,7 +206,8 @@ class FlatIndexReplica:
     def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Command]:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
         records = b"".join(pack_flat(entry) for entry in entries)
-        # The stream last, so that a replica which reads segments meanwhile meets the change in one of them.
+        # The stream is last, so that a replica that reads segments meanwhile reads the change in a segment or
+        # the stream.
         return [("EVALSHA", script.sha, len(keys), *keys, records), self._append(kind, records)]
 
     def _append(self, kind: bytes, records: bytes) -> Command:
@@ -234,7 +235,7 @@ class FlatIndexReplica:
                     return [Reading(flat, [search.found() for search in request]) for request in searches]
 
     def _follow(self, flat: FlatIndex, changes: Sequence[_Change]) -> bool:
-        """Apply changes; False if they do not join on to those that the replica holds."""
+        """Apply changes; return False if the first is not the last change in the replica."""
         if not changes or changes[0][0].decode() != self._last:
             return False
         for name, change in changes[1:]:
@@ -249,7 +250,8 @@ class FlatIndexReplica:
         return True
 
     async def _load(self) -> FlatIndex:
-        # The stream's end first: what comes later is followed, even if a segment holds it already.
+        # The end of the stream is read first: later changes are applied, even if a segment contains them
+        # already.
         newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
         read = await read_with_epochs(self._client, [self.epoch], [], newest)
         if read.answers[0]:
@@ -262,7 +264,7 @@ class FlatIndexReplica:
             values = (await read_with_epochs(self._client, [self.epoch], keys)).values
             segments += [value for value in values if value]
         records = np.frombuffer(b"".join(segments), dtype=FLAT_RECORD)
-        # A rebuilding meanwhile shows when the stream is followed under another epoch.
+        # The next read detects a rebuilding meanwhile by another epoch.
         self._flat = await asyncio.to_thread(FlatIndex, records)
         self._last, self._mark = last.decode(), read.marks[self.epoch]
         return self._flat
@@ -277,6 +279,6 @@ def _sizes_of(marks: Marks, epochs: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _whole(segment: bytes | None) -> NDArray[np.void]:
-    """The records of a segment; none of a broken one."""
+    """Return the records of a segment; none if the segment is broken."""
     whole = segment and not len(segment) % FLAT_RECORD.itemsize
     return np.frombuffer(segment if whole and segment else b"", dtype=FLAT_RECORD)

@@ -1,10 +1,10 @@
 """The Lua scripts of the band index.
 
-A bucket of up to 16 KB is searched before it is added to. It is written as a whole, because APPEND doubles
-the room that a string takes. Of a larger one only the end is searched, so the work of a write stays bounded.
+A bucket of up to 16 KB is searched before a record is added. It is written as a whole, because APPEND doubles
+the memory of a string. Only the end of a larger bucket is searched, so the work of a write stays bounded.
 
-Scripts that change buckets of a partition get the key of its epoch last. They change nothing and answer the
-epoch that is there, where it is not the one in their last argument: another building, or another size.
+The last key of scripts that change buckets of a partition is its epoch. If the epoch differs from their last
+argument in building or size, they change nothing and return the present epoch.
 """
 
 from dataclasses import dataclass, field
@@ -85,13 +85,13 @@ end
 _MEND_EACH = "for i = 1, #KEYS do mend(i) end\nreturn 1\n"
 
 ADD_SEGMENTS = Script(_RECORDS + _NO_CAP + _MEND + _MEND_EACH)
-"""Put the i-th record of ARGV[1] into the segment KEYS[i], for every i, unless it is there."""
+"""Add the i-th record of ARGV[1] to the segment KEYS[i], for every i, unless the segment contains it."""
 
 ADD_RECORDS = Script(_AT_EPOCH + _RECORDS + _NO_CAP + _MEND + _MEND_EACH)
-"""The same for buckets of a partition."""
+"""Add records to buckets of a partition, as `ADD_SEGMENTS` does to segments."""
 
 MEND_POSTINGS = Script(_AT_EPOCH + _RECORDS + _CAP + _MEND + _MEND_EACH)
-"""The same for postings, unless their hash is full; byte i of ARGV[2] says how many bits an entry id has."""
+"""Add postings as `ADD_RECORDS` does, unless their hash is full; byte i of ARGV[2]: bits of an entry id."""
 
 ADD_POSTINGS = Script(
     _AT_EPOCH
@@ -123,9 +123,10 @@ end
 return 1
 """
 )
-"""The same for postings of one new entry: the first bucket of usual size tells whether they are there. No
-script is interrupted, so either all are or none. BITOP copies a string without the room that APPEND added; to
-read each bucket here and write it anew takes twice as long."""
+"""Add the postings of one new entry as `MEND_POSTINGS` does. The first bucket of usual size shows whether
+they are stored: scripts are not interrupted, so either all postings are stored or none. BITOP copies a
+string without the memory that APPEND added; reading and writing each bucket here takes twice as long.
+"""
 
 _REMOVE = """
 for i, key in ipairs(KEYS) do
@@ -141,10 +142,10 @@ return 1
 """
 
 REMOVE_SEGMENTS = Script(_RECORDS + _REMOVE)
-"""Take the i-th record of ARGV[1] out of the segment KEYS[i], for every i; an empty one goes."""
+"""Remove the i-th record of ARGV[1] from the segment KEYS[i], for every i; delete empty segments."""
 
 REMOVE_RECORDS = Script(_AT_EPOCH + _RECORDS + _REMOVE)
-"""The same for buckets of a partition."""
+"""Remove records from buckets of a partition, as `REMOVE_SEGMENTS` does from segments."""
 
 GROW = Script(
     _AT_EPOCH
@@ -177,14 +178,15 @@ redis.call('SET', epoch, epoch_now)
 return epoch_now
 """
 )
-"""Divide the buckets KEYS[1], KEYS[3], … by the bit of their words that ARGV[2], a byte of the record, and
-ARGV[3], a mask, tell: into themselves and KEYS[2], KEYS[4], …, until some thousand records were read. Answers
-the epoch with the size that the partition then has."""
+"""Divide the buckets KEYS[1], KEYS[3], … into themselves and KEYS[2], KEYS[4], …, by one bit of their
+records: byte ARGV[2], mask ARGV[3]. Stop after some thousand records. Return the epoch with the new size
+of the partition.
+"""
 
 _RUN_ID = "local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"
 
 READ_RUN_ID = Script(_RUN_ID + "return run")
-"""The id of this life of the server that serves KEYS[1]."""
+"""Return the run id of the server that serves KEYS[1]."""
 
 OPEN_EPOCH = Script(
     _RUN_ID
@@ -193,13 +195,14 @@ local size = string.match(redis.call('GET', KEYS[1]) or '', ' (%d+)$') or ARGV[2
 return redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1] .. ' ' .. size)
 """
 )
-"""Say that building ARGV[1] has begun in this life of the server; there is no epoch until it ends. A
-partition of no known size gets ARGV[2] buckets."""
+"""Mark the begin of building ARGV[1] with the server's run id; no epoch is valid until its end. A partition
+of unknown size gets ARGV[2] buckets.
+"""
 
 RESIZE = Script(
     "return redis.call('SET', KEYS[1], string.match(redis.call('GET', KEYS[1]), '^%S+ ') .. ARGV[1])"
 )
-"""Say that a partition, which is empty, has ARGV[1] buckets."""
+"""Set the number of buckets of an empty partition to ARGV[1]."""
 
 FINISH_EPOCH = Script(
     _RUN_ID
@@ -210,8 +213,9 @@ if held == 'building:' .. epoch then redis.call('SET', KEYS[1], epoch .. size) e
 return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
-"""Make building ARGV[1] the epoch, once or again; answers 0 if a flush, a restart or another building came
-between."""
+"""Make building ARGV[1] the epoch, also if called again. Return 0 if a flush, a restart or another building
+has intervened.
+"""
 
 SCRIPTS = (
     *(ADD_SEGMENTS, ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_SEGMENTS, REMOVE_RECORDS, GROW),

@@ -36,7 +36,7 @@ _PAIRS_OF_BOOK = """
 
 
 def _select_related(pairs: str, more: str) -> str:
-    """Rows for `_related` of these pairs of ids."""
+    """Return SQL that reads these pairs of ids as rows for `_related`."""
     return f"""
         WITH pairs AS ({pairs})
         SELECT
@@ -107,7 +107,7 @@ _READ_PROGRESS = SQL(f"""
     FROM book LEFT JOIN related_entries ON related_entries.entry_id = book.entry_id
 """)
 
-# Each cluster that has a relative in it is reached through one of these.
+# Each cluster that contains a relative is reached through one relative.
 _LIST_INDIRECT = SQL(f"""
     WITH pairs AS ({_PAIRS_OF_BOOK}),
     direct AS (
@@ -162,38 +162,38 @@ class RelationQueries:
         self._database = database
 
     async def read_progress(self, book_id: UUID) -> RelationProgress | None:
-        """Return the progress of the search for the present content; None: there is no such book."""
+        """Return the progress of the search for the present content; None if the book does not exist."""
         for row in await self._database.rows(_READ_PROGRESS, book_id=book_id):
             return RelationProgress(**row)
         return None
 
     async def list_direct(self, book_id: UUID, collection: str | None = None) -> list[RelatedBook]:
-        """Every book (of a collection) that this one was compared or decided upon with, in no order."""
+        """Return all books (of a collection) related to, or decided on with, this book, in no order."""
         rows = await self._database.rows(_LIST_DIRECT, book_id=book_id, collection=collection)
         return [_related(row) for row in rows]
 
     async def list_partly_shared(self, book_id: UUID) -> list[tuple[RelatedBook, PageMatches]]:
-        """Every book that shares a part of its text with this one, and its pages, in order of ids."""
+        """Return all books that share a part of their text with this book, and the pages, in order of ids."""
         rows = await self._database.rows(_LIST_PARTLY_SHARED, book_id=book_id)
         return [(_related(row), _page_matches(row)) for row in rows]
 
     async def list_indirect(
         self, book_id: UUID, after: UUID | None, limit: int, collection: str | None = None
     ) -> list[IndirectRelation]:
-        """Up to `limit` books behind the id `after` that are the same text as a relative, in order of ids."""
+        """Return at most `limit` books after `after` with the same text as a relative, in order of ids."""
         rows = await self._database.rows(
             _LIST_INDIRECT, book_id=book_id, after=after or UUID(int=0), limit=limit, collection=collection
         )
         return [IndirectRelation(**row) for row in rows]
 
     async def read_pair(self, book_id: UUID, other_id: UUID) -> tuple[RelatedBook, PageMatches] | None:
-        """Return the relation of two books, seen from the first; None: nothing."""
+        """Return the relation of two books, seen from the first; None if no relation is stored."""
         for row in await self._database.rows(_READ_PAIR, book_id=book_id, other_id=other_id):
             return _related(row), _page_matches(row)
         return None
 
     async def read_summaries(self, book_id: UUID, others: Sequence[UUID]) -> dict[UUID, RelationSummary]:
-        """Return the effective relations of a book with others, by their ids; without one, none."""
+        """Return the effective relations of a book with others that have one, by the ids of the others."""
         rows = await self._database.rows(_READ_SUMMARIES, book_id=book_id, others=list(others))
         return {row["book_id"]: found for row in rows if (found := effective_relation_in(row))}
 
@@ -203,7 +203,7 @@ class RelationQueries:
 
 
 def effective_relation_in(row: Row | Mapping[str, Any]) -> RelationSummary | None:
-    """Return the effective relation of the two books of a row; None: not compared, and nobody has decided."""
+    """Return the effective relation in a row; None if the books were not compared and nobody has decided."""
     return effective_relation(_summary(row), _decision(row))
 
 
@@ -212,7 +212,7 @@ async def read_relations(connection: Connection, book_ids: Iterable[UUID]) -> di
     relations = {}
     for row in await rows(connection, _READ_BETWEEN, books=list(book_ids)):
         summary = effective_relation_in(row)
-        assert summary is not None  # of pairs that were compared or decided upon
+        assert summary is not None  # each pair has a relation or a decision
         decided = row["verdict"] is not None
         relations[row["left_id"], row["right_id"]] = PairRelation(summary, decided, row["decided_by"])
     return relations
@@ -249,7 +249,7 @@ def _decision(row: Row | Mapping[str, Any]) -> Decision | None:
 
 
 def to_signals(document: Mapping[str, Any]) -> Signals:
-    """Return the signals as they are stored, left book first."""
+    """Return the signals from their stored form, left book first."""
     values: dict[str, Any] = {
         name: Sides(**value) if isinstance(value, dict) and value.keys() == {"left", "right"} else value
         for name, value in document.items()
