@@ -158,8 +158,7 @@ class Ingest:
     async def post(self, submission: Submission, *, actor: Actor) -> StoredBook:
         """Store a book; a book that exists already is returned instead.
 
-        If the actor is bound to a collection, the book is stored in it. Raises `OtherCollection` if the book
-        names another.
+        A book of an actor with a collection is stored in it. Raises `OtherCollection` if it names another.
         """
         metadata = with_normal_identifiers(submission.metadata)
         metadata = replace(metadata, collection=metadata.collection or actor.collection)

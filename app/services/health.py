@@ -93,8 +93,7 @@ class Health:
         return "up"
 
     async def _jobs(self) -> str:
-        # A missing worker is not a reason to refuse traffic: lookups find stored books, which only stay
-        # pending.
+        # Not a reason to refuse traffic: without a worker, lookups find books, which only stay pending.
         if await self._job_store.count_workers(_WORKER_SILENCE):
             return "up"
         return "No worker has been seen for a minute: run `bookprint worker`."

@@ -1,7 +1,6 @@
 """Job states, retries and clean-up.
 
-A worker tries a job `MOST_TRIES` times. Then the job is stored as failed, with the reason; a person can retry
-it.
+A worker tries a job `MOST_TRIES` times. Then the job is stored as failed, with the reason. It can be retried.
 """
 
 import re

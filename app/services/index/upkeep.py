@@ -85,8 +85,7 @@ class IndexUpkeep:
         async with self._lock() as locked:
             if not locked:
                 return None
-            # Tombstones are committed before the index is read, so present tombstones are not needed
-            # afterwards.
+            # Tombstones are committed before the index is read, so older tombstones are not needed after it.
             state = await self.state()
             if state is IndexState.COMPLETE:
                 changed = await self._add_and_remove()
@@ -100,8 +99,7 @@ class IndexUpkeep:
     ) -> int:
         """Build the whole index anew; return the number of entries.
 
-        Runs the work `after` first. From its begin to the end of the rebuild no lookup is answered, even if
-        the work fails.
+        Runs the work `after` first. Until the end no lookup is answered, even if the work fails.
         """
         async with self._held_lock():
             await self._index.epochs.begin(uuid4().hex)
@@ -132,8 +130,7 @@ class IndexUpkeep:
         token = uuid4().hex
         await self._index.epochs.begin(token)
         if state is IndexState.RESTARTED:
-            # A flush may occur between writing two records of an entry, so its presence in the flat index
-            # proves nothing.
+            # A flush may fall between two records of an entry, so its place in the flat index proves nothing.
             changed = await self._add_and_remove(guarded=False)
         else:
             changed = await self._build(progress)

@@ -56,8 +56,7 @@ class Decisions(DecisionStore, ReviewQueries):
     ) -> list[DecisionOutcome | BookprintError]:
         """Record decisions on pairs of books, and return the outcome of each.
 
-        With `all_or_none`, the first refusal is raised and nothing is recorded. Else refusals are returned
-        among the outcomes.
+        With `all_or_none`, the first refusal is raised and nothing recorded; else refusals are returned.
         """
         if all_or_none:
             return list(await self.insert(decisions, actor=actor))

@@ -207,8 +207,7 @@ class BookStore:
     ) -> StoredBook:
         """Replace a book's content and entry; if the content is the same, replace only the page labels.
 
-        Equal content counts as new if its fingerprint differs, because it was signed before its script was
-        folded.
+        Equal content counts as new if its stored fingerprint is of a recipe that did not fold its script.
         """
         async with self._database.transaction() as connection:
             row = await _read_locked(connection, book_id, if_version)
@@ -237,8 +236,7 @@ class BookStore:
     ) -> Book:
         """Set the named metadata fields, and the `record` if it is named; other fields stay.
 
-        If relations depend on a named field, the transaction deletes the relations, and a job finds them
-        again.
+        If relations depend on a named field, the transaction deletes them, and a job finds them again.
         """
         named: dict[str, Any] = dict(changes)
         record = cast(CatalogRecord | None, named.pop("record", None))

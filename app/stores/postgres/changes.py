@@ -97,8 +97,7 @@ _BOUNDS = """
         EXISTS (SELECT FROM unnumbered_changes) AS unnumbered
 """
 _READ_BOUNDS = SQL(_BOUNDS)
-# Condition on the collection of a book at its change; for pairs and clusters, on the present collections of
-# their books.
+# Condition on the collection of a book at its change; for pairs and clusters, on the present collections.
 _CONCERNS = """
     CASE WHEN type LIKE 'book.%' THEN $collection IN (data ->> 'collection', data ->> 'former_collection')
     ELSE EXISTS (

@@ -68,8 +68,7 @@ _OLDEST_BUT = SQL("""
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-# Statements that write members return each book's founder before and after. A book without a cluster is its
-# own founder.
+# Statements that write members return each book's founder before and after; a book alone is its own founder.
 _REMOVE = SQL("""
     DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
     RETURNING book_id, founder_id AS before, book_id AS after

@@ -353,9 +353,8 @@ class SchemaQueries:
 def upgrade(database_url: str) -> int:
     """Apply every migration that the database lacks; return its maximum number of connections.
 
-    The number excludes connections reserved for the superuser. A database with the newest schema is not
-    changed. Raises BookprintError if the database is unreachable, has a schema of another version, or is not
-    encoded in UTF8.
+    The number excludes the superuser's connections. A database with the newest schema is not changed. Raises
+    BookprintError if the database is unreachable, of another version, or not encoded in UTF8.
     """
     import sqlalchemy as sa
     from alembic import command

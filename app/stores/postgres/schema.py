@@ -172,8 +172,7 @@ failure_counts = Table(
     Column("tries", BigInteger, nullable=False),  # number of tries that ever failed
 )
 
-# No foreign keys below: they would lock rows of books, which a transaction that waits for the clusters has
-# locked.
+# No foreign keys below: they would lock books that a transaction waiting for the clusters has locked.
 cluster_members = Table(
     "cluster_members",
     metadata,

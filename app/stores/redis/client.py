@@ -81,8 +81,7 @@ _SCANNED_AT_ONCE = 2000
 
 _WRITTEN_AT_ONCE = 64
 """Number of buckets that scripts change in one round trip. Redis runs one command at a time: all 280 postings
-of a book would delay every lookup by two milliseconds.
-"""
+of a book would delay every lookup by two milliseconds."""
 
 _SECONDS = 5.0
 """Maximum seconds without an answer of Redis before a command counts as lost."""
@@ -129,8 +128,7 @@ class RedisClient:
             for script in SCRIPTS:
                 await self._redis.script_load(script.body)
         elif self.is_cluster:
-            # Commands with single keys show redis-py which nodes serve them, or that it must find the nodes
-            # anew.
+            # Single keys show redis-py which nodes serve them, or that it must find the nodes anew.
             with suppress(ConnectionLost, ClusterError):
                 for key in {_key_of(words) for words in commands}:
                     await self._redis.type(key)

@@ -65,8 +65,7 @@ class Epochs:
         epochs = await self.read(complete=False)
         if epochs.is_complete:
             return IndexState.COMPLETE
-        # If a node returns with older data, the flat index on another node contains entries that the node
-        # lacks.
+        # If a node returns with older data, the flat index on another node contains entries it lacks.
         if self._client.is_cluster:
             return IndexState.LOST
         lost = any(epoch is None or epoch.startswith(b"building:") for epoch in epochs.marks.values())

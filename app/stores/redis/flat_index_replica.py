@@ -206,8 +206,7 @@ class FlatIndexReplica:
     def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Command]:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
         records = b"".join(pack_flat(entry) for entry in entries)
-        # The stream is last, so that a replica that reads segments meanwhile reads the change in a segment or
-        # the stream.
+        # The stream is last. A replica that reads segments meanwhile reads the change in one of the two.
         return [("EVALSHA", script.sha, len(keys), *keys, records), self._append(kind, records)]
 
     def _append(self, kind: bytes, records: bytes) -> Command:
@@ -250,8 +249,7 @@ class FlatIndexReplica:
         return True
 
     async def _load(self) -> FlatIndex:
-        # The end of the stream is read first: later changes are applied, even if a segment contains them
-        # already.
+        # The end of the stream is read first: later changes are applied, also if a segment contains them.
         newest = ("XREVRANGE", self._changes, "+", "-", "COUNT", 1)
         read = await read_with_epochs(self._client, [self.epoch], [], newest)
         if read.answers[0]:

@@ -124,9 +124,8 @@ return 1
 """
 )
 """Add the postings of one new entry as `MEND_POSTINGS` does. The first bucket of usual size shows whether
-they are stored: scripts are not interrupted, so either all postings are stored or none. BITOP copies a
-string without the memory that APPEND added; reading and writing each bucket here takes twice as long.
-"""
+they are stored: scripts are not interrupted, so all postings are stored or none. BITOP copies a string
+without the memory that APPEND added; reading and writing each bucket here takes twice as long."""
 
 _REMOVE = """
 for i, key in ipairs(KEYS) do
@@ -179,9 +178,7 @@ return epoch_now
 """
 )
 """Divide the buckets KEYS[1], KEYS[3], … into themselves and KEYS[2], KEYS[4], …, by one bit of their
-records: byte ARGV[2], mask ARGV[3]. Stop after some thousand records. Return the epoch with the new size
-of the partition.
-"""
+records: byte ARGV[2], mask ARGV[3]. Stop after some thousand records. Return the epoch with the new size."""
 
 _RUN_ID = "local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')\n"
 
@@ -196,8 +193,7 @@ return redis.call('SET', KEYS[1], 'building:' .. run .. ':' .. ARGV[1] .. ' ' ..
 """
 )
 """Mark the begin of building ARGV[1] with the server's run id; no epoch is valid until its end. A partition
-of unknown size gets ARGV[2] buckets.
-"""
+of unknown size gets ARGV[2] buckets."""
 
 RESIZE = Script(
     "return redis.call('SET', KEYS[1], string.match(redis.call('GET', KEYS[1]), '^%S+ ') .. ARGV[1])"
@@ -214,8 +210,7 @@ return (held == 'building:' .. epoch or held == epoch) and 1 or 0
 """
 )
 """Make building ARGV[1] the epoch, also if called again. Return 0 if a flush, a restart or another building
-has intervened.
-"""
+has intervened."""
 
 SCRIPTS = (
     *(ADD_SEGMENTS, ADD_RECORDS, ADD_POSTINGS, MEND_POSTINGS, REMOVE_SEGMENTS, REMOVE_RECORDS, GROW),
