@@ -148,7 +148,7 @@ class Checks:
         for match in answer.matches:
             signatures, other = stored.get(match.book.entry.entry_id), known.get(match.book.book_id)
             if other is None or signatures is None:
-                continue  # gone since
+                continue  # deleted since
             candidate = signatures.candidate()
             if sketch.pages is None or candidate.pages is None:
                 items.append(_by_length(match, sketch.word_count, book.metadata, other.metadata))

@@ -87,7 +87,7 @@ class Conflicts:
     ) -> ConflictPage:
         """Return at most `limit` conflicts after a place, in the order of their groups, then of their books.
 
-        With a `collection`, returns only conflicts of its books. A page may have fewer conflicts, or none,
+        With a `collection`, returns only conflicts of its books. A page may have fewer conflicts, even 0,
         although more follow.
         """
         place, read = after or _BEGINNING, 0

@@ -127,7 +127,7 @@ class _CheckedAddresses(httpcore.AsyncNetworkBackend):
 class Patience:
     """Times after which a delivery is retried, and given up."""
 
-    answer: float = 15.0  # seconds for an answer
+    answer: float = 15.0  # maximum seconds to wait for an answer
     again: timedelta = timedelta(seconds=0.25)  # after a failure that follows delivered changes
     first_wait: timedelta = timedelta(seconds=1)  # after a first failure without them; doubles each time
     longest_wait: timedelta = timedelta(hours=1)

@@ -1,6 +1,7 @@
 """Job states, retries and clean-up.
 
-A worker tries a job `MOST_TRIES` times. Then the job is stored as failed, with the reason. It can be retried.
+A worker tries a job `MOST_TRIES` times. Then the job is stored as failed, with the reason, and can be
+retried.
 """
 
 import re

@@ -16,7 +16,7 @@ MOST_VALUES = 500
 """Maximum number of years, languages and collections in the answer, the most frequent of each."""
 
 _ALL_COUNTED = 100_000
-"""Largest library in which all books are counted; a larger one is estimated from _SAMPLED books."""
+"""Maximum number of books that are all counted; larger libraries are estimated from `_SAMPLED` books."""
 
 _SAMPLED = 30_000
 _FRESH_SECONDS = 10.0

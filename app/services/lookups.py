@@ -1,8 +1,8 @@
 """Lookups: finding the books near a book.
 
-A lookup plans its reads, reads the band index, verifies the proposed books, drops books that Postgres does
-not list as current, and returns a page. Pending books are read from Postgres before the index, current books
-after it. A book that changes its state in between is therefore read at least once.
+A lookup plans its reads, reads the band index, verifies the proposed books, drops books that are not current
+in Postgres, and returns a page. Pending books are read from Postgres before the index, current books after
+it. A book that changes its state in between is therefore read at least once.
 """
 
 import asyncio
@@ -123,9 +123,9 @@ class Lookup:
     ) -> Answer:
         """Return the books near an identifier; for a verified lookup, the books with the same text.
 
-        The verdict is the same as that of a comparison of two identifiers without the service. The rule needs
-        the lengths and the MinHash bits of both books. Therefore every book within its reach, and every book
-        with the ISBN, is read from Postgres and compared. Raises `RecipeNotIndexed` as `look_up` does.
+        Comparing two identifiers without the service has the same verdict. The rule needs the lengths and the
+        MinHash bits of both books. Therefore every book within its reach, and every book with the ISBN, is
+        read from Postgres and compared. Raises `RecipeNotIndexed` as `look_up` does.
         """
         entry = Entry(0, query.fingerprint, None)
         if not isinstance(question, Verified):

@@ -86,7 +86,7 @@ class _Names:
         return names
 
     def text_of(self, numbered: NumberedRecord) -> str:
-        """Return the text of a record; raises InvalidInput if the record is damaged or has not one text."""
+        """Return the text of a record; raises InvalidInput for a damaged record, or unless one text fits."""
         if isinstance(numbered.record, InvalidRecord):
             raise numbered.record
         names = [name for name in dict.fromkeys(names_of(numbered.record)) if name]

@@ -121,7 +121,7 @@ class Loading:
         return new > 0
 
     async def _store_all(self) -> None:
-        """Store the remaining books; while one batch is stored, the next is read."""
+        """Store the remaining books; while a batch is stored, the next batch is read."""
         # The job of a book posted since `_look` may have searched before this load stored its books.
         self._complete = self._complete and await self._entries.count() == self._entries_there
         run, rows = self._load.run, self._load.books.read(self._behind)

@@ -1,9 +1,9 @@
 """Keeping the band index equal to the catalogue.
 
 `catch_up` compares the entries of the flat index with those of the catalogue, and adds and removes entries.
-It runs every minute, and at once after a restart of Redis. If the index was lost by a flush or a failover, or
-the recipes are new, it builds the whole index like `rebuild`. No lookup is answered until the index is
-complete. `verify` compares every record.
+It runs once a minute, and after a restart of Redis. If the index was lost by a flush or a failover, or the
+recipes are new, it builds the whole index like `rebuild`. No lookup is answered until the index is complete.
+`verify` compares every record.
 """
 
 import asyncio

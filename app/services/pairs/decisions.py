@@ -88,7 +88,7 @@ class Decisions(DecisionStore, ReviewQueries):
         return await self.insert(decisions, actor=actor)
 
     async def last_rejections(self, book_id: UUID, *, actor: Actor) -> list[PastDecision]:
-        """Return the decisions of the actor's last request on a book if all are rejections; else none."""
+        """Return the decisions of the actor's last request on a book; none unless all are rejections."""
         wanted = HistoryFilter(book_id=book_id, author=actor.author)
         found = await self.list_history(wanted, actor.author, None, MOST_AT_ONCE)
         last = [each for each in found if each.at == found[0].at]

@@ -137,7 +137,7 @@ class MatchedPage:
     """A page, the pages of the other book that contain its text, and their similarity."""
 
     this: int
-    other: tuple[int, int]  # the first and the one after the last
+    other: tuple[int, int]  # index of the first page, and of the page after the last
     similarity: float  # 0 to 1
 
 
@@ -146,7 +146,7 @@ class DifferingPages:
     """A page, the pages of the other book that contain its text, and the differences of their words."""
 
     this: int
-    other: tuple[int, int]  # the first and the one after the last
+    other: tuple[int, int]  # index of the first page, and of the page after the last
     passages: Sequence[Passage]
     begins_inside: bool  # the first of the other pages contains earlier text
     ends_inside: bool  # the last of the other pages contains later text

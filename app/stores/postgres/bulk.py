@@ -61,7 +61,7 @@ class FoundRelations:
 async def insert_found(connection: Connection, created: Mapping[UUID, int], found: FoundRelations) -> None:
     """Store the relations found for the books created in this transaction; `created` maps their entries.
 
-    Call it last. Pairs whose right book was not created here are left out.
+    Must be called last. Pairs whose right book was not created here are left out.
     """
     pairs = sorted(
         (values for pair in found.pairs if (values := _values(pair, created)) is not None),
@@ -233,7 +233,7 @@ async def _read_existing(connection: Connection, books: Mapping[UUID, NewBook]) 
 async def _list_existing(
     connection: Connection, wanted: Sequence[tuple[bytes, str | None]]
 ) -> list[ExistingBook | Conflict | None]:
-    """Return the same as `BulkStore.list_existing`."""
+    """Return the predicted outcome of each book, for `BulkStore.list_existing`."""
     found = await rows(
         connection,
         _READ_EXISTING,

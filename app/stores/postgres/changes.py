@@ -1,8 +1,8 @@
 """The feed of changes, numbered in the order of their commits, without gaps.
 
-Only committed changes get positions, in batches, each after all earlier positions. The begin of a transaction
-does not matter. A reader that continues after a position therefore never misses a change that is committed
-later.
+Changes are numbered after their commit, in batches, each after all earlier positions. The begin of a
+transaction does not matter. A reader that continues after a position therefore never misses a change that is
+committed later.
 """
 
 from base64 import urlsafe_b64encode
@@ -212,7 +212,7 @@ _MOST_BOOKS = 1000
 
 
 class ClusterMoves:
-    """Founders of the clusters of books before and after a change; a book alone is its own founder."""
+    """Founders of the clusters of books before and after a change; a book without a cluster is its own."""
 
     def __init__(self) -> None:
         self._before: dict[UUID, UUID] = {}

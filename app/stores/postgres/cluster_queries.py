@@ -161,7 +161,7 @@ class Snapshot:
         return None
 
     async def read_founders(self, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
-        """Return the founder of the cluster that each of these books is in; a book alone is its own."""
+        """Return the founder of each book's cluster; a book without a cluster is its own founder."""
         return await read_founders(self._connection, by, books)
 
     async def has_book(self, book_id: UUID) -> bool:
@@ -316,7 +316,7 @@ _READ_NEVER_MATCHING = SQL("""
 
 
 async def read_founders(connection: Connection, by: By, books: Collection[UUID]) -> dict[UUID, UUID]:
-    """Return the founder of the cluster that each of these books is in; a book alone is its own."""
+    """Return the founder of each book's cluster; a book without a cluster is its own founder."""
     members = await rows(connection, _READ_FOUNDERS, by=by, books=list(books))
     return {book: book for book in books} | {row["book_id"]: row["founder_id"] for row in members}
 

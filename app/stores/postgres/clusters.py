@@ -4,8 +4,8 @@ The tables contain members of clusters of two books or more, borders between clu
 separates, and heirs. After any order of changes, members and borders are the result of the rule in
 `bookprint_core.clusters.clustering` for all edges and never-match pairs.
 
-Transactions change clusters one after the other. Each acquires one advisory lock, after all its locks on
-relations and decisions, and then locks only rows of clusters. Therefore they cannot deadlock.
+Transactions change clusters one after the other. Each transaction acquires one advisory lock, after all its
+locks on relations and decisions, and then locks only rows of clusters. Therefore no deadlock can occur.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ from app.stores.postgres.pairs.completeness import forget_completeness, mark_for
 from bookprint_core.clusters.clustering import KINDS, By, Forest, Joining, Pair, Pieces, ordered
 
 _FIRST_READ, _MOST_READ = 16, 1024
-"""Numbers of books whose edges are read at once to find whether a cluster splits: first, and at most."""
+"""Numbers of books whose edges are read at once to check whether a cluster splits: initial, maximum."""
 
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1668052339)")
@@ -68,7 +68,8 @@ _OLDEST_BUT = SQL("""
     WHERE by = $by AND founder_id = $founder AND book_id <> ALL($books::uuid[])
     ORDER BY book_id LIMIT 2
 """)
-# Statements that write members return each book's founder before and after; a book alone is its own founder.
+# Statements that write members return each book's founder before and after; without a cluster, the book
+# itself.
 _REMOVE = SQL("""
     DELETE FROM cluster_members WHERE by = $by AND book_id = ANY($books::uuid[])
     RETURNING book_id, founder_id AS before, book_id AS after
@@ -140,7 +141,7 @@ async def update_clusters(
 ) -> None:
     """Update the clusters for the present relations and decisions of these pairs.
 
-    Call it last in the transaction that changed relations or decisions of the pairs, or pages of the
+    Must be called last in the transaction that changed relations or decisions of the pairs, or pages of
     `changed` books. Each pair has the older book left. All these books are marked for completeness.
     """
     if not pairs and not changed:
@@ -154,7 +155,7 @@ async def update_clusters(
 async def delete_from_clusters(connection: Connection, book_id: UUID) -> None:
     """Delete the relations of a book and the decisions on it, and remove it from its clusters.
 
-    Call it in the transaction that deletes the book, after locking the book's row.
+    Must be called in the transaction that deletes the book, after locking the book's row.
     """
     pairs: set[Pair] = set()
     for delete in _DELETE:

@@ -2,7 +2,7 @@
 
 One pool of connections is for single statements, the other for transactions.
 
-A transaction may wait for a lock. In a separate pool it never keeps lookups waiting for a connection. Several
+A transaction may wait for a lock. With a separate pool, lookups never wait for its connection. Several
 processes may migrate the schema at once.
 """
 
@@ -221,7 +221,7 @@ class _Connections:
     """The connections of a pool.
 
     A statement passes its connection to the next statement. Releasing and acquiring a connection takes longer
-    than a short statement, and also needs a task that waits behind all other tasks of the event loop.
+    than a short statement. It also needs a task, which waits for all other tasks of the event loop.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -299,7 +299,7 @@ _LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")
 
 
 class SessionLock:
-    """A lock that at most one process holds at a time."""
+    """A lock that at most one process acquires at a time."""
 
     _KEY: int
 
@@ -308,7 +308,7 @@ class SessionLock:
         self._held = AsyncExitStack()
 
     async def __aenter__(self) -> bool:
-        """Try to take the lock; returns False if another process holds it."""
+        """Try to acquire the lock; return False if another process has acquired it."""
         connection = await self._held.enter_async_context(self._database.session())
         # The end of the session releases the lock in any state of the connection.
         self._held.push_async_callback(connection.close)

@@ -136,7 +136,7 @@ class EntryStore:
     ) -> QueryBook:
         """Return the book of a lookup, the pending books, and the entries of a collection.
 
-        Call it before reading the index: a book that is indexed meanwhile is then read twice, and never
+        Must be called before reading the index: a book that is indexed meanwhile is then read twice, never
         missed. The sample is by far the largest part, and only verification needs it. Raises `UnknownBook`,
         and `Unavailable` if too many books are pending.
         """

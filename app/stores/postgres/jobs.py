@@ -2,7 +2,7 @@
 
 The tasks are in `workers`, which this module does not import: it identifies a job by its name and arguments.
 Procrastinate's manager is not used: its counts and deletions read every job, its retry does not reset the
-number of tries, and it stores no reasons. No other module names the queue's tables.
+number of tries, and reasons are not stored. No other module names the queue's tables.
 """
 
 from collections.abc import Sequence
@@ -255,7 +255,7 @@ class JobStore:
         """End the jobs of workers that have been silent for this time; the try counts as failed.
 
         When a worker dies, all its jobs end, and nothing shows which job was the cause. The jobs of a queue
-        therefore share a lock and are retried one after the other, so that the cause ends no other job again.
+        therefore share a lock and are retried one after the other. The next time the cause ends only itself.
         """
         rows = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
         return [Rescued(**row) for row in rows]

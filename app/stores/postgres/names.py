@@ -64,7 +64,7 @@ _LAST_CHARACTER = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True)
 class CandidateSearch:
-    """Conditions for the candidates of one query; one of them suffices."""
+    """Conditions for the candidates of one query; a candidate fulfils at least one."""
 
     conditions: Sequence[KeyCondition] = ()
     identifiers: Sequence[str] = ()  # in normal form

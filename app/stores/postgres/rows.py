@@ -93,7 +93,7 @@ _BITS = 16
 """Bytes of the MinHash bits of a book that is known only by its identifier."""
 
 _LONGEST_WORD = 200
-"""Maximum characters of a word in the index of titles; a Postgres index entry has at most 2,700 bytes."""
+"""Maximum length of a word in the index of titles; a Postgres index entry has at most 2,700 bytes."""
 
 IS_DIGEST = f"recipe IN ({', '.join(map(repr, DIGESTS))})"
 """SQL condition for digests among signatures, written like the condition of their index."""

@@ -198,7 +198,7 @@ class WebhookStore:
     async def update_delivered(
         self, webhook_id: UUID, progress: DeliveryProgress, claim: timedelta
     ) -> Webhook | None:
-        """Store the progress of a webhook and extend its claim; None if it was deleted or disabled."""
+        """Store the progress of a webhook and extend its claim; return None if it was deleted or disabled."""
         values = asdict(progress) | {"id": webhook_id, "claim": claim}
         return next(map(_webhook, await self._database.rows(_UPDATE_DELIVERED, **values)), None)
 

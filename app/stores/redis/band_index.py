@@ -112,7 +112,7 @@ class BandIndex:
     ) -> AsyncIterator[BucketsRead]:
         """Yield all buckets of a partition, or every `step`-th bucket from `first` on, in batches.
 
-        They are read by ascending number. A record that moves to a new bucket meanwhile is read there.
+        Buckets are read by ascending number. A record that moves to a new bucket meanwhile is read there.
         """
         size, epoch = table.least, epochs_of(table)[partition]
         while first < size:

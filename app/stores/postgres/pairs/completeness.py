@@ -81,7 +81,7 @@ async def mark_for_completeness(
 ) -> None:
     """Mark scans for comparison: `books` with new relations, `changed` books and the copies of these.
 
-    Call it under the lock of clusters.
+    The caller must hold the lock of clusters.
     """
     await rows(connection, _MARK, books=list(books), changed=list(changed))
 

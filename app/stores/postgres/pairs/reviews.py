@@ -172,8 +172,8 @@ class ReviewQueries:
 async def update_reviews(connection: Connection, pairs: Collection[Pair]) -> None:
     """Add these pairs to the queue with their rank, and remove pairs that are decided or not in doubt.
 
-    Call it in the transaction that changes the pairs, before it updates the clusters. Afterwards the sizes of
-    the clusters that a pair joins are not known.
+    Must be called in the transaction that changes the pairs, before it updates the clusters. Afterwards the
+    sizes of the clusters that a pair joins are not known.
     """
     if pairs:
         lefts, rights = zip(*pairs, strict=True)
