@@ -130,13 +130,13 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
     return shared, float(_shares(*levels, np.array([shared]))[0])
 
 
-def is_near_duplicate(evidence: Evidence) -> bool:
-    """Whether one book is a near-duplicate of the other, or contains it.
+def is_accepted(evidence: Evidence) -> bool:
+    """Return whether the rule without places accepts two books.
 
-    >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
-    True
-    >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
-    False
+    This is how the index proposes a book. Only `verdict` says what two books are to each other.
+
+    >>> is_accepted(Evidence(40, shared=16, sampled=0.08)), is_accepted(Evidence(50, shared=16, sampled=0.08))
+    (True, False)
     """
     return bool(verified(Candidates.of(evidence))[0])
 
@@ -155,6 +155,9 @@ MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
 """Verdict on two books by their signatures: copies or a part and its whole, a work or a chapter in common, a
 preface or the like in common, or none of these."""
 
+JOINED: frozenset[MatchVerdict] = frozenset({"near_duplicate", "overlap"})
+"""Verdicts on books that more than common matter joins."""
+
 _WHOLE = 0.75
 """Share of the smaller book in the other one from which on the books are near-duplicates."""
 
@@ -171,7 +174,7 @@ def verdict(evidence: Evidence) -> MatchVerdict:
     >>> verdict(Evidence(20)), verdict(Evidence(44, shared=30, sampled=0.25)), verdict(Evidence(60))
     ('near_duplicate', 'overlap', 'none')
     """
-    if not is_near_duplicate(evidence):
+    if not is_accepted(evidence):
         return "none"
     if evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled:
         return "near_duplicate"
@@ -198,9 +201,18 @@ def _is_near_enough(evidence: Evidence) -> bool:
     return bool(_meet(candidates, VERIFICATION.steps[:-1])[0])
 
 
-def is_named(evidence: Evidence) -> bool:
-    """Whether a lookup names a book by default: more than common matter joins it to the query."""
-    return verdict(evidence) in ("near_duplicate", "overlap")
+def are_joined(evidence: Evidence) -> bool:
+    """Return whether more than common matter joins two books: they are near-duplicates, or overlap."""
+    return verdict(evidence) in JOINED
+
+
+def have_common_matter(evidence: Evidence) -> bool:
+    """Return whether two books share a preface or the like, and nothing else."""
+    return verdict(evidence) == "common_matter"
+
+
+is_near_duplicate = is_named = are_joined
+"""The first is the name in the package's interface."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
