@@ -11,7 +11,7 @@ LINES = {
     "workers": 440,
     "packages/client": 820,
     "packages/core": 10_910,
-    "packages/corpus": 3_460,
+    "packages/corpus": 3_450,
     "packages/readers": 6_370,
     "migrations": 80,
     "bench": 4_360,

@@ -90,7 +90,6 @@ class JoinedCandidates:
     others: NDArray[np.uint64]
     distances: NDArray[np.uint8]  # 255 where either book has no fingerprint
     shared: NDArray[np.uint16]  # hashes in both samples
-    near: NDArray[np.bool_]  # whether the two are near-duplicates
     ranks: NDArray[np.int64]  # by which a book's candidates are ordered, then by their numbers
     left_out: NDArray[np.int64]  # further candidates of the book, in one of its pairs; 0 in the others
 
@@ -136,7 +135,6 @@ def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most:
         others=others.entry_ids[pairs.others[kept]],
         distances=pairs.distances[kept],
         shared=pairs.shared[kept],
-        near=near[kept],
         ranks=order[kept],
         left_out=left_out[kept],
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROGRESS = "progress.json"
 """The file beside the tables that says how far they are."""
 
-VERSION = 2
+VERSION = 3
 """The version of these tables, which that file names."""
 
 SIMILARITY_STEPS = 255
@@ -99,7 +99,6 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             *_PAIR,
             ("distance", "int64", "Hamming distance of the fingerprints; null where one is missing."),
             ("shared_hashes", "int64", "Hashes that are in both samples."),
-            ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
         "capped": _columns(
             ("block", "int64", "Number of the block of books with the index, from 0."),
@@ -118,6 +117,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("link", "double", "Share of text that joins them in a cluster; null: nothing does."),
             ("signals", "string", "JSON: the figures it was decided by; null: too little text."),
             ("unit", "string", "`page` or `window`: what was aligned; null: nothing was."),
+            ("verdict", "string", "Verdict of the signatures on the two books, as the API names it."),
         ),
         "page_maps": _columns(
             *_PAIR,
