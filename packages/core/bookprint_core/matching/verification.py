@@ -40,7 +40,7 @@ class Evidence:
     other_in_this: float | None = None  # the reverse
     shared: int | None = None  # hashes in both samples
     sampled: float | None = None  # share of the smaller book that the other has, by the samples; 0 to 1
-    where: Where | None = None  # None: the places of the hashes are not known, or none is shared
+    where: Where | None = None  # None: within 23 bits, or places are not known, or no hash is shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
 def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
     """The evidence of one book and each of the others; raises as `evidence` does."""
     evidence = [
-        Evidence(_distance(this, other), shared=shared, sampled=sampled, where=where_shared(this, other))
+        Evidence(distance, shared=shared, sampled=sampled, where=_where(this, other, distance))
         for other in others
-        for shared, sampled in [_sampled(this, other)]
+        for distance, (shared, sampled) in [(_distance(this, other), _sampled(this, other))]
     ]
     compared = [(row, other.minhash) for row, other in enumerate(others) if other.minhash is not None]
     if this.minhash is None or not compared:
@@ -107,9 +107,10 @@ def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> li
     return evidence
 
 
-def where_shared(this: HasSignatures, other: HasSignatures) -> Where | None:
+def _where(this: HasSignatures, other: HasSignatures, distance: int | None) -> Where | None:
     """Where two books share text, as far as their samples tell; raises RecipeMismatch."""
-    if this.sample is None or other.sample is None:
+    near = distance is not None and distance <= VERIFICATION.distance_unsampled
+    if near or this.sample is None or other.sample is None:
         return None
     return where(this.sample, other.sample, this.word_count, other.word_count)
 
