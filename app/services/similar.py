@@ -15,7 +15,7 @@ import numpy as np
 from app.stores.postgres.connections import Database
 from app.stores.postgres.vectors import ShownBook, VectorQueries
 from bookprint_core.errors import BookprintError
-from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import are_joined, evidence_of_each
 from bookprint_core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix
 
 
@@ -61,8 +61,8 @@ class SimilarBooks(VectorQueries):
     async def find(self, book_id: UUID, k: int, *, with_copies: bool) -> list[SimilarBook]:
         """The k books most like one, the most similar first; of several that are equally so, the oldest.
 
-        Without copies, those are left out that are near-duplicates by their signatures or in the cluster of
-        its text, and of each cluster of another text all but the most similar. Raises `UnknownBook`, and
+        Without copies, books are left out that its signatures join to it or that are in the cluster of its
+        text. Each cluster of another text has only its most similar book. Raises `UnknownBook`, and
         `NoVector` for a book that cannot be compared.
         """
         this, rows = await asyncio.gather(self.read_book(book_id), self._current_rows())
@@ -126,5 +126,5 @@ def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
     return {
         other.summary.book_id
         for other, each in zip(others, evidence, strict=True)
-        if other.founder_id == this.founder_id or is_near_duplicate(each)
+        if other.founder_id == this.founder_id or are_joined(each)
     }
