@@ -85,7 +85,7 @@ POSTINGS = BucketTable(
     key_bits=_HASH_BITS - 4,
     least=1 << 8,
     most=1 << 24,
-    per_entry=1.4 / 16,  # some 200 records in a bucket, where each entry has 281
+    per_entry=2 / 16,  # some 140 records in a bucket, where each entry has 281
     record=np.dtype([("word", "<u4")]),
 )
 """Entries by the hashes that they are posted by: the low 4 bits are the partition, the next 27 the key."""
