@@ -53,42 +53,40 @@ class Where:
 
 
 def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -> Where | None:
-    """Where two books of so many words share text; None: not known, or they share no hash.
+    """Return where two books of so many words share text; None: not known, or they share no hash.
 
     Raises RecipeMismatch.
     """
     require_same_recipe(this.recipe, other.recipe)
-    if this.places is None or other.places is None or not words or not other_words:
+    if this.places is None or other.places is None or not words or not other_words or not other.hashes.size:
         return None
-    _, of_this, of_other = np.intersect1d(this.hashes, other.hashes, assume_unique=True, return_indices=True)
+    at = np.minimum(np.searchsorted(other.hashes, this.hashes), other.hashes.size - 1)
+    of_this = np.flatnonzero(other.hashes[at] == this.hashes)
+    of_other = at[of_this]
     if not of_this.size:
         return None
     left, right = _Side.of(this, of_this, words), _Side.of(other, of_other, other_words)
     shorter, longer = (left, right) if words < other_words else (right, left)
     return Where(
-        _span(left.places),
-        _span(right.places),
-        even=max(_evenness(left.text), _evenness(right.text)),
+        (float(left.ordered[0]), float(left.ordered[-1])),
+        (float(right.ordered[0]), float(right.ordered[-1])),
+        even=max(_evenness(left), _evenness(right)),
         edge=_edge(left, right),
-        reach=_window(longer.places) * longer.words / shorter.words,
+        reach=_window(longer.ordered) * longer.words / shorter.words,
     )
 
 
-def _span(places: SharesByPlace) -> tuple[float, float]:
-    return float(places.min()), float(places.max())
+def _evenness(side: "_Side") -> float:
+    """Return 1 less the largest difference between shares of the hashes and of the book, up to any place."""
+    text = np.sort(side.text)
+    steps = np.arange(text.size + 1) / text.size
+    return float(1 - max(np.abs(text - steps[1:]).max(), np.abs(text - steps[:-1]).max()))
 
 
-def _evenness(text: SharesByPlace) -> float:
-    """1 less the largest difference between shares of the hashes and of the book, up to any place in it."""
-    ordered = np.sort(text)
-    steps = np.arange(ordered.size + 1) / ordered.size
-    return float(1 - max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))
-
-
-def _window(places: SharesByPlace) -> float:
-    """The shortest stretch that holds three quarters of the places: the others may be stock phrases."""
-    ordered, count = np.sort(places), max(2, -(-3 * places.size // 4))
-    return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if places.size > 1 else 0.0
+def _window(ordered: SharesByPlace) -> float:
+    """Return the shortest stretch that holds three quarters of the places: others may be stock phrases."""
+    count = max(2, -(-3 * ordered.size // 4))
+    return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if ordered.size > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +94,7 @@ class _Side:
     """The shared hashes in one of the books."""
 
     places: SharesByPlace  # 0 to 1
+    ordered: SharesByPlace  # the same places, ascending
     text: SharesByPlace  # share of the book's distinct text before each: a text that stands twice counts once
     words: int
 
@@ -104,26 +103,29 @@ class _Side:
         assert sample.places is not None
         places = sample.places[rows]
         before = np.searchsorted(np.sort(sample.places), places)
-        return cls(places / PLACES, before / sample.places.size, words)
+        shares = places / PLACES
+        return cls(shares, np.sort(shares), before / sample.places.size, words)
 
     def mirrored(self) -> "_Side":
-        """The same book from its end."""
-        return _Side(1 - self.places, 1 - self.text, self.words)
-
-    def begins(self, most: float) -> NDArray[np.bool_]:
-        """The hashes in common matter at its beginning, which is at most this share of its text."""
-        return (self.places * self.words <= EDGE_WORDS) & (self.text <= most)
+        """Return the same book from its end."""
+        return _Side(1 - self.places, 1 - self.ordered[::-1], 1 - self.text, self.words)
 
 
 def _edge(this: _Side, other: _Side) -> float:
-    """The share of the hashes that stand at the beginning of both books, at the end of both, or at either."""
-    back = this.mirrored(), other.mirrored()
-    either = _front(this, other, _EDGE / 2) | _front(*back, _EDGE / 2)
-    return float(max(each.mean() for each in (_front(this, other, _EDGE), _front(*back, _EDGE), either)))
+    """Return the share of the hashes that stand at the beginning of both books, at the end, or at either."""
+    front, half_front = _begin(this, other)
+    back, half_back = _begin(this.mirrored(), other.mirrored())
+    return float(max(each.mean() for each in (front, back, half_front | half_back)))
 
 
-def _front(this: _Side, other: _Side, most: float) -> NDArray[np.bool_]:
-    """The hashes that stand in text at the beginning of both books; none, where it does not begin there."""
-    inside = this.begins(most) & other.begins(most)
-    starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= _STARTS
-    return inside & starts
+def _begin(this: _Side, other: _Side) -> list[NDArray[np.bool_]]:
+    """Return the hashes in common matter that begins both books: at most `_EDGE` of each, and half."""
+    near = (this.places * this.words <= EDGE_WORDS) & (other.places * other.words <= EDGE_WORDS)
+    if not near.any():
+        return [near, near]
+    share, found = np.maximum(this.text, other.text), []
+    for most in (_EDGE, _EDGE / 2):
+        inside = near & (share <= most)
+        starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= _STARTS
+        found.append(inside & starts)
+    return found
