@@ -15,6 +15,7 @@ import numpy as np
 from app.services.index.judging import judged
 from app.services.index.questions import (
     Alike,
+    AnswerPage,
     Match,
     Nearest,
     Position,
@@ -22,6 +23,7 @@ from app.services.index.questions import (
     Verified,
     find,
     find_alike,
+    matches_of,
     position_of,
 )
 from app.stores.postgres.books import BookFilter, BookStore
@@ -36,7 +38,6 @@ from bookprint_core.matching.search import (
     evidence_of_same,
     within_reach,
 )
-from bookprint_core.matching.verification import evidence_of_each
 from bookprint_core.model import BookSummary, Content, Entry, Fingerprint, Sketch
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, plain_name
 from bookprint_core.relations.related import RelationSummary
@@ -91,7 +92,7 @@ class Lookup:
             with_sample=isinstance(question, Verified),
             collection=collection if isinstance(question, Nearest) else None,
         )
-        page = _Page(after, limit, collection, isinstance(question, Alike), book_id)
+        page = AnswerPage(after, limit, collection, isinstance(question, Alike), book_id)
         return await self._answer(book, question, page)
 
     async def look_up(
@@ -109,7 +110,7 @@ class Lookup:
         _require_indexed(query.fingerprint)
         within = collection if isinstance(question, Nearest) else None
         book = await self._entries.read_pending(query, within)
-        page = _Page(after, limit, collection, isinstance(question, Alike))
+        page = AnswerPage(after, limit, collection, isinstance(question, Alike))
         return await self._answer(book, question, page)
 
     async def look_up_identifier(
@@ -136,8 +137,9 @@ class Lookup:
         wanted = holders.union(within_reach(query, flat, identified=False))
         found = await self._same(query, wanted, pending, holders, collection)
         hits = _merged(Hits.none(), found.values())
-        matches = [found[entry_id] for entry_id in _cut_out(hits, after, limit).entry_ids.tolist()]
-        return _answer(hits, matches, after, limit)
+        page = AnswerPage(after, limit)
+        matches = [found[entry_id] for entry_id in page.cut_out(hits).entry_ids.tolist()]
+        return _answer(hits, matches, page)
 
     async def related_by_identifiers(
         self, query: Entry, flat: FlatIndex, pending: Sequence[BookSummary]
@@ -153,7 +155,7 @@ class Lookup:
         found = within_reach(identifier, flat, identified=alone)
         return await self._same(identifier, set(found) - {query.entry_id}, waiting)
 
-    async def _answer(self, book: QueryBook, question: Question, page: "_Page") -> Answer:
+    async def _answer(self, book: QueryBook, question: Question, page: AnswerPage) -> Answer:
         """Read the index for a question, add pending books and those known by identifier, cut out the page.
 
         More and more of the nearest are read while too few of them are current, and of the collection.
@@ -164,7 +166,8 @@ class Lookup:
                 found = await find_alike(self._index, self._entries, query, question)
             else:
                 found = await find(self._index, query, question, spare, book.members)
-            others = _matches(query, [each for each in book.pending if each.entry.entry_id != query.entry_id])
+            pending = [each for each in book.pending if each.entry.entry_id != query.entry_id]
+            others = matches_of(query, pending)
             others = {entry: match for entry, match in others.items() if found.accepts(match)}
             if found.flat is not None:
                 others = {
@@ -176,50 +179,26 @@ class Lookup:
             hits = _merged(found.hits.but(query.entry_id), others.values(), alike=page.alike)
             if book.members is not None:
                 hits = hits.only(book.members)
-            if isinstance(question, Verified):
-                page = replace(page, refutable=not question.common)
-                known = {entry: match.evidence for entry, match in others.items()}
-                hits, far = await judged(self._entries, query, hits, known, page.book_id, question.common)
-                others |= {entry: Match(*each) for entry, each in far.items()}
             most = question.k if isinstance(question, Nearest) else None
-            answer = await self._current(query, hits, others, replace(page, most=most), book.members is None)
+            within = page.collection if book.members is None else None
+            answer = await self._current(
+                query, hits, others, replace(page, most=most, collection=within), question
+            )
             if most is None or answer.total == most or found.hits.size < most + spare:
                 return replace(answer, exact=found.exact, recall=found.recall)
             spare *= 10
 
     async def _current(
-        self, query: Entry, hits: Hits, others: dict[int, Match], page: "_Page", unfiltered: bool
+        self, query: Entry, hits: Hits, others: dict[int, Match], page: AnswerPage, question: Question
     ) -> Answer:
-        """The page of the hits that are current and, where they are `unfiltered`, in the collection.
-
-        One query reads the page's books and the deleted entries. A second runs only if deletions shift the
-        page.
-        """
-        collection = page.collection if unfiltered else None
+        """Return the page of the hits that are current and in its collection."""
         if not hits.size:
             return Answer(exact=True, total=0, matches=[], next=None)
-        if collection is not None and hits.size > _MOST_SINGLE:
-            hits, collection = hits.only(await self._entries.read_members(collection)), None
-        while True:
-            wanted = _cut_out(hits.part(0, page.most), page.after, page.limit).entry_ids.tolist()
-            if collection is None:
-                current = await self._entries.read_current_hits(wanted, hits.entry_ids, page.book_id)
-            else:
-                start = _start(hits, page.after)
-                current = await self._entries.read_hits_of_collection(
-                    collection, hits.entry_ids, start, page.limit, page.book_id, page.most
-                )
-            shown = _matches(query, list(current.summaries.values())) | others
-            for entry_id in current.refuted if page.refutable else ():
-                shown.pop(entry_id, None)
-            gone = np.array([entry_id for entry_id in wanted if entry_id not in shown], dtype=np.uint64)
-            hits = hits.without(np.concatenate([gone, current.deleted]))
-            wanted = _cut_out(hits.part(0, page.most), page.after, page.limit).entry_ids.tolist()
-            if shown.keys() >= set(wanted):
-                break
-        matches = [shown[entry_id] for entry_id in wanted]
-        answer = _answer(hits.part(0, page.most), matches, page.after, page.limit, alike=page.alike)
-        return replace(answer, relations=current.relations)
+        if page.collection is not None and hits.size > _MOST_SINGLE:
+            hits = hits.only(await self._entries.read_members(page.collection))
+            page = replace(page, collection=None)
+        found = await judged(self._entries, query, hits, others, page, question)
+        return replace(_answer(found.hits, found.matches, page), relations=found.relations)
 
     async def _same(
         self,
@@ -231,14 +210,12 @@ class Lookup:
     ) -> dict[int, Match]:
         """The books among these that are the same as an identifier; `holders` have its ISBN."""
         books = {book.entry.entry_id: book for book in pending}
-        if collection is not None:
-            wanted = np.array(list(entry_ids | books.keys()), dtype=np.uint64)
-            books = (
-                await self._entries.read_hits_of_collection(collection, wanted, 0, wanted.size)
-            ).summaries
-        elif entry_ids:
-            none = Hits.none().entry_ids
-            books |= (await self._entries.read_current_hits(list(entry_ids), none)).summaries
+        wanted = entry_ids if collection is None else entry_ids | books.keys()
+        if wanted:
+            asked, none = np.array(list(wanted), dtype=np.uint64), Hits.none().entry_ids
+            read = await self._entries.read_hits(asked, none, collection=collection)
+            books = {} if collection is not None else books
+            books |= {book.entry.entry_id: book for book in read.summaries}
         return await asyncio.to_thread(_same, query, list(books.values()), holders) if books else {}
 
     async def _read_holders(self, query: Identifier, collection: str | None) -> set[int]:
@@ -249,31 +226,17 @@ class Lookup:
         return {book.entry_id for book in await self._books.list_books(wanted, None, _HOLDERS)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """The part of an answer that a client asks for."""
-
-    after: Position | None
-    limit: int
-    collection: str | None
-    alike: bool  # whether they come by MinHash
-    book_id: UUID | None = None  # of the book that is asked about, where it is stored
-    most: int | None = None  # books of the whole answer
-    refutable: bool = False  # whether books are left out that pages or a person found unrelated
-
-
 def _require_indexed(fingerprint: Fingerprint | None) -> None:
     """Raise `RecipeNotIndexed` for a fingerprint of another recipe than is indexed."""
     if fingerprint is not None and plain_name(fingerprint.recipe) != DEFAULT_FINGERPRINT:
         raise RecipeNotIndexed(plain_name(fingerprint.recipe), DEFAULT_FINGERPRINT)
 
 
-def _answer(
-    hits: Hits, matches: list[Match], after: Position | None, limit: int, *, alike: bool = False
-) -> Answer:
-    """The answer that shows these matches of all hits."""
-    more = matches and _cut_out(hits, after, limit + 1).size > limit
-    return Answer(False, hits.size, matches, position_of(matches[-1], alike=alike) if more else None)
+def _answer(hits: Hits, matches: list[Match], page: AnswerPage) -> Answer:
+    """Return the answer that shows these matches, which are the hits on the page."""
+    more = matches and not page.is_last(hits)
+    after = position_of(matches[-1], alike=page.alike) if more else None
+    return Answer(False, hits.part(0, page.most).size, matches, after)
 
 
 def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) -> dict[int, Match]:
@@ -287,14 +250,6 @@ def _same(query: Identifier, books: Sequence[BookSummary], holders: Set[int]) ->
     return found
 
 
-def _matches(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
-    """The books with the evidence for each, by entry."""
-    if not books:
-        return {}
-    evidence = evidence_of_each(query, [book.entry for book in books])
-    return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
-
-
 def _merged(hits: Hits, matches: Collection[Match], *, alike: bool = False) -> Hits:
     """The hits and these matches, each entry once, nearest first."""
     if not matches:
@@ -302,17 +257,6 @@ def _merged(hits: Hits, matches: Collection[Match], *, alike: bool = False) -> H
     positions = [position_of(match, alike=alike) for match in matches]
     entry_ids = np.array([position.entry_id for position in positions], dtype=np.uint64)
     return hits.joined(Hits(entry_ids, np.array([each.distance for each in positions], dtype=np.uint8)))
-
-
-def _start(hits: Hits, after: Position | None) -> int:
-    """The number of hits up to `after`."""
-    return 0 if after is None else hits.place(after.distance, after.entry_id)
-
-
-def _cut_out(hits: Hits, after: Position | None, limit: int) -> Hits:
-    """Up to `limit` hits behind `after`."""
-    start = _start(hits, after)
-    return hits.part(start, start + limit)
 
 
 def query_entry(

@@ -95,7 +95,7 @@ async def test_the_catalogue_is_not_asked_about_hits_where_there_are_none(
 ) -> None:
     first = await post(services)
     with monkeypatch.context() as patch:
-        patch.setattr(EntryStore, "read_current_hits", None)
+        patch.setattr(EntryStore, "read_hits", None)
         assert await neighbours(services, first) == set()
     second = await post(services, flipped(first.fingerprint.bits, 3))
     assert await neighbours(services, first) == {second.id}

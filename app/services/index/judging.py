@@ -1,48 +1,104 @@
-"""Judges what a lookup found by where the books share text, which Postgres knows and the index does not."""
+"""Judges what a lookup found: by the catalogue, by relations, and by where the books share text.
+
+Postgres knows all of them, the index none.
+"""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
+from app.services.index.questions import AnswerPage, Match, Question, Verified, matches_of
 from app.stores.postgres.entries import EntryStore
 from bookprint_core.index.records import Hits
-from bookprint_core.matching.verification import VERIFICATION, Evidence, evidence_of_each, is_named
-from bookprint_core.model import BookSummary, Entry
-from bookprint_core.relations.related import outranking
+from bookprint_core.matching.verification import VERIFICATION, are_joined
+from bookprint_core.model import Entry
+from bookprint_core.relations.related import RelationSummary, outranking
 
-_MOST_JUDGED = 1_000
-"""Hits whose samples are read; each takes 2.5 kilobytes. The nearest come first, and copies lie nearer."""
+_JUDGED_AT_ONCE = 1_000
+"""Far hits whose samples are read by one statement; each takes 2.5 kilobytes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """The hits that a lookup names, and one page of them."""
+
+    hits: Hits
+    matches: list[Match]  # of the page
+    relations: dict[UUID, RelationSummary]  # of the query book with those of the page, by their ids
 
 
 async def judged(
     entries: EntryStore,
     query: Entry,
     hits: Hits,
-    known: Mapping[int, Evidence],
-    book_id: UUID | None,
-    common: bool,
-) -> tuple[Hits, dict[int, tuple[BookSummary, Evidence]]]:
-    """The hits without those that share common matter alone, and the far ones with their whole evidence.
+    pending: Mapping[int, Match],
+    page: AnswerPage,
+    question: Question,
+) -> Judged:
+    """Return the hits that are current and in the page's collection.
 
-    Copies lie so near that their samples need not be read. `known` is the evidence of hits that are not in
-    the index yet, `book_id` the query where it is stored. With `common` no hit is left out.
+    A verified lookup leaves out those that were refuted or share common matter alone, unless it asks for
+    common matter. Copies lie so near that their samples are not read. All other hits are judged, because the
+    total counts them. One statement reads the page and the first portion of them. Others follow for more
+    portions, or if the page shifts. `pending` are hits that come with their whole evidence.
     """
-    if query.sample is None or query.sample.places is None:
-        return hits, {}
-    far = hits.entry_ids[hits.distances > VERIFICATION.distance_unsampled][:_MOST_JUDGED].tolist()
-    unread = [entry_id for entry_id in far if entry_id not in known]
-    books = await entries.read_summaries(unread) if unread else []
-    evidence = await asyncio.to_thread(evidence_of_each, query, [book.entry for book in books])
-    read = {book.entry.entry_id: (book, each) for book, each in zip(books, evidence, strict=True)}
-    every = {**known, **{entry_id: each for entry_id, (_, each) in read.items()}}
-    doubted = {entry_id for entry_id, each in every.items() if each.where is not None and not is_named(each)}
-    if doubted and not common:
-        if book_id is not None:
-            current = await entries.read_current_hits(sorted(doubted), Hits.none().entry_ids, book_id)
-            for entry_id, book in current.summaries.items():
-                if outranking(current.relations.get(book.book_id)):
-                    doubted.remove(entry_id)
-        hits = hits.without(np.array(sorted(doubted), dtype=np.uint64))
-    return hits, read
+    verifies = isinstance(question, Verified)
+    judges = isinstance(question, Verified) and not question.common
+    is_far = hits.distances > VERIFICATION.distance_unsampled
+    if not verifies or query.sample is None or query.sample.places is None:
+        is_far[:] = False
+    near, far = hits.entry_ids[~is_far], hits.entry_ids[is_far]
+    if verifies or page.collection is not None:
+        asked, start, most = hits.entry_ids, page.start(hits), _JUDGED_AT_ONCE if judges else page.limit
+        read = await entries.read_hits(
+            near, far, start, page.limit, most, book_id=page.book_id, collection=page.collection
+        )
+    else:
+        asked = page.cut_out(hits).entry_ids
+        read = await entries.read_hits(asked, far, others=hits.entry_ids, book_id=page.book_id)
+    relations, matches = dict(read.relations), dict[int, Match]()
+    hits = hits.without(np.concatenate([np.setdiff1d(asked, read.entry_ids), read.deleted]))
+    unread = far[:0]
+    if judges:
+        hits = hits.without(_ids(each for each in relations if outranking(relations[each]) is False))
+        known = _ids([*pending, *(book.entry.entry_id for book in read.summaries)])
+        unread = far[np.isin(far, hits.without(known).entry_ids)]
+    while True:
+        if far.size:  # a thousand samples take the processor for a tenth of a second
+            matches |= await asyncio.to_thread(matches_of, query, read.summaries)
+        else:
+            matches |= matches_of(query, read.summaries)
+        matches |= pending
+        if judges:
+            doubted = (each for each in matches if not _is_named(matches[each], relations.get(each)))
+            hits = hits.without(_ids(doubted))
+        shown = page.cut_out(hits).entry_ids.tolist()
+        matches = {entry_id: matches[entry_id] for entry_id in shown if entry_id in matches}
+        asked, unread = unread[:_JUDGED_AT_ONCE], unread[_JUDGED_AT_ONCE:]
+        if not asked.size:
+            asked = _ids(entry_id for entry_id in shown if entry_id not in matches)
+        if not asked.size:
+            break
+        is_far = np.isin(asked, far)
+        read = await entries.read_hits(asked[~is_far], asked[is_far], book_id=page.book_id)
+        relations |= read.relations
+        hits = hits.without(np.setdiff1d(asked, read.entry_ids))
+    found = {match.book.book_id: relations.get(entry_id) for entry_id, match in matches.items()}
+    effective = {book_id: relation for book_id, relation in found.items() if relation is not None}
+    return Judged(hits, list(matches.values()), effective)
+
+
+def _is_named(match: Match, relation: RelationSummary | None) -> bool:
+    """Return whether a lookup names a match by default; `relation` is its effective one."""
+    related = outranking(relation)
+    if related is not None:
+        return related
+    return match.evidence.where is None or are_joined(match.evidence)
+
+
+def _ids(entry_ids: Iterable[int]) -> NDArray[np.uint64]:
+    return np.array(list(entry_ids), dtype=np.uint64)

@@ -1,9 +1,10 @@
 """Questions about nearness, and the entries of the index that answer them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from bookprint_core.matching.search import (
     proposed,
     proposed_by_bands,
 )
-from bookprint_core.matching.verification import Evidence, is_accepted
+from bookprint_core.matching.verification import Evidence, evidence_of_each, is_accepted
 from bookprint_core.model import BookSummary, Entry, require_same_recipe
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, minhash_recipe
 
@@ -79,6 +80,31 @@ class Match:
 
     book: BookSummary
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPage:
+    """The part of an answer that a client asks for."""
+
+    after: Position | None
+    limit: int
+    collection: str | None = None
+    alike: bool = False  # whether hits come by MinHash
+    book_id: UUID | None = None  # of the query book, if it is stored
+    most: int | None = None  # books of the whole answer
+
+    def start(self, hits: Hits) -> int:
+        """Return the number of hits before the page."""
+        return 0 if self.after is None else hits.place(self.after.distance, self.after.entry_id)
+
+    def cut_out(self, hits: Hits) -> Hits:
+        """Return the hits on the page."""
+        start = self.start(hits)
+        return hits.part(0, self.most).part(start, start + self.limit)
+
+    def is_last(self, hits: Hits) -> bool:
+        """Return whether no hit follows the page."""
+        return self.start(hits) + self.limit >= hits.part(0, self.most).size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +181,14 @@ async def find_alike(index: BandIndex, entries: EntryStore, query: Entry, questi
         return alike(minhash, bands, *own, question.jaccard).size > 0
 
     return IndexAnswer(hits, accepts, exact=False, recall=recall)
+
+
+def matches_of(query: Entry, books: Sequence[BookSummary]) -> dict[int, Match]:
+    """Return the books with the evidence for each, by entry id."""
+    if not books:
+        return {}
+    evidence = evidence_of_each(query, [book.entry for book in books])
+    return {book.entry.entry_id: Match(book, each) for book, each in zip(books, evidence, strict=True)}
 
 
 def position_of(match: Match, *, alike: bool = False) -> Position:

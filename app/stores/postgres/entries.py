@@ -16,10 +16,8 @@ from app.stores.postgres.rows import select_summaries, to_summary
 from app.stores.postgres.signatures import VALUES, sent_numbers
 from bookprint_core.errors import Unavailable, UnknownBook
 from bookprint_core.model import BookSummary, Entry
-from bookprint_core.recipe import (
-    DEFAULT_MINHASH,
-)
-from bookprint_core.relations.related import RelationSummary, outranking
+from bookprint_core.recipe import DEFAULT_MINHASH
+from bookprint_core.relations.related import RelationSummary
 
 PENDING_LIMIT = 10_000
 """Entries that wait for the band index and are compared straight from Postgres; beyond it lookups refuse."""
@@ -54,66 +52,50 @@ _READ_QUERY_BOOK = {
     for with_members in (False, True)
 }
 _READ_SUMMARIES = SQL(select_summaries(with_sample=True) + _WITH_IDS)
-_WITH_QUERY = "WHERE left_id = least($book_id, shown.id) AND right_id = greatest($book_id, shown.id) LIMIT 1"
-_READ_HITS = f"""
-    SELECT state.*, shown.*, relation.*, decision.*, shown.id > $book_id AS is_left
-    FROM {{state}} LEFT JOIN ({select_summaries()} {{shown}}) AS shown ON true
-    LEFT JOIN LATERAL (
-        SELECT kind, direction, confidence FROM relations {_WITH_QUERY}
-    ) AS relation ON true
-    LEFT JOIN LATERAL (
-        SELECT verdict, kind AS decided_kind FROM decisions {_WITH_QUERY}
-    ) AS decision ON true
-"""
-_READ_CURRENT_HITS = SQL(
-    _READ_HITS.format(
-        state="""(
-            SELECT ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($hits::bigint[])) AS deleted
-        ) AS state""",
-        shown=_WITH_IDS,
-    )
-)
-# By the entries alone: the index of collections would read all books of one.
-_READ_ALL_HITS_OF_COLLECTION = SQL(
-    _READ_HITS.format(
-        state="(SELECT) AS state", shown=f"{_WITH_IDS} AND (books.collection = $collection) IS TRUE"
-    )
-)
-# The hits come nearest first, so what is shown are the first of those that the collection has; those behind
-# the `$first` count only where it has too few of these. Each is looked up for itself, as the signatures are.
-_OF_COLLECTION = """
-    JOIN LATERAL (
-        SELECT collection FROM books WHERE books.entry_id = hit.entry_id LIMIT 1
-    ) AS book ON book.collection = $collection
-"""
-_READ_HITS_OF_COLLECTION = SQL(
-    f"""
-    WITH nearest AS MATERIALIZED (
-        SELECT entry_id, place FROM unnest($first::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
-        {_OF_COLLECTION}
+_CHOSEN = "chosen JOIN LATERAL (SELECT * FROM books WHERE entry_id = chosen.entry_id LIMIT 1) books ON true"
+_WITH_QUERY = "WHERE left_id = least($book_id, hit.id) AND right_id = greatest($book_id, hit.id) LIMIT 1"
+# Each hit is looked up for itself: by the collection, the index would read all books of one. Relations come
+# in an array, because a join without a condition compares all pairs of rows.
+_READ_HITS = SQL(f"""
+    WITH hit AS MATERIALIZED (
+        SELECT book.id, entry_id, place
+        FROM unnest($hits::bigint[]) WITH ORDINALITY AS named (entry_id, place)
+        JOIN LATERAL (
+            SELECT id, collection FROM books WHERE books.entry_id = named.entry_id LIMIT 1
+        ) AS book ON $collection::text IS NULL OR book.collection = $collection
     ),
-    members AS MATERIALIZED (
-        SELECT entry_id, place FROM nearest
+    chosen AS (
+        (
+            SELECT entry_id, false AS far FROM hit
+            WHERE place > $start AND place <= $near ORDER BY place LIMIT $limit
+        )
         UNION ALL
-        SELECT entry_id, $behind::bigint + place
-        FROM unnest($hits::bigint[]) WITH ORDINALITY AS hit (entry_id, place)
-        {_OF_COLLECTION}
-        WHERE (SELECT count(*) FROM nearest) < $most
+        (SELECT entry_id, true AS far FROM hit WHERE place > $near ORDER BY place LIMIT $most)
     )
-    """
-    + _READ_HITS.format(
-        state="(SELECT ARRAY(SELECT entry_id FROM members) AS members) AS state",
-        shown="""WHERE books.entry_id = ANY(ARRAY(
-            SELECT entry_id FROM members WHERE place > $start ORDER BY place LIMIT $limit
-        ))""",
-    )
-)
+    SELECT state.*, shown.*
+    FROM (
+        SELECT
+            ARRAY(SELECT entry_id FROM hit) AS hits,
+            CASE WHEN $many THEN ARRAY(SELECT entry_id FROM tombstones) ELSE
+                ARRAY(SELECT entry_id FROM tombstones WHERE entry_id = ANY($others::bigint[]))
+            END AS deleted,
+            ARRAY(
+                SELECT (entry_id, hit.id > $book_id, relation.*, decision.*) FROM hit
+                LEFT JOIN LATERAL (
+                    SELECT kind, direction, confidence FROM relations {_WITH_QUERY}
+                ) AS relation ON true
+                LEFT JOIN LATERAL (SELECT verdict, kind FROM decisions {_WITH_QUERY}) AS decision ON true
+                WHERE relation.kind IS NOT NULL OR verdict IS NOT NULL
+            ) AS relations
+    ) AS state
+    FULL JOIN ({select_summaries(with_sample=True, source=_CHOSEN, sampled="chosen.far")}) AS shown ON false
+""")
+_RELATION = ("is_left", "kind", "direction", "confidence", "verdict", "decided_kind")
 _READ_MEMBERS = SQL(f"SELECT {_MEMBERS}")
 _READ_MINHASHES = SQL(f"""
     SELECT string_agg(int8send(entry_id), '') AS entries, string_agg(data, '') AS data
     FROM signatures WHERE recipe = '{DEFAULT_MINHASH}' AND entry_id = ANY($entry_ids::bigint[])
 """)
-_READ_TOMBSTONES = SQL("SELECT ARRAY(SELECT entry_id FROM tombstones) AS deleted")
 _COUNT = SQL("SELECT count(*) FROM books")
 _COUNT_ROUGHLY = SQL("""
     SELECT CASE WHEN reltuples > 100000 THEN reltuples ELSE (SELECT count(*) FROM books) END AS count
@@ -135,20 +117,12 @@ class QueryBook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentHits:
-    """The current hits of the band index, with their summaries."""
+    """The current hits of the band index, and what Postgres knows about them."""
 
-    summaries: dict[int, BookSummary]  # of the hits to be shown, those that are current, by entry id
-    relations: dict[UUID, RelationSummary]  # of the query book with these, by their ids
-    deleted: NDArray[np.uint64]  # (n,), the hits that do not count any more, perhaps with other entries
-
-    @property
-    def refuted(self) -> set[int]:
-        """The entries of books that pages or a person have found unrelated to the query book."""
-        return {
-            entry_id
-            for entry_id, book in self.summaries.items()
-            if outranking(self.relations.get(book.book_id)) is False
-        }
+    entry_ids: NDArray[np.uint64]  # (n,), current and in the collection, in no order
+    deleted: NDArray[np.uint64]  # (n,), other hits that are not current, perhaps with further entries
+    relations: dict[int, RelationSummary]  # of the query book with current hits, by entry id
+    summaries: list[BookSummary]  # of near hits without their samples, of far hits with them
 
 
 class EntryStore:
@@ -191,49 +165,47 @@ class EntryStore:
             members = members if members.size <= FEW_MEMBERS else None
         return QueryBook(query, await self.read_summaries(pending) if pending else [], members)
 
-    async def read_current_hits(
-        self, shown: Sequence[int], hits: NDArray[np.uint64], book_id: UUID | None = None
-    ) -> CurrentHits:
-        """Return the current hits of a lookup; `shown` are the entries that its page shows.
-
-        `book_id` is that of the query, if it is a stored book.
-        """
-        many = hits.size > _MANY_HITS
-        found = await self._database.rows(
-            _READ_CURRENT_HITS,
-            book_id=book_id,
-            hits=[] if many else hits.tolist(),
-            entry_ids=list(shown),
-        )
-        [state] = await self._database.rows(_READ_TOMBSTONES) if many else found[:1]
-        return _current_hits(found, np.array(state["deleted"], dtype=np.uint64))
-
-    async def read_hits_of_collection(
+    async def read_hits(
         self,
-        collection: str,
-        hits: NDArray[np.uint64],
-        start: int,
-        limit: int,
-        book_id: UUID | None = None,
+        near: NDArray[np.uint64],
+        far: NDArray[np.uint64],
+        start: int = 0,
+        limit: int | None = None,
         most: int | None = None,
+        *,
+        others: NDArray[np.uint64] | None = None,
+        book_id: UUID | None = None,
+        collection: str | None = None,
     ) -> CurrentHits:
-        """Return the hits that are current and in a collection, with the summaries of a page of them.
+        """Return those of the hits that are current, and in the collection if one is given.
 
-        That page are the first `limit` of them behind the first `start` of all hits; `deleted` are the hits
-        that are not in the collection, and perhaps others behind the first `most` that are.
+        Both arrays are ordered, nearest first. The summaries are those of `limit` near hits behind the first
+        `start`, and of the first `most` far hits. `others` are only compared with the deleted entries.
         """
-        listed, limit = hits.tolist(), limit if most is None else min(limit, most)
-        asked: dict[str, object] = {"collection": collection, "book_id": book_id}
-        if not start and len(listed) <= limit:
-            found = await self._database.rows(_READ_ALL_HITS_OF_COLLECTION, entry_ids=listed, **asked)
-            members = {row["entry_id"] for row in found}
-        else:
-            behind, most = (len(listed), len(listed)) if most is None else (3 * most, most)
-            asked |= {"first": listed[:behind], "hits": listed[behind:], "behind": behind, "most": most}
-            found = await self._database.rows(_READ_HITS_OF_COLLECTION, start=start, limit=limit, **asked)
-            members = set(found[0]["members"])
-        others = np.array([each for each in listed if each not in members], dtype=np.uint64)
-        return _current_hits(found, others)
+        many = others is not None and others.size > _MANY_HITS
+        rows = await self._database.rows(
+            _READ_HITS,
+            hits=[*near.tolist(), *far.tolist()],
+            near=near.size,
+            start=start,
+            limit=limit,
+            most=most,
+            others=[] if many or others is None else others.tolist(),
+            many=many,
+            book_id=book_id,
+            collection=collection,
+        )
+        [state] = [row for row in rows if row["hits"] is not None]
+        relations = {
+            entry_id: effective_relation_in(dict(zip(_RELATION, relation, strict=True)))
+            for entry_id, *relation in state["relations"]
+        }
+        return CurrentHits(
+            entry_ids=np.array(state["hits"], dtype=np.uint64),
+            deleted=np.array(state["deleted"], dtype=np.uint64),
+            relations={entry_id: relation for entry_id, relation in relations.items() if relation},
+            summaries=[to_summary(row) for row in rows if row["entry_id"]],
+        )
 
     async def read_members(self, collection: str) -> NDArray[np.uint64]:
         """Return all entries of a collection, ascending."""
@@ -280,16 +252,6 @@ class EntryStore:
 def _limits(collection: str | None) -> dict[str, object]:
     """Return the parameters of the query that precedes the index."""
     return {"limit": PENDING_LIMIT + 1, "collection": collection, "most": FEW_MEMBERS + 1}
-
-
-def _current_hits(found: Sequence[Row], deleted: NDArray[np.uint64]) -> CurrentHits:
-    current = [row for row in found if row["entry_id"]]
-    relations = {row["id"]: effective_relation_in(row) for row in current}
-    return CurrentHits(
-        summaries={row["entry_id"]: to_summary(row) for row in current},
-        relations={book_id: relation for book_id, relation in relations.items() if relation},
-        deleted=deleted,
-    )
 
 
 def _entry_ids(sent: bytes | None) -> NDArray[np.uint64]:

@@ -154,10 +154,13 @@ SELECT_BOOKS = SQL(BOOKS).text
 """The same as text."""
 
 
-def select_summaries(*more: str, with_sample: bool = False) -> str:
-    """Books as lookups need them, for `to_summary`: titles and signatures.
+def select_summaries(
+    *more: str, with_sample: bool = False, source: str = "books", sampled: str = "true"
+) -> str:
+    """Return a query of books as lookups need them, for `to_summary`: titles and signatures.
 
-    `more` are further columns. Only a comparison with the index needs a book's shingle sample.
+    `more` are further columns, `source` joins other rows to `books`. `sampled` is the condition on which a
+    book's sample is read, which is the largest part.
     """
     kinds = ("fingerprint", "minhash", "sample") if with_sample else ("fingerprint", "minhash")
     columns = (
@@ -166,16 +169,17 @@ def select_summaries(*more: str, with_sample: bool = False) -> str:
         *(["sample.data AS sample", "sample.places"] if with_sample else ["NULL AS sample"]),
         *more,
     )
-    return f"SELECT {', '.join(columns)} FROM books {' '.join(map(_signature, kinds))}"
+    joined = (_signature(kind, sampled if kind == "sample" else "true") for kind in kinds)
+    return f"SELECT {', '.join(columns)} FROM {source} {' '.join(joined)}"
 
 
-def _signature(kind: str) -> str:
+def _signature(kind: str, condition: str) -> str:
     # Looked up for each book: a plan made while tables are empty would join all signatures instead, and is
     # kept when they have grown. Postgres cannot make a join of what has a limit.
     return f"""
         LEFT JOIN LATERAL (
             SELECT data, recipe, shingle_count, places FROM signatures
-            WHERE entry_id = books.entry_id AND {_is(kind)} LIMIT 1
+            WHERE entry_id = books.entry_id AND {_is(kind)} AND {condition} LIMIT 1
         ) AS {kind} ON true
     """
 

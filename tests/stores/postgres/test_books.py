@@ -201,12 +201,13 @@ async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries
     await entries.update_indexed([book.entry_id for book in (indexed, second, gone, replaced)])
     await catalogue.delete(gone.id, None, actor=ACTOR)
     new = (await catalogue.update_content(replaced.id, content(), None, actor=ACTOR)).book
-    wanted = [indexed.entry_id, gone.entry_id, 10**12]
-    hits = np.array(wanted, dtype=np.uint64)
+    hits = np.array([indexed.entry_id, gone.entry_id, 10**12], dtype=np.uint64)
+    none = np.zeros(0, dtype=np.uint64)
     many = np.arange(10**9, 10**9 + 5_000, dtype=np.uint64)
 
-    current = await entries.read_current_hits(wanted, hits)
-    assert {summary.book_id for summary in current.summaries.values()} == {indexed.id}
+    current = await entries.read_hits(hits, none, others=hits)
+    assert {summary.book_id for summary in current.summaries} == {indexed.id}
+    assert current.entry_ids.tolist() == [indexed.entry_id]
     waiting = {pending.entry_id, new.entry_id}
     assert {
         summary.entry.entry_id for summary in (await entries.read_pending(Entry(0, None, None))).pending
@@ -216,12 +217,15 @@ async def test_hits_are_current_pending_or_deleted(catalogue: BookStore, entries
     assert current.deleted.tolist() == [gone.entry_id]
     # Against all tombstones, and together with others.
     everyone, first = await asyncio.gather(
-        entries.read_current_hits(wanted, many),
-        entries.read_current_hits([second.entry_id], hits),
+        entries.read_hits(hits, none, others=many),
+        entries.read_hits(np.array([second.entry_id], dtype=np.uint64), none, others=hits),
     )
     assert set(everyone.deleted) == {gone.entry_id, replaced.entry_id}
     assert first.deleted.tolist() == [gone.entry_id]
-    assert (set(everyone.summaries), set(first.summaries)) == ({indexed.entry_id}, {second.entry_id})
+    assert (everyone.entry_ids.tolist(), first.entry_ids.tolist()) == (
+        [indexed.entry_id],
+        [second.entry_id],
+    )
     assert await entries.count_pending() == 2
     assert await entries.count_roughly() == 4
 
@@ -235,11 +239,11 @@ async def test_very_many_books_are_not_counted_one_by_one(database: Database, en
 async def test_tombstones_are_deleted_in_time(catalogue: BookStore, entries: EntryStore) -> None:
     gone = (await catalogue.insert(new_book_id(), Metadata(), content(), actor=ACTOR)).book
     await catalogue.delete(gone.id, None, actor=ACTOR)
-    hits = np.array([gone.entry_id], dtype=np.uint64)
+    hits, none = np.array([gone.entry_id], dtype=np.uint64), np.zeros(0, dtype=np.uint64)
     await entries.delete_tombstones(60.0)
-    assert (await entries.read_current_hits([], hits)).deleted.tolist() == [gone.entry_id]
+    assert (await entries.read_hits(none, none, others=hits)).deleted.tolist() == [gone.entry_id]
     await entries.delete_tombstones(0.0)
-    assert (await entries.read_current_hits([], hits)).deleted.tolist() == []
+    assert (await entries.read_hits(none, none, others=hits)).deleted.tolist() == []
 
 
 async def test_one_process_at_a_time_reconciles(database: Database) -> None:

@@ -202,7 +202,7 @@ class RelationQueries:
         return [KindCounts(**row) for row in await self._database.rows(_COUNT)]
 
 
-def effective_relation_in(row: Row) -> RelationSummary | None:
+def effective_relation_in(row: Row | Mapping[str, Any]) -> RelationSummary | None:
     """Return the effective relation of the two books of a row; None: not compared, and nobody has decided."""
     return effective_relation(_summary(row), _decision(row))
 
@@ -237,14 +237,14 @@ def _related(row: Row) -> RelatedBook:
     return RelatedBook(row["book_id"], row["title"], evidence, decided)
 
 
-def _summary(row: Row) -> RelationSummary | None:
+def _summary(row: Row | Mapping[str, Any]) -> RelationSummary | None:
     if row["kind"] is None:
         return None
     direction = row["direction"] if row["is_left"] else opposite(row["direction"])
     return RelationSummary(row["kind"], direction, row["confidence"])
 
 
-def _decision(row: Row) -> Decision | None:
+def _decision(row: Row | Mapping[str, Any]) -> Decision | None:
     return None if row["verdict"] is None else Decision(row["verdict"], row["decided_kind"])
 
 

@@ -212,7 +212,7 @@ def have_common_matter(evidence: Evidence) -> bool:
     return verdict(evidence) == "common_matter"
 
 
-is_near_duplicate = is_named = are_joined
+is_near_duplicate = are_joined
 """Name of `are_joined` in the package's interface."""
 
 
