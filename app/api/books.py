@@ -116,7 +116,7 @@ class _BookFacts(Document):
         "without a fingerprint or MinHash."
     )
     composite: str | None = Field(
-        description="The longest of these identifiers and the first valid ISBN; null without either."
+        description="The longest identifier of the content and the first valid ISBN; null if one is missing."
     )
     iscc: str | None = Field(
         description="ISCC Text-Code of the content; null if the service does not compute it."
@@ -256,9 +256,9 @@ async def post_book(
 ) -> PostedBook:
     """Stores a book and returns its identifier. After the answer the book is durable, and lookups find it.
 
-    Send a file as multipart/form-data; its part `metadata` replaces metadata from the file. The same content,
-    with the same `external_id` if any, answers 200 and `created: false`; the stored metadata do not change.
-    The same `external_id` with other content is a conflict.
+    Send a file as multipart/form-data; the part `metadata` replaces metadata in the file. Posting the same
+    content again, with the same `external_id` if it has one, answers 200 and `created: false`. The stored
+    metadata do not change. The same `external_id` with other content is a conflict.
     """
     submission = await asyncio.to_thread(body.to_submission)
     stored = await services.ingest.post(submission, actor=actor)

@@ -63,7 +63,7 @@ class ChangesAnswer(Document):
 
 
 class CollectionLink(Document):
-    """Another document of the collection."""
+    """A link to another document of the collection."""
 
     id: str
     type: Literal["OrderedCollection", "OrderedCollectionPage"]

@@ -1,4 +1,4 @@
-"""Checks: returns, for each row of a list, whether the library has its book."""
+"""Checks of lists: for each row, whether the library has the book."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -73,12 +73,12 @@ async def check_rows(
 
     A row is a body of `POST /v1/books`, or an `identifier`, `isbn` or `identifiers`, or a `title` with
     `authors` and `year`. The strongest evidence decides: text, then `identifier`, then catalogue numbers,
-    then names; `by` names it. `verdict` is `have` (the same text, and the same pages if known),
-    `other_edition`, `part_of` (the row is a part of a book), `contains` (the row contains a book), `perhaps`
-    or `no`. Names alone give at most `perhaps`, and so does a number that title, volume or check digit
+    then names; `by` is its kind. `verdict` is `have` (the same text, and the same pages if known),
+    `other_edition`, `part_of` (a book contains the row), `contains` (the row contains a book), `perhaps` or
+    `no`. Names alone give at most `perhaps`, and so does a number that title, volume or check digit
     contradict. `items` are the books, each with its own verdict and `evidence`. A row that cannot be answered
-    has `status` and `problem` instead, and does not affect other rows; with status 503 it can be sent again
-    after `retry_after` seconds. Each row counts as a lookup, and waits for the key's limit.
+    has `status` and `problem` instead, and does not affect other rows. A row with status 503 can be sent
+    again after `retry_after` seconds. Each row counts as a lookup, and waits for the key's limit.
     """
 
     async def answer(line: bytes) -> dict[str, Any]:

@@ -22,9 +22,7 @@ class JobAnswer(Document):
     state: JobState
     attempts: int = Field(description="Number of tries so far, including a running one.")
     max_attempts: int = Field(default=MOST_TRIES, description="Number of failed tries that ends the job.")
-    book_id: UUID | None = Field(
-        description="Book of the job; null if the book was changed or deleted since."
-    )
+    book_id: UUID | None = Field(description="Book of the job; null after the book was changed or deleted.")
     created_at: datetime
     next_try_at: datetime | None = Field(
         description="Earliest time of the next try of a waiting job; null: when a worker is free."

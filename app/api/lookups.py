@@ -1,7 +1,7 @@
 """Lookups: bodies, queries, and the answer.
 
-The answer is a TypedDict, which defines the schema and which orjson writes directly. pydantic would take
-longer to write a page of 100 books than the lookup takes.
+The answer is a TypedDict: it defines the schema, and orjson writes it directly. Writing a page of 100 books
+with pydantic would take longer than the lookup.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _SHARE_DIGITS = 4
 
 
 class LookupBody(BookBody):
-    """A book as for a post, an identifier, or a fingerprint: exactly one of them."""
+    """A book to look up: exactly one of text, pages, signatures, datasketch, identifier and fingerprint."""
 
     one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"fingerprint": "object"}
 
@@ -52,7 +52,7 @@ class LookupBody(BookBody):
 
 
 class NearnessQuery(PageQuery):
-    """The books to find: within d, the k nearest, at least as similar, or by default near-duplicates."""
+    """The books to find: within d bits, the k nearest, by similarity, or by default near-duplicates."""
 
     d: int | None = Field(
         default=None, ge=0, le=128, description="Largest distance in bits; returns all such books, exact."
@@ -109,7 +109,7 @@ class SharedPlaces(TypedDict):
     this: Annotated[list[float], Field(description="First and last place in the query, 0 to 1.")]
     other: Annotated[list[float], Field(description="First and last place in this item, 0 to 1.")]
     even: Annotated[
-        float, Field(description="Spread of the hashes: 1, all over one of the books; near 0, in one place.")
+        float, Field(description="Spread of the hashes: 1, all over a book; near 0, in one place of both.")
     ]
 
 
@@ -145,7 +145,7 @@ class NearDuplicate(TypedDict):
 
 
 class NearnessQuestion(TypedDict):
-    """The query of the answer."""
+    """The query that is answered."""
 
     id: Annotated[UUID | None, Field(description="Id of the book in the path; null for a lookup.")]
     max_distance: Annotated[int | None, Field(description="The parameter `d`; null if not sent.")]
@@ -267,8 +267,8 @@ async def near_duplicates(
 
     `d` returns every book at Hamming distance at most d, and `k` the k nearest books; both are provably
     complete. `jaccard` returns books at least that similar, the most similar first; MinHash bands propose
-    them. Otherwise fingerprint and sample propose books. The answer then contains those that the signatures
-    confirm as near-duplicates, or as having a work or a chapter in common with this book.
+    them. Without a parameter, fingerprint and sample propose books, and the signatures confirm
+    near-duplicates and books with a work or a chapter in common.
     """
     question = query.to_question()
     asked = (query.d, query.k, query.jaccard, query.include, query.collection)
@@ -302,8 +302,8 @@ async def look_up(
 ) -> Response:
     """Returns the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
 
-    Without `d`, `k` or `jaccard`, an identifier finds the books that `bookprint compare` would call the same:
-    length and MinHash bits decide, and a common ISBN helps.
+    Without `d`, `k` or `jaccard`, an identifier finds the books that `bookprint compare` would call the same.
+    Length and MinHash bits decide, and a common ISBN helps.
     """
     if query.jaccard is not None and (body.identifier is not None or body.fingerprint is not None):
         raise InvalidInput(

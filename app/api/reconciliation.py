@@ -268,7 +268,7 @@ async def _form_fields(request: Request, *names: str) -> Mapping[str, str]:
     sent = [name for name, _ in fields]
     for name in names:
         if sent.count(name) > 1:
-            raise InvalidInput("This field comes more than once. Send it once.", name)
+            raise InvalidInput("This field was sent more than once. Send it once.", name)
     return dict(fields)
 
 

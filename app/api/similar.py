@@ -35,7 +35,7 @@ class SimilarBookAnswer(Document):
 
 
 class SimilarBooksAnswer(Document):
-    """The most similar books, the most similar first."""
+    """The most similar books, by descending similarity."""
 
     recipe: str = Field(
         description="Recipe of the vectors; similarities of other recipes are not comparable."

@@ -19,14 +19,14 @@ Pages = tuple[int, int]
 
 
 class PartBook(Document):
-    """A book of the library that contains a part of the volume."""
+    """A book of the library that shares pages with the volume."""
 
     book_id: UUID
     title: str | None
     authors: list[str]
     year: int | None
     volume: str | None
-    cluster: ClusterNameAnswer = Field(description="Cluster of its copies; other copies are not listed.")
+    cluster: ClusterNameAnswer = Field(description="Cluster of the book's copies; only this copy is listed.")
     pages: Pages | None = Field(
         description="Pages of that book, from 0, end exclusive; null: page breaks unknown."
     )

@@ -102,7 +102,7 @@ async def register_webhook(
     """Registers a URL for all future changes, signed according to the Standard Webhooks specification.
 
     The body of a delivery is an item of the feed. An answer of 2xx within 15 seconds confirms the delivery.
-    Otherwise it is tried again, with growing waits, for three days.
+    Otherwise the delivery is tried again, with growing waits, for three days.
     """
     webhook = await services.webhooks.register(body.url, body.types, actor=actor)
     response.headers["Location"] = f"/v1/webhooks/{webhook.id}"

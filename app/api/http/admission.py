@@ -22,7 +22,7 @@ READS_AT_ONCE = 8
 """Reading requests that each API process works on at once."""
 
 _MOST_WRITES = 8
-"""Most requests that send texts or write, worked on at once by all processes; one per core if fewer."""
+"""Most requests that send texts or write, worked on at once by all API processes; at most one per core."""
 
 LONGEST_WAIT = 5.0
 """Most seconds that a request waits for a permit."""
@@ -51,7 +51,7 @@ _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
-TOO_MANY = "More requests came than can be worked on."
+TOO_MANY = "There are more requests than can be worked on."
 
 
 class Overloaded(RequestRefusal):
@@ -187,7 +187,7 @@ class Held:
 
 
 class Permit:
-    """The permit of one request to be worked on, and the memory that its body occupies."""
+    """The permit of one request, and the memory that its body occupies."""
 
     def __init__(self, permits: Permits, memory: Room) -> None:
         self._permits = permits
@@ -229,10 +229,8 @@ class Admission:
         self.reads = Permits(capacity.reads, capacity.longest_wait, note_refusal)
         self._writes = Permits(capacity.writes, capacity.longest_wait, note_refusal)
         self._watching = Permits(1, capacity.longest_wait, note_refusal)
-        self.memory = Room(capacity.held_bytes, "The bodies of requests take all the memory that they may.")
-        self.disk = Room(
-            capacity.spooled_bytes, "The files of requests take all the room on the disk that they may."
-        )
+        self.memory = Room(capacity.held_bytes, "The memory for the bodies of requests is full.")
+        self.disk = Room(capacity.spooled_bytes, "The room on the disk for the files of requests is full.")
 
     def permit_for(self, scope: Scope) -> Permit:
         """Return the permit of a request, not yet acquired."""

@@ -100,7 +100,7 @@ class UnsupportedMediaType(RequestRefusal):
     """The type or encoding of the body is not supported; `field` names the header to change."""
 
     status = 415
-    title = "The body is of a type that is not taken here"
+    title = "The type of the body is not supported here"
     remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."
 
     def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
@@ -232,7 +232,7 @@ def require_json(headers: Mapping[str, str]) -> None:
     subtype = header.get_content_subtype()
     if header.get_content_type() == "multipart/form-data":
         raise UnsupportedMediaType(
-            "Files as multipart/form-data are taken by POST /v1/books and POST /v1/lookups alone."
+            "Only POST /v1/books and POST /v1/lookups accept files as multipart/form-data."
         )
     if header.get_content_maintype() != "application" or not (subtype == "json" or subtype.endswith("+json")):
         raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")

@@ -135,7 +135,7 @@ IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 
 
 async def expected_version(services: Services, book_id: UUID, allowed: frozenset[int] | None) -> int | None:
-    """Return the version to require; the current one if several are allowed, or NO_VERSION."""
+    """Return the only allowed version, or the current one if it is among several, or NO_VERSION."""
     if allowed is None:
         return None
     if len(allowed) == 1:

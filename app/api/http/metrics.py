@@ -26,7 +26,7 @@ _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 _SCRAPE_SECONDS = 2.0
 
 COUNTS = "BOOKPRINT_COUNTS"
-"""Environment variable: file descriptor of the shared memory with the counts. Unset: one process counts."""
+"""Environment variable with the file descriptor of the shared counts; unset if only one process counts."""
 
 
 class Metrics:

@@ -64,7 +64,7 @@ class HostNotServed(RequestRefusal):
     field = "Host"
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
+        super().__init__(f"This service does not answer at the host {host[:_LONGEST_SHOWN]}.")
 
 
 class ForeignPage(RequestRefusal):
@@ -72,7 +72,7 @@ class ForeignPage(RequestRefusal):
 
     status = 403
     title = "A page of another site"
-    remedy = "Where its pages may use this service, have BOOKPRINT_CORS_ORIGINS name the origin."
+    remedy = "Have BOOKPRINT_CORS_ORIGINS name the origin if its pages may use this service."
     field = "Origin"
 
     def __init__(self, origin: str) -> None:
@@ -101,7 +101,7 @@ class _OwnPages:
             return ForeignPage(headers.get("origin", "null"))
         if "content-type" not in headers and declared_size(scope) != 0:
             return UnsupportedMediaType(
-                "The body comes without a Content-Type.",
+                "The body has no Content-Type.",
                 remedy="Send Content-Type: application/json, application/x-ndjson for lines, or "
                 "application/x-www-form-urlencoded for a form.",
             )

@@ -49,7 +49,7 @@ class UnknownPath(RequestRefusal):
 
     status = 404
     title = "No such path"
-    remedy = "See /docs for the paths that there are; none ends with a slash."
+    remedy = "See /docs for all paths; none ends with a slash."
     field = "path"
 
 
@@ -61,7 +61,7 @@ class MethodNotAllowed(RequestRefusal):
     field = "method"
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        super().__init__("This path does not take this method.", headers)
+        super().__init__("This path does not allow this method.", headers)
         self.remedy = f"Use one of: {headers.get('Allow', '')}."
 
 
@@ -187,12 +187,12 @@ def problem_of(error: Exception) -> Problem:
 
 
 def problem_response(error: Exception) -> Response:
-    """The problem document for an error; one that is not foreseen here is an internal error."""
+    """Return the answer to an error; an unforeseen error is answered as an internal error."""
     return document(*_answer(error))
 
 
 def document(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """The problem as an answer to a program."""
+    """Return a problem as a JSON answer."""
     return Response(
         problem.model_dump_json(), problem.status, headers=dict(headers or {}), media_type=MEDIA_TYPE
     )

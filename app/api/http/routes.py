@@ -27,7 +27,7 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "An API key, as Authorization: Bearer bp_…",
     },
-    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same API key."},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key, bp_…"},
 }
 """OpenAPI security schemes: the two ways to send a key, both read by `app.api.http.usage`."""
 
@@ -78,7 +78,7 @@ class ScopedRoute(APIRoute):
         super().__init__(path, endpoint, openapi_extra=described | (openapi_extra or {}), **options)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the key, scope and limits of a request, and answer it with a permit.
+        """Check the key, scope and limits of a request, and answer it while holding a permit.
 
         Raises `NoValidKey`, `ScopeMissing`, `LimitReached` and `Overloaded`.
         """
@@ -113,7 +113,7 @@ class ScopedRoute(APIRoute):
         return await caller_of(scope)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler, given a bounded and already parsed body."""
+        """Return a handler that bounds and parses the body, and then calls FastAPI's handler."""
         handler, file_handler = super().get_route_handler(), self._file_handler
         if self.body_field is None:
             return handler

@@ -84,7 +84,7 @@ class SharedValue:
             self.part.add(self._place, amount)
 
     def get(self) -> float:
-        """Return the number of this process alone."""
+        """Return the value counted by this process alone."""
         return 0.0 if self._place is None else float(_VALUE.unpack_from(self.part.memory, self._place)[0])
 
 

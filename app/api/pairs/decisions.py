@@ -48,7 +48,7 @@ _Note = Annotated[str, Field(max_length=_LONGEST_NOTE, json_schema_extra=CLEAN_P
 
 
 class ReviewQuery(PageQuery):
-    """The relations to list; one of the two books must match each filter of books."""
+    """The relations to list; each filter by book must match at least one of the two books."""
 
     kind: Kind | None = Field(default=None, description="Only relations of this kind.")
     collection: CollectionFilter = Field(
@@ -175,7 +175,7 @@ class DecisionBefore(Document):
 
 
 class PastDecisionAnswer(Document):
-    """One decision of the history. It stays after it is withdrawn."""
+    """A decision of the history, in force or not."""
 
     at: datetime
     by: str | None = part("name", "Name of the API key at that time; null: unknown.")

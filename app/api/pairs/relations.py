@@ -125,8 +125,8 @@ class DecisionAnswer(Document):
         "by", "Name of the API key at that time; `anyone` if keys are not required; null: unknown."
     )
     stale: bool = Field(
-        description="True: the content of a book has changed since. The decision stays in force until it is "
-        "withdrawn or replaced."
+        description="True: the content of a book has changed since the decision. It stays in force until "
+        "it is withdrawn or replaced."
     )
 
 
@@ -224,7 +224,7 @@ class RelationAnswer(Document):
 class RelationsAnswer(Document):
     """All direct relations of a book, closest first, and one page of relations known `via` them."""
 
-    pending: int = Field(description="Number of jobs that still search relations of this book.")
+    pending: int = Field(description="Number of jobs that still search for relations of this book.")
     failed: list[str] = Field(description="Paths of failed jobs; their pairs may be missing.")
     complete: bool = Field(
         description="False: too many related books to compare all; some are only known `via` another."
@@ -272,7 +272,7 @@ class PageRelation(RelationAnswer):
         description="Matching pages: page of the book in the path, page of the other, similarity 0 to 1."
     )
     page_labels: PageLabelsAnswer = Field(
-        description="Labels by page number of the page map; null, too, if windows replace pages."
+        description="Page labels by the page numbers of the page map; null if windows replace pages."
     )
     runs: list[RunAnswer]
     linear_fit: LinearFitAnswer | None
@@ -298,7 +298,7 @@ class PageRelation(RelationAnswer):
 router = SubjectRouter(
     "/v1/books/{book_id}/relations",
     tag="relations",
-    description="Relations of two books, and decisions of people on them.",
+    description="Relations of two books, and people's decisions.",
 )
 
 

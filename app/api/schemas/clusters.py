@@ -47,7 +47,7 @@ class WeakestLinkAnswer(Document):
     other_id: UUID = Field(validation_alias="right", description="The younger book.")
     kind: Kind
     share: Share | None = Field(
-        description="The larger of both shares of text found in the other book; null: only a person's "
+        description="The larger share of either text that the other book contains; null: only a person's "
         "decision joins the books."
     )
 
@@ -136,7 +136,7 @@ class VotingCopyAnswer(Document):
     """A copy that votes."""
 
     book_id: UUID
-    pages: int = Field(description="Number of its pages that match pages of the best copy.")
+    pages: int = Field(description="Number of pages that match pages of the best copy.")
 
 
 class LeftOutAnswer(Document):

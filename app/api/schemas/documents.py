@@ -1,7 +1,7 @@
 """Common parts of bodies, documents and queries, and the cursors of lists.
 
-A cursor contains the place where the next page begins, and is valid only for its query. It is base64url of
-8 bytes that identify the query and the bytes of the place.
+A cursor contains the place where the next page begins, and is valid only for its query. It is base64url: 8
+bytes that identify the query, then the bytes of the place.
 """
 
 from base64 import b64decode, urlsafe_b64encode
@@ -186,8 +186,8 @@ Format = Annotated[
 Warnings = Annotated[
     list[str],
     Field(
-        description="Sentences for people: parts of the file that were left out or guessed, or a difference "
-        "from the book that exists already."
+        description="Sentences for people: parts of the file that were left out or guessed, or differences "
+        "from the stored book."
     ),
 ]
 

@@ -114,7 +114,7 @@ _OF_ONE_NAME: Mapping[str, Any] = MappingProxyType(
         "collection": Collection,
     }
 )
-"""Types of fields with rules of their own; the type of one text in a list."""
+"""Types of fields with special rules; for a list, the type of each text in it."""
 
 
 def _type_of(field: MetadataField) -> Any:
@@ -145,7 +145,7 @@ class MetadataBody(_Described):
 
     marc: MarcInJson | None = Field(
         default=None,
-        description="The MARC 21 record of the book as MARC-in-JSON, which is stored. It provides the fields "
+        description="The MARC 21 record of the book as MARC-in-JSON. It is stored, and provides the fields "
         "that are not sent; null deletes the record.",
     )
 
@@ -248,8 +248,7 @@ class BookBody(ContentBody, MetadataBody):
     identifier: str | None = Field(
         default=None,
         max_length=1_000,
-        description="A book identifier, bp1:… or bp2:…, optionally followed by an ISBN, of a book whose text "
-        "is elsewhere.",
+        description="Identifier of a book whose text is elsewhere: bp1:… or bp2:…, optionally with an ISBN.",
     )
 
     def to_identifier(self) -> Identifier | None:
