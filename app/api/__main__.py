@@ -1,7 +1,7 @@
-"""`python -m app.api OPTIONS`: the API as `bookprint serve` starts it.
+"""`python -m app.api OPTIONS`: an API process, started by `bookprint serve`.
 
-OPTIONS is a JSON object: `sockets`, the numbers of the listening sockets that the process inherits, and other
-options of uvicorn. Secrets come by standard input.
+OPTIONS is a JSON object: `sockets` contains the file descriptors of the inherited listening sockets; all
+other names are options of uvicorn. Secrets are read from standard input.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from app.replaceable import LEAVE, LEAVING
 from app.secrets import TLS_PASSWORD_VARIABLE, take_secrets
 
 KEEP_ALIVE_SECONDS = 75
-"""Seconds that an idle connection is kept."""
+"""Seconds until an idle connection is closed."""
 
 LAST_REQUEST_SECONDS = 2.0
-"""Seconds that an idle connection is kept by a process that leaves: one more request would be answered."""
+"""Seconds until a replaced process closes its idle connections; each may send one more request."""
 
 _PLAIN: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
-_PLAIN |= {"log_level": "error"}  # below it each malformed request would be a line
+_PLAIN |= {"log_level": "error"}  # a lower level logs each malformed request
 
 
 def main() -> None:
-    """Serve until SIGTERM; exit status 3 where the application could not be started."""
+    """Serve until SIGTERM; the exit status is 3 if the application cannot start."""
     options = json.loads(sys.argv[1])
     listeners = [socket.socket(fileno=number) for number in options.pop("sockets")]
     take_secrets()
@@ -46,7 +46,7 @@ def main() -> None:
         **_PLAIN,
         **options,
     )
-    # Loaded modules stay, so the collector need not examine them.
+    # Loaded modules are permanent, so the garbage collector need not examine them.
     gc.disable()
     config.load()
     gc.freeze()
@@ -57,7 +57,7 @@ def main() -> None:
 def answer_meanwhile(
     listeners: list[socket.socket], options: str, secrets: Mapping[str, str], has_kernels: bool
 ) -> None:
-    """Answer every request with 503, and with what a service that starts is doing, until LEAVE."""
+    """Answer every request with 503 and the progress of the start, until LEAVE."""
     doing = "loads its programs" if has_kernels else "compiles its kernels, which it does once,"
     detail = f"The service is starting: it {doing} and starts its servers. Try again in a moment."
     problem = {"type": "urn:bookprint:problem:not-ready", "title": "Not ready", "status": 503}
@@ -70,7 +70,7 @@ def answer_meanwhile(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn in a process that can be replaced."""
+    """A uvicorn server in a process that can be replaced."""
 
     _leaving: asyncio.Task[None] | None = None
 
@@ -83,21 +83,21 @@ class _Server(uvicorn.Server):
         self._leaving = asyncio.create_task(self._leave())
 
     async def _leave(self) -> None:
-        """Take no new connections, close each after its next answer, and end when all are closed."""
+        """Accept no new connections, close each after its next answer, and end when all are closed."""
         for server in self.servers:
             server.close()
         self.lifespan.state[LEAVING] = True
         with suppress(TimeoutError):
             await asyncio.wait_for(self._all_closed(), LAST_REQUEST_SECONDS)
         for connection in list(self.server_state.connections):
-            await asyncio.sleep(0)  # what has arrived on it is read
+            await asyncio.sleep(0)  # lets the connection read data that has arrived
             connection.shutdown()
         await self._all_closed()
         self.should_exit = True
 
     async def _all_closed(self) -> None:
-        await asyncio.sleep(0.1)  # one that has just been accepted is not among the connections yet
-        while self.server_state.connections:  # noqa: ASYNC110, uvicorn's set tells nobody
+        await asyncio.sleep(0.1)  # a connection just accepted is not in the set yet
+        while self.server_state.connections:  # noqa: ASYNC110, uvicorn's set has no event
             await asyncio.sleep(0.1)
 
 

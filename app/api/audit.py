@@ -1,4 +1,4 @@
-"""The audit log: which entries to list, and their documents."""
+"""The audit log: the query, and the documents."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -14,42 +14,44 @@ from app.services.access.audit import Action, ActorKind, AuditEntry, AuditFilter
 
 
 class AuditQuery(PageQuery):
-    """The entries to list; what is left out counts for any."""
+    """The entries to list; an omitted parameter filters nothing."""
 
-    key_id: UUID | None = Field(default=None, description="Only what was done with this key.")
-    action: Action | None = Field(default=None, description="Only this.")
+    key_id: UUID | None = Field(default=None, description="Only entries of this key.")
+    action: Action | None = Field(default=None, description="Only entries with this action.")
     object: UUID | None = Field(
-        default=None, description="Only what was done to this book, key or webhook; of decisions either book."
+        default=None, description="Only entries on this book, key or webhook; for decisions, either book."
     )
-    since: Moment | None = Field(default=None, description="Only from this time on, as 2027-01-31T18:00:00Z.")
-    until: Moment | None = Field(default=None, description="Only before this time.")
+    since: Moment | None = Field(
+        default=None, description="Only entries at or after this time, such as 2027-01-31T18:00:00Z."
+    )
+    until: Moment | None = Field(default=None, description="Only entries before this time.")
 
     def to_filter(self) -> AuditFilter:
         return AuditFilter(self.key_id, self.action, self.object, self.since, self.until)
 
 
 class ActorAnswer(Document):
-    """Who wrote something, and from where."""
+    """The author of a write, with the address."""
 
     kind: ActorKind = Field(
-        description="A key; the admin key of the environment; anyone, where no key is asked for; or a "
-        "command that reached the database itself."
+        description="A key; the admin key of the environment; anyone, if keys are not required; or a command "
+        "with direct access to the database."
     )
-    name: str = Field(description="Of the key at that time; of a command, the user of the system.")
-    key_id: UUID | None = Field(description="Null where it was no stored key.")
-    address: str | None = Field(description="Of the client; of a command, the name of its host.")
+    name: str = Field(description="Name of the key at that time; for a command, the user of the system.")
+    key_id: UUID | None = Field(description="Id of the key; null: not a stored key.")
+    address: str | None = Field(description="Address of the client; for a command, the name of its host.")
 
 
 class AuditedObject(Document):
     """Object of an entry of the audit log."""
 
     kind: ObjectKind = part("object_kind")
-    id: UUID = part("object_id", "Of a decision: the older book.")
-    other_id: UUID | None = Field(description="Of a decision: the younger book; else null.")
+    id: UUID = part("object_id", "Id of the object; for a decision, the older book.")
+    other_id: UUID | None = Field(description="Younger book of a decision; otherwise null.")
 
 
 class AuditAnswer(Document):
-    """One thing that was done. It is never changed."""
+    """An entry of the audit log. Entries never change."""
 
     at: datetime
     actor: ActorAnswer
@@ -63,21 +65,23 @@ class AuditAnswer(Document):
 
 
 class AuditList(Document):
-    """One page of the audit log, the newest entry first."""
+    """One page of the audit log, newest entry first."""
 
     items: list[AuditAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
-router = SubjectRouter("/v1/audit", tag="audit", description="Who has written what, when and from where.")
+router = SubjectRouter(
+    "/v1/audit", tag="audit", description="Log of all writes: who, what, when and from where."
+)
 
 
-@router.get("", summary="Read who has written what", scope="admin")
+@router.get("", summary="Read the audit log", scope="admin")
 async def list_audit(query: Annotated[AuditQuery, Query()], services: ServicesDep) -> AuditList:
-    """Lists what was done to books, decisions, keys and webhooks, by whom and from where, the newest first.
+    """Lists all writes to books, decisions, keys and webhooks, with author and address, newest first.
 
-    An entry is written with the thing that it tells of, so neither is there without the other. Requests that
-    were refused are not in it.
+    An entry is written in the same transaction as the change that it describes. Refused requests are not
+    logged.
     """
     wanted = query.to_filter()
     cursors = Cursors("audit", wanted)

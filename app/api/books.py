@@ -70,73 +70,74 @@ class BookQuery(PageQuery):
 
     identifier: CatalogueIdentifier | None = Field(
         default=None,
-        description="An identifier that the book has, as isbn:9780141439600; "
-        "or the ISCC of its content, iscc:…",
+        description="Identifier of the book, such as isbn:9780141439600, or ISCC of its content, iscc:…",
     )
-    title: Title | None = Field(default=None, description="Words that all occur in the title; at least one.")
+    title: Title | None = Field(
+        default=None, description="At least one word; all words must occur in the title."
+    )
     external_id: ExternalId | None = Field(default=None, description="Your own id of the book.")
     author: Author | None = Field(
-        default=None, description="Names of one author or several, that all occur; initials do not count."
+        default=None, description="Names of authors; all must occur, and initials are ignored."
     )
-    language: LanguageTag | None = Field(default=None, description="The language, as the book has it.")
-    year: Year | None = Field(default=None, description="The year of publication.")
+    language: LanguageTag | None = Field(default=None, description="Language, exactly as in the book.")
+    year: Year | None = Field(default=None, description="Year of publication.")
     digest: WrittenDigest | None = Field(
-        default=None, description="A digest of its text, as textprofile-md5-v1: and 32 hexadecimal digits."
+        default=None, description="Digest of the text: textprofile-md5-v1: and 32 hexadecimal digits."
     )
     collection: CollectionFilter = None
 
     def to_filter(self) -> BookFilter:
-        """The filter as the services know it; raises InvalidInput, or UnknownRecipe."""
+        """Return the filter for the services; raises InvalidInput or UnknownRecipe."""
         digest = None if self.digest is None else parse_digest(self.digest, "digest")
         return BookFilter(**self.model_dump(exclude={"limit", "cursor", "digest"}), digest=digest)
 
 
 class Links(Document):
-    """Paths of the book's own resources, relative to the root of this service."""
+    """Paths of the book's resources, relative to the root of this service."""
 
     self: str = Field(description="The book.")
-    near_duplicates: str = Field(description="The books near it.")
-    relations: str = Field(description="How it is related to other books.")
+    near_duplicates: str = Field(description="The books near this book.")
+    relations: str = Field(description="The relations to other books.")
     similar: str | None = Field(
-        description="Books of other texts that are like it; null where it has no vector, as a book that was "
+        description="Similar books with other texts; null if the book has no vector, for example if it was "
         "posted as signatures."
     )
 
 
 class _BookFacts(Document):
-    """The fields of a book beside most of its metadata."""
+    """The fields of a book, without most of its metadata."""
 
-    id: UUID = Field(description="Id of the book, for good.")
+    id: UUID = Field(description="Permanent id of the book.")
     identifier: str | None = Field(
-        description="The similarity-preserving identifier of the present content; null without a fingerprint."
+        description="Similarity-preserving identifier of the content, bp1:…; null without a fingerprint."
     )
     long_identifier: str | None = Field(
-        description="The same with a bit of each MinHash value, bp2:…, which tells more offline; null "
+        description="Identifier with one bit per MinHash value, bp2:…, for better offline comparison; null "
         "without a fingerprint or MinHash."
     )
     composite: str | None = Field(
-        description="The longest of these identifiers and the first valid ISBN; null without either."
+        description="The longest identifier of the content and the first valid ISBN; null if one is missing."
     )
     iscc: str | None = Field(
-        description="The ISCC Text-Code of the present content; null where the service computes none."
+        description="ISCC Text-Code of the content; null if the service does not compute it."
     )
     digests: dict[str, str] = Field(
-        description="Digests of the present content by name, as 32 hexadecimal digits; empty where the "
-        "service computes none."
+        description="Digests of the content by name, each 32 hexadecimal digits; empty if the service does "
+        "not compute them."
     )
     status: Literal["indexed", "pending"] = Field(
-        description="Pending books are durable and found; only their indexing is still to come."
+        description="pending: stored and found by lookups, but not yet in the band index."
     )
     title: str | None
-    page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
-    word_count: int = Field(description="Words; characters, in scripts without spaces.")
-    fingerprint: FingerprintAnswer | None = Field(description="Null where the text is too short or too even.")
-    identifiers: list[str] = Field(description="In the one form of their scheme; an ISBN has 13 digits.")
+    page_count: int | None = Field(description="Number of pages, with blank pages; null: unknown.")
+    word_count: int = Field(description="Number of words; of characters in scripts without word spaces.")
+    fingerprint: FingerprintAnswer | None = Field(description="Null if the text is too short or too even.")
+    identifiers: list[str] = Field(description="Identifiers in normal form; an ISBN has 13 digits.")
     invalid_identifiers: list[str] = Field(
-        description="Those of them that break a rule of their scheme, as a wrong check digit; kept as given."
+        description="Identifiers that break a rule of their scheme, such as a wrong check digit; unchanged."
     )
     cluster: ClusterNameAnswer = Field(
-        description="The cluster of the copies of its text, at present; a book alone is a cluster of one."
+        description="Present cluster of the copies of the text; a book alone is a cluster of one."
     )
     links: Links
 
@@ -149,23 +150,23 @@ else:
 
 
 class BookAnswer(_Described):
-    """A book as the catalogue holds it."""
+    """A book of the catalogue."""
 
-    collection: str | None = Field(description="Null where the book belongs to none.")
-    version: int = Field(description="Counts every change of content or metadata, from 1; the ETag shows it.")
+    collection: str | None = Field(description="Collection of the book; null: none.")
+    version: int = Field(
+        description="Number of the version, from 1; each change of the book adds 1. Also the ETag."
+    )
 
     @classmethod
     def of(cls, book: Book, **others: object) -> Self:
-        """The document of a book; `others` are the fields that a subclass adds."""
+        """Return the document of a book; `others` are the fields of a subclass."""
         return cls(**_fields(book), **others)
 
 
 class PostedBook(BookAnswer):
-    """A book and whether this request made it."""
+    """A book, and whether this request created it."""
 
-    created: bool = Field(
-        description="False: exactly this book was there already; its metadata is untouched."
-    )
+    created: bool = Field(description="False: exactly this book existed already; its metadata is unchanged.")
     format: Format
     warnings: Warnings
 
@@ -174,11 +175,11 @@ class BookList(Document):
     """One page of a list of books, oldest first."""
 
     items: list[BookAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 def _fields(book: Book) -> dict[str, Any]:
-    """The fields of a `BookAnswer`."""
+    """Return the fields of a `BookAnswer`."""
     fingerprint, path = book.fingerprint, book_path(book.id)
     cluster = ClusterName("same_text", book.founder_id)
     metadata = {name: getattr(book.metadata, name) for name in FIELD}
@@ -227,7 +228,7 @@ router = SubjectRouter(
 _ETAG = "The book's version, for If-Match."
 _LOCATION = "The path of the book."
 _VERSION = with_headers(200, ETag=_ETAG)
-_READ = with_headers(200, ETag=f"{_ETAG} Only JSON has it.", Vary="Accept.")
+_READ = with_headers(200, ETag=f"{_ETAG} Only for JSON.", Vary="Accept.")
 _READ[200] |= {"content": {MARCXML: _TEXT, MARC: _BYTES, MARC_JSON: _OBJECT, JSON_LD: _OBJECT}}
 _CREATED = with_headers(201, ETag=_ETAG, Location=_LOCATION)
 _REPEATED = {200: with_headers(200, ETag=_ETAG, Location=_LOCATION)[200] | {"model": PostedBook}}
@@ -253,11 +254,11 @@ async def post_file(
 async def post_book(
     body: BookBody, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, response: Response
 ) -> PostedBook:
-    """Takes a book in and answers its identifier. After the answer the book is durable and is found.
+    """Stores a book and returns its identifier. After the answer the book is durable, and lookups find it.
 
-    A file is sent as multipart/form-data, whose part `metadata` outranks what the file says. The same
-    content (with the same `external_id`, where one is given) posted again is answered with 200 and
-    `created: false`. Its metadata stays as it is. The same `external_id` with other content is a conflict.
+    Send a file as multipart/form-data; the part `metadata` replaces metadata in the file. Posting the same
+    content again, with the same `external_id` if it has one, answers 200 and `created: false`. The stored
+    metadata do not change. The same `external_id` with other content is a conflict.
     """
     submission = await asyncio.to_thread(body.to_submission)
     stored = await services.ingest.post(submission, actor=actor)
@@ -266,7 +267,7 @@ async def post_book(
 
 @router.get("", summary="List books", scope="read")
 async def list_books(query: Annotated[BookQuery, Query()], services: ServicesDep) -> BookList:
-    """Lists the books that have all that is asked for, oldest first."""
+    """Lists the books that match all parameters, oldest first."""
     wanted = query.to_filter()
     cursors = Cursors("books", wanted)
     books = await services.books.search(wanted, cursors.place(query.cursor, UUID), query.limit + 1)
@@ -293,9 +294,9 @@ def _arguments_of_read(request: Request) -> dict[str, Any]:
     also=(406,),
 )
 async def read_book(book_id: BookId, services: ServicesDep, request: Request) -> Response:
-    """Answers the book as it is now.
+    """Returns the present state of the book.
 
-    As MARC and as JSON-LD it comes with its present relations as linking entries (docs/reference/marc.md).
+    MARC and JSON-LD include its present relations as linking entries (docs/reference/marc.md).
     """
     media_type = deps.accepted(request, deps.OFFERED)
     headers = {"Content-Type": media_type, "Vary": "Accept"}
@@ -310,7 +311,7 @@ async def read_book(book_id: BookId, services: ServicesDep, request: Request) ->
 async def read_signatures(
     book_id: BookId, query: Annotated[SignaturesQuery, Query()], services: ServicesDep
 ) -> BookSignatures:
-    """Answers the MinHash of the present content, for an index of datasketch."""
+    """Returns the MinHash of the content, for an index of datasketch."""
     book = await services.entries.read_query_book(book_id, with_sample=False)
     minhash = book.entry.minhash
     return BookSignatures.model_validate({"datasketch": minhash and lean_minhash.encode(minhash)})
@@ -327,7 +328,7 @@ async def change_metadata(
     if_match: IfMatch,
     response: Response,
 ) -> BookAnswer:
-    """Sets the fields that are sent, empties those sent as null, and leaves the others."""
+    """Sets the fields that are sent, empties fields sent as null, and leaves other fields unchanged."""
     version = await expected_version(services, book_id, if_match)
     changes = body.to_changes()
     return _tagged(response, await services.books.change_metadata(book_id, changes, version, actor=actor))
@@ -348,9 +349,9 @@ async def replace_content(
     if_match: IfMatch,
     response: Response,
 ) -> BookAnswer:
-    """Gives the book a new content and with it a new identifier and version; id and metadata stay.
+    """Replaces the content, identifier and version of the book; id and metadata stay.
 
-    The same content again leaves all but `page_labels` as it is.
+    If the content is the same, only `page_labels` change.
     """
     labels = body.to_page_labels()
     content, sketch = await asyncio.to_thread(lambda: (body.to_content(), body.to_sketch()))
@@ -361,7 +362,7 @@ async def replace_content(
 
 @router.delete("/{book_id}", status_code=204, summary="Delete a book", scope="ingest", also=(412,))
 async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, if_match: IfMatch) -> Response:
-    """Deletes the book: no lookup finds it any more, and its external id and content are free again."""
+    """Deletes the book. Lookups no longer find it, and its external id and content can be posted again."""
     await services.ingest.delete(book_id, await expected_version(services, book_id, if_match), actor=actor)
     return Response(status_code=204)
 
@@ -369,7 +370,7 @@ async def delete_book(book_id: BookId, services: ServicesDep, actor: ActorDep, i
 def _answer_posted(
     stored: StoredBook, sent: Submission, actor: Actor, metrics: Metrics, response: Response
 ) -> PostedBook:
-    """The book as it is answered to its post; sets status and headers."""
+    """Return the answer to a posted book; sets status and headers."""
     metrics.count_post(stored.created)
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = book_path(stored.book.id)

@@ -35,14 +35,14 @@ _OUTCOMES: list[dict[str, Any]] = [
 async def post_books(
     request: Request, services: ServicesDep, actor: ActorDep, metrics: MetricsDep, permit: PermitDep
 ) -> DuplexResponse:
-    """Takes books in, one JSON body of `POST /v1/books` a line, and answers each with one line.
+    """Stores books, one JSON body of `POST /v1/books` per line, and answers each line with one line.
 
-    A line of the answer has the number of its line, the status, and `id`, `identifier` and `created`, or
-    `problem`; `warnings`, too, where the book is there already, in another collection. It comes while the
-    request is still sent, so read it meanwhile. A line that is refused spoils no other; one with status 503
-    can be sent again after `retry_after` seconds. A stream without Content-Length is taken no faster than the
-    key's limit of bytes allows. When the key is revoked the lines that have come are refused with 401, and
-    the answer ends.
+    An answer line contains the number of the request line, the status, and either `id`, `identifier` and
+    `created`, or `problem`. It also contains `warnings` if the book exists with other metadata. Read the
+    answer while you send: answer lines arrive during the request. A refused line does not affect others; one
+    with status 503 can be sent again after `retry_after` seconds. A stream without Content-Length is read no
+    faster than the key's limit of bytes allows. If the key is revoked, the lines received so far are refused
+    with 401, and the answer ends.
     """
 
     async def answer(line: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The feed of changes as documents: our own, and that of IIIF Change Discovery 1.0."""
+"""The feed of changes, in the format of this service and of IIIF Change Discovery 1.0."""
 
 import re
 from datetime import datetime
@@ -19,58 +19,58 @@ Context = Literal["http://iiif.io/api/discovery/1/context.json"]
 CONTEXT: Context = "http://iiif.io/api/discovery/1/context.json"
 
 _ACTIVITIES: dict[str, str] = {"book.created": "Create", "book.deleted": "Delete", "relation.gone": "Delete"}
-"""The types of activities; that of every other change is Update."""
+"""Activity type by type of change; every other change is an Update."""
 
 
 class ChangesQuery(Parameters):
-    """The changes to answer, and the time to wait for them."""
+    """The changes to return, and the time to wait for changes."""
 
     after: str | None = Field(
         default=None,
         max_length=200,
-        description="The next_cursor of the answer before, or the cursor of an item; `now` for the present "
-        "end. Left out: from the oldest change that is kept.",
+        description="The next_cursor of the previous answer, or the cursor of an item; `now`: the present "
+        "end of the feed; unset: from the oldest stored change.",
     )
-    limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
+    limit: int = Field(default=100, ge=1, le=1_000, description="Most items to return.")
     wait: float = waiting("there is a change")
     types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
         default=None,
-        description="Types of changes to answer, each as a parameter of its own; all if left out.",
+        description="Types of changes to return; repeat the parameter for several types. Unset: all.",
     )
     collection: CollectionFilter = Field(
         default=None,
-        description="Only changes of books that were of this collection before or after them, and of pairs "
-        "and clusters with a book that is of it now.",
+        description="Only changes of books in this collection before or after the change, and of relations "
+        "and clusters with a book that is in it now.",
     )
 
 
 class ChangeAnswer(Document):
-    """A change. Each is told at least once; `at` grows along the feed."""
+    """A change. The feed contains each change at least once; `at` increases along the feed."""
 
-    cursor: str = Field(description="Send it as `after` to go on behind this change.")
+    cursor: str = Field(description="Cursor to send as `after` to continue after this change.")
     at: datetime
     type: ChangeType
-    book_id: UUID = Field(description="Of a cluster: its oldest book.")
-    other_id: UUID | None = Field(description="The second book of a relation; else null.")
-    data: dict[str, Any] = Field(description="What there is to tell, by the type of the change.")
+    book_id: UUID = Field(description="Book of the change; for a cluster, its oldest book.")
+    other_id: UUID | None = Field(description="Second book of a relation; otherwise null.")
+    data: dict[str, Any] = Field(description="Details, which depend on the type of the change.")
 
 
 class ChangesAnswer(Document):
     """Changes, oldest first."""
 
     items: list[ChangeAnswer]
-    next_cursor: str = Field(description="Send it as `after` the next time; there is always one.")
+    next_cursor: str = Field(description="Cursor to send as `after` in the next request; never null.")
 
 
 class CollectionLink(Document):
-    """Another document of the collection."""
+    """A link to another document of the collection."""
 
     id: str
     type: Literal["OrderedCollection", "OrderedCollectionPage"]
 
 
 class ChangeCollection(Document):
-    """All changes that are kept, as an OrderedCollection."""
+    """All stored changes, as an OrderedCollection."""
 
     context: Context = Field(default=CONTEXT, alias="@context")
     id: str
@@ -102,7 +102,7 @@ class Activity(Document):
     type: Literal["Create", "Update", "Delete"]
     object: ActivityObject
     end_time: datetime = Field(alias="endTime")
-    summary: ChangeType = Field(description="The type of the change, as the feed has it.")
+    summary: ChangeType = Field(description="Type of the change, as in the feed.")
 
     @classmethod
     def of(cls, item: Change, base: str) -> Self:
@@ -111,9 +111,9 @@ class Activity(Document):
 
 
 class ChangeCollectionPage(Document):
-    """Some of the changes that are kept, oldest first."""
+    """One page of the stored changes, oldest first."""
 
-    # The specification knows no null: what is not there is left out.
+    # The specification does not allow null: absent values are left out.
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
     context: Context = Field(default=CONTEXT, alias="@context")
@@ -153,7 +153,7 @@ def _object(item: Change, base: str) -> ActivityObject:
     return ActivityObject(id=book, type="Book")
 
 
-router = SubjectRouter(tag="changes", description="What has changed since a client last asked.")
+router = SubjectRouter(tag="changes", description="Changes since a client's last request.")
 
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
@@ -172,10 +172,10 @@ class ActivityStream(JSONResponse):
 async def list_changes(
     query: Annotated[ChangesQuery, Query()], request: Request, services: ServicesDep, permit: PermitDep
 ) -> ChangesAnswer:
-    """Answers the changes behind a cursor, oldest first, in the order in which they were committed.
+    """Returns the changes after a cursor, in the order of their commits.
 
-    They are kept for thirty days. Go on with `next_cursor`, which is there when nothing is left, too; `wait`
-    holds the answer until something has changed.
+    Changes are stored for thirty days. Continue with `next_cursor`, which is also set at the end of the feed;
+    `wait` delays the answer until there is a change.
     """
     answer = await services.changes.read(
         query.after, query.types, query.limit, query.wait, permit.release, query.collection
@@ -193,10 +193,7 @@ async def list_changes(
     scope="read",
 )
 async def read_collection(request: Request, services: ServicesDep) -> ActivityStream:
-    """Answers the first and the last page of the changes that are kept.
-
-    Both are as IIIF Change Discovery 1.0 says, level 2.
-    """
+    """Returns links to the first and the last page of changes (IIIF Change Discovery 1.0, level 2)."""
     document = ChangeCollection.of(await services.changes.pages(), _base(request))
     return ActivityStream(document)
 
@@ -204,7 +201,7 @@ async def read_collection(request: Request, services: ServicesDep) -> ActivitySt
 @router.get(
     "/changes/pages/{number}",
     status_code=200,
-    summary="Read a page of that collection",
+    summary="Read a page of the collection of changes",
     response_model=ChangeCollectionPage,
     response_class=ActivityStream,
     scope="read",
@@ -215,7 +212,7 @@ async def read_collection_page(
     request: Request,
     services: ServicesDep,
 ) -> ActivityStream:
-    """Answers up to 1,000 changes as activities, oldest first. A page that is not the last never changes."""
+    """Returns up to 1,000 changes as activities, oldest first. Only the last page can still change."""
     if not _NUMBER.fullmatch(number):
         raise UnknownPage(number[:100])
     document = ChangeCollectionPage.of(await services.changes.page(int(number)), _base(request))

@@ -1,4 +1,4 @@
-"""Checks: the rows of a list, and whether the library has their books."""
+"""Checks of lists: for each row, whether the library has the book."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -22,12 +22,12 @@ from bookprint_core.model import Metadata
 
 
 class CheckBody(BookBody):
-    """Entry of a list: a text, pages, signatures or an identifier, or numbers and names."""
+    """Row of a list: a text, pages, signatures or an identifier, or numbers and names."""
 
     may_lack_all: ClassVar[bool] = True
 
     isbn: Annotated[str, Field(max_length=LONGEST_IDENTIFIER)] | None = Field(
-        default=None, description="An ISBN of 10 or 13 digits, as isbn:… among the identifiers."
+        default=None, description="An ISBN of 10 or 13 digits; equivalent to isbn:… in `identifiers`."
     )
 
     @model_validator(mode="after")
@@ -40,7 +40,7 @@ class CheckBody(BookBody):
         return self
 
     def to_metadata(self) -> Metadata:
-        """The metadata, with the ISBN among the identifiers."""
+        """Return the metadata, with the ISBN in the identifiers."""
         metadata = super().to_metadata()
         if self.isbn is None:
             return metadata
@@ -51,7 +51,7 @@ class CheckBody(BookBody):
 
 
 router = SubjectRouter(
-    "/v1/checks", tag="checks", description="Tell for each book of a list whether the library has it."
+    "/v1/checks", tag="checks", description="Check for each book of a list whether the library has it."
 )
 
 _ROWS = [{"isbn": "0-14-143960-2"}, {"title": examples.TITLE, "authors": ["E. M. Harbour"], "year": 1913}]
@@ -69,16 +69,16 @@ _ROWS = [{"isbn": "0-14-143960-2"}, {"title": examples.TITLE, "authors": ["E. M.
 async def check_rows(
     request: Request, services: ServicesDep, metrics: MetricsDep, permit: PermitDep
 ) -> DuplexResponse:
-    """Takes one JSON object a line, and answers each with one line, in their order, while they still come.
+    """Reads one JSON object per line and answers each with one line, in order, while the request arrives.
 
-    A row is a book as `POST /v1/books` takes it, or its `identifier`, `isbn` or `identifiers`, or a `title`
-    with `authors` and `year`. The strongest that it has decides: its text, else `identifier`, else numbers
-    in catalogues, else names; `by` says which. `verdict` is `have` (the same text, and the same pages where
-    they are known), `other_edition`, `part_of` or `contains` (the row is a part of a book, or has one),
-    `perhaps` or `no`. Names alone say `perhaps` at most, and so does a number where title, volume or check
-    digit speak against it. `items` are the books, each with a verdict and `evidence` of its own. A row that
-    cannot be answered has `status` and `problem` instead, and spoils no other; one with status 503 can be
-    sent again after `retry_after` seconds. Each row counts as a lookup of the key, and waits for its limit.
+    A row is a body of `POST /v1/books`, or an `identifier`, `isbn` or `identifiers`, or a `title` with
+    `authors` and `year`. The strongest evidence decides: text, then `identifier`, then catalogue numbers,
+    then names; `by` is its kind. `verdict` is `have` (the same text, and the same pages if known),
+    `other_edition`, `part_of` (a book contains the row), `contains` (the row contains a book), `perhaps` or
+    `no`. Names alone give at most `perhaps`, and so does a number that title, volume or check digit
+    contradict. `items` are the books, each with its own verdict and `evidence`. A row that cannot be answered
+    has `status` and `problem` instead, and does not affect other rows. A row with status 503 can be sent
+    again after `retry_after` seconds. Each row counts as a lookup, and waits for the key's limit.
     """
 
     async def answer(line: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Clusters, lists of them, and their master copies over HTTP."""
+"""Clusters, lists of clusters, and master copies over HTTP."""
 
 from typing import Annotated, Self
 from uuid import UUID
@@ -44,13 +44,12 @@ class ClusterListQuery(PageQuery):
     """The clusters to list."""
 
     by: Joined = "same_text"
-    min_size: int = Field(default=2, ge=2, le=MOST_SIZE, description="Fewest books.")
-    max_size: int = Field(default=MOST_SIZE, ge=2, le=MOST_SIZE, description="Most books.")
+    min_size: int = Field(default=2, ge=2, le=MOST_SIZE, description="Smallest number of books.")
+    max_size: int = Field(default=MOST_SIZE, ge=2, le=MOST_SIZE, description="Largest number of books.")
     collection: CollectionFilter = None
     order: ClusterOrder = Field(
         default="size",
-        description="The largest first; or by agreement: those first that hang together least. What is not "
-        "measured comes last.",
+        description="size: largest first. agreement: lowest agreement first, unmeasured clusters last.",
     )
 
     @model_validator(mode="after")
@@ -69,22 +68,22 @@ class NamedBookAnswer(Document):
 
 
 class ListedClusterAnswer(ClusterNameAnswer):
-    """A cluster of two books or more, and how it hangs together."""
+    """A cluster of at least two books, and its agreement."""
 
     by: By
-    size: int = Field(description="How many books there are, of other collections too.")
+    size: int = Field(description="Number of books, in all collections.")
     founder: NamedBookAnswer = Field(description="The oldest book.")
     best_copy: NamedBookAnswer | None = Field(description="The copy to keep or to show; null: not measured.")
     agreement: Share | None = Field(
-        description="The share of its weakest link, as the cluster itself shows it; null: not measured, "
-        f"joined by a person's decision, or of more than {MOST_LINKED} books."
+        description="Share of the weakest link, 0 to 1; null: not measured, a person's decision is the link, "
+        f"or over {MOST_LINKED} books."
     )
     kinds: dict[Kind, int] | None = Field(
-        description="How many relations join its books, of each kind; null: not measured, or of more than "
+        description="Number of relations that join the books, by kind; null: not measured, or over "
         f"{MOST_LINKED} books."
     )
     measured: bool = Field(
-        description="False: it has changed within the last seconds, and workers have yet to measure it."
+        description="False: the cluster changed seconds ago, and workers have not measured it yet."
     )
     links: ClusterLinks
 
@@ -109,27 +108,29 @@ class ListedClusterAnswer(ClusterNameAnswer):
 class ClusterList(Document):
     """One page of clusters."""
 
-    pending: int = Field(description="Clusters of this kind that are still to be measured.")
+    pending: int = Field(description="Number of clusters of this kind that are not measured yet.")
     items: list[ListedClusterAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
-router = SubjectRouter("/v1", tag="clusters", description="Copies of one text, or related books, together.")
+router = SubjectRouter(
+    "/v1", tag="clusters", description="Groups of copies of one text, or of related books."
+)
 
 ClusterId = Annotated[str, Path(description="Id or key of the cluster.", examples=[examples.CLUSTER_ID])]
 AcceptedTextType = Annotated[str, Depends(deps.chosen_text)]
 
-_MOVED = with_headers(308, Location="The path of the cluster that the books are in.")
-_LINK = with_headers(200, Link="The next pages, of text/plain.", Vary="Accept")
+_MOVED = with_headers(308, Location="The path of the present cluster.")
+_LINK = with_headers(200, Link="The next pages; only for text/plain.", Vary="Accept")
 _MASTER_COPY: Responses = {200: _LINK[200] | {"content": {deps.TEXT: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/clusters", summary="List clusters", scope="read")
 async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: ServicesDep) -> ClusterList:
-    """Lists the clusters of two books or more, the largest first or those that hang together least.
+    """Lists the clusters of at least two books, by size or by agreement.
 
-    With a collection, those that have a book of it. Sizes are always of the present; workers measure how a
-    cluster hangs together within seconds after it has changed.
+    With `collection`, only clusters with a book of that collection. Sizes are always current. Workers measure
+    the agreement within seconds after a change.
     """
     cursors = Cursors("clusters", query.by, query.min_size, query.max_size, query.collection, query.order)
     wanted = ClusterFilter(
@@ -148,10 +149,9 @@ async def list_clusters(query: Annotated[ClusterListQuery, Query()], services: S
 async def read_cluster_of_book(
     book_id: BookId, query: Annotated[ClusterQuery, Query()], services: ServicesDep
 ) -> ClusterAnswer:
-    """Answers the books that this one belongs together with, oldest first, itself included.
+    """Returns the cluster of this book, oldest book first.
 
-    They are joined by verified relations, directly or over others, and kept apart where a person rejected a
-    relation.
+    Verified relations join books, directly or through other books. A person's rejection keeps books apart.
     """
     cursors = Cursors("cluster of", book_id, query.by, query.collection)
     page = await services.clusters.of_book(
@@ -170,10 +170,10 @@ async def read_cluster_of_book(
 async def read_cluster(
     cluster_id: ClusterId, query: Annotated[MemberQuery, Query()], request: Request, services: ServicesDep
 ) -> ClusterAnswer | RedirectResponse:
-    """Answers the books of a cluster, oldest first.
+    """Returns the books of a cluster, oldest first.
 
-    A former id or key, from before it was joined to an older cluster or lost its oldest book, is answered
-    with 308 and the present id. The id of any other book in it is answered in the same way.
+    A former id or key redirects (308) to the present id: the cluster joined an older one, or its oldest book
+    was deleted. An id made from any other book of the cluster redirects, too.
     """
     name = cluster_name_of(cluster_id)
     cursors = Cursors("cluster", name.by, name.book_id, query.collection)
@@ -200,12 +200,12 @@ async def read_master_copy(
     services: ServicesDep,
     media_type: AcceptedTextType,
 ) -> MasterCopyAnswer | Response:
-    """Answers pages of the text, each in the reading that most copies of the cluster share.
+    """Returns pages of the text, each in the reading that most copies of the cluster share.
 
-    They are the pages of the best copy of which the text is kept. Ten copies vote, itself included; parts
-    of it vote on their pages. Readings with equal votes are the best copy's. Where there is one other copy
-    of a page, and it is cleaner (the best one may be best because it is complete), its reading counts.
-    As text/plain the pages come one after the other, with U+000C between them and the next ones in Link.
+    The pages are those of the best copy with a stored text. Up to ten copies vote, including the best copy;
+    parts of the text vote on their pages. If votes are equal, the best copy decides. If a page has only one
+    other copy and that copy is cleaner, its reading counts. text/plain separates pages with U+000C and links
+    the next pages in the header Link.
     """
     present = await services.clusters.present_name(cluster_name_of(cluster_id))
     if present != cluster_name_of(cluster_id):
@@ -231,7 +231,7 @@ def _text(read: MasterCopyRead, request: Request, next_cursor: str | None) -> Re
 
 def _moved(path: str, request: Request) -> RedirectResponse:
     asked = f"?{request.url.query}" if request.url.query else ""
-    # Not to be cached: where the clusters part again, the id names the younger one as before.
+    # Not cached, because after a split the id names its own cluster again.
     return RedirectResponse(f"{path}{asked}", 308, {"Cache-Control": "no-cache"})
 
 

@@ -1,4 +1,4 @@
-"""Completeness: what a scan lacks, and its document."""
+"""Completeness: the faults of a scan, as a document."""
 
 from uuid import UUID
 
@@ -14,52 +14,50 @@ class PagesOfCopyAnswer(Document):
     """Pages of a copy."""
 
     book_id: UUID
-    pages: tuple[int, int] = Field(description="Counted from 0; the end is exclusive.")
+    pages: tuple[int, int] = Field(description="Pages, counted from 0, end exclusive.")
 
 
 class FaultAnswer(Document):
-    """A fault of a scan. Pages are counted from 0, the end exclusive."""
+    """A fault of a scan. Pages are counted from 0, end exclusive."""
 
-    kind: FaultKind = Field(description="Foreign: of another book, in the place of pages that the copy has.")
-    pages: tuple[int, int] | None = Field(description="Of the book in the path; null: missing.")
+    kind: FaultKind = Field(description="Foreign pages are from another book and replace pages of the copy.")
+    pages: tuple[int, int] | None = Field(description="Pages of the book in the path; null: missing.")
     between: tuple[int, int] | None = Field(
-        description="Pages of the book in the path between which what is missing or misplaced belongs: -1 "
-        "before the first, the page count behind the last; null: they are not out of place, or the whole "
-        "scan is from the back or has the halves of its spreads swapped."
+        description="Pages of the book in the path that enclose the right place of missing or misplaced "
+        "pages: -1 before the first, the page count after the last. Null: not out of place, or the whole "
+        "scan is in reverse order or has the halves of its spreads swapped."
     )
-    labels: list[str | None] = Field(
-        description="What is printed as their numbers on the pages of the first copy."
-    )
+    labels: list[str | None] = Field(description="Page labels of the pages in the first copy.")
     copies: list[PagesOfCopyAnswer] = Field(
-        validation_alias="copies", serialization_alias="in", description="The copies that have the pages."
+        validation_alias="copies", serialization_alias="in", description="Copies that contain the pages."
     )
-    confidence: Share = Field(description="0 to 1.")
-    because: str = Field(description="What speaks for it.")
+    confidence: Share = Field(description="Confidence, 0 to 1.")
+    because: str = Field(description="Evidence for the fault.")
     source: PagesOfCopyAnswer | None = Field(
-        description="The book that foreign pages are of; null: they are not, or it is not known."
+        description="Book that contains the foreign pages; null: not foreign, or book unknown."
     )
 
 
 class CompletenessAnswer(Document):
-    """Faults of a scan, found by copies of its printing, in the order of its pages."""
+    """Faults of a scan, found with copies of the same printing, in page order."""
 
-    compared_with: list[UUID] = Field(description="The copies, at most five.")
+    compared_with: list[UUID] = Field(description="Ids of the copies, at most five.")
     findings: list[FaultAnswer]
 
 
 router = SubjectRouter(
     "/v1/books/{book_id}/completeness",
     tag="completeness",
-    description="Pages that a scan lacks, has twice, out of order or from another book.",
+    description="Missing, doubled, misplaced and foreign pages of a scan.",
 )
 
 
-@router.get("", summary="Tell what a scan lacks", scope="read", also=(409,))
+@router.get("", summary="Read the faults of a scan", scope="read", also=(409,))
 async def read_completeness(book_id: BookId, services: ServicesDep) -> CompletenessAnswer:
-    """Holds a scan, page by page, against up to five other books that are SAME_PAGINATION with it.
+    """Compares a scan, page by page, with up to five books that are SAME_PAGINATION with it.
 
-    A plate, an advertisement or a leaf that a copy alone has is no fault: page numbers, sentences that run
-    on, the words of the book and other copies tell which is which. Both have to have pages and a text that is
-    kept; page labels outrank numbers printed on the pages.
+    A plate, an advertisement or a leaf in only one copy is not a fault. Page numbers, sentences across pages,
+    the words of the book and other copies show the difference. The scan and a copy must have page breaks and
+    stored texts. Page labels take precedence over numbers in the text.
     """
     return CompletenessAnswer.model_validate(await services.completeness.of_book(book_id))

@@ -1,4 +1,4 @@
-"""Metadata conflicts: which of them to list, and their documents."""
+"""Metadata conflicts: the query, and the documents."""
 
 from typing import Annotated, Literal, Self
 from uuid import UUID
@@ -17,11 +17,11 @@ class ConflictQuery(PageQuery):
     """The conflicts to list."""
 
     by: ConflictBy = Field(
-        description="What the books share: isbn or title, while their texts are unrelated; text, while they "
-        "have different ISBNs."
+        description="isbn or title: the same ISBN or title, but unrelated texts. text: the same text, but "
+        "different ISBNs."
     )
     collection: CollectionFilter = Field(
-        default=None, description="Only conflicts in which at least one book is of this collection."
+        default=None, description="Only conflicts with at least one book of this collection."
     )
 
 
@@ -37,13 +37,12 @@ class ConflictBookAnswer(NamedCopyAnswer):
 
     id: UUID = part("summary.book_id")
     text_under: NamedCopyAnswer | None = Field(
-        description="The oldest book that has the text of this one under another title; null: none is known, "
-        "or the conflict is one of the text."
+        description="Oldest book with the same text under another title; null: none, or `by` is text."
     )
 
 
 class ConflictContainment(Document):
-    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+    """Share of each book that the other book contains, estimated from their MinHash signatures."""
 
     this_in_other: Share | None = Field(description="Share of the first book found in the second, 0 to 1.")
     other_in_this: Share | None = Field(description="Share of the second book found in the first, 0 to 1.")
@@ -57,29 +56,29 @@ class ConflictRelation(Document):
     """The effective relation of the two books."""
 
     kind: Kind = part("summary.kind")
-    confidence: Share = part("summary.confidence", "0 to 1; of a person's decision 1.")
+    confidence: Share = part("summary.confidence", "Confidence, 0 to 1; a person's decision has 1.")
     source: Annotated[Literal["machine", "person"], BeforeValidator(_source)] = part("decided")
     decided_by: str | None = Field(
-        description="Name of the API key with which a person decided; null: by the machine, or not known."
+        description="Name of the API key of the person's decision; null: no decision, or unknown."
     )
 
 
 class ConflictEvidence(Document):
-    """Evidence from the two texts; null if a signature is missing."""
+    """Evidence from the two texts; a figure is null if a signature is missing."""
 
     distance: int | None = Field(description="Bits in which the fingerprints differ, 0 to 128.")
     jaccard: Share | None = Field(description="Estimated share of common shingles, 0 to 1.")
     containment: ConflictContainment
     relation: ConflictRelation | None = Field(
-        description="Null: the search for relations has ended and found none between these two."
+        description="Null: the search for relations has ended and found none between the two books."
     )
 
 
 class ConflictAnswer(Document):
     """Two books whose metadata and texts contradict each other."""
 
-    books: tuple[ConflictBookAnswer, ConflictBookAnswer] = Field(description="The older one first.")
-    agrees: list[Aspect] = Field(description="What is the same in both, as far as both say something of it.")
+    books: tuple[ConflictBookAnswer, ConflictBookAnswer] = Field(description="Both books, the older first.")
+    agrees: list[Aspect] = Field(description="Aspects that both books state and that agree.")
     contradicts: list[Aspect]
     evidence: ConflictEvidence
 
@@ -98,21 +97,21 @@ class ConflictAnswer(Document):
 
 
 class CutGroupAnswer(Document):
-    """Books that share an ISBN or a title, and are too many to examine every pair of them."""
+    """Books with the same ISBN or title, too many to examine every pair."""
 
-    shared: str = Field(description="The ISBN, as isbn:9780141439600, or the title.")
-    size: int = Field(description="How many books share it.")
-    examined: int = Field(description="How many were examined: first the oldest of each cluster of copies.")
+    shared: str = Field(description="The ISBN, such as isbn:9780141439600, or the title.")
+    size: int = Field(description="Number of books that share it.")
+    examined: int = Field(description="Number of examined books: first the oldest of each cluster of copies.")
 
 
 class ConflictList(Document):
     """One page of metadata conflicts."""
 
     items: list[ConflictAnswer] = Field(
-        description="Fewer than `limit`, even none, where finding more takes another request."
+        description="Conflicts, possibly fewer than `limit` or none: follow next_cursor for more."
     )
-    cut_groups: list[CutGroupAnswer] = Field(description="Groups met for this page that may hide conflicts.")
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    cut_groups: list[CutGroupAnswer] = Field(description="Groups of this page that may hide conflicts.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 router = SubjectRouter(
@@ -122,12 +121,12 @@ router = SubjectRouter(
 
 @router.get("", summary="List metadata conflicts", scope="read")
 async def list_conflicts(query: Annotated[ConflictQuery, Query()], services: ServicesDep) -> ConflictList:
-    """Lists pairs of books of which the metadata says one thing and the text another.
+    """Lists pairs of books whose metadata contradict their texts.
 
-    By isbn: two books with the same valid ISBN and unrelated texts. By title: the same words in the title, no
-    different authors or volumes, and unrelated texts. By text: the same text under different valid ISBNs,
-    none in common. Decisions of people outrank the machine. Without evidence there is no conflict: a text too
-    short, no signatures, or a search for relations that has not ended.
+    By isbn: the same valid ISBN and unrelated texts. By title: the same words in the title, no different
+    authors or volumes, and unrelated texts. By text: the same text and only different valid ISBNs. Decisions
+    of people override the classifier. Pairs without evidence are not conflicts: a text is too short, a
+    signature is missing, or the search for relations has not ended.
     """
     cursors = Cursors("conflicts", query.by, query.collection)
     place = cursors.place(query.cursor, ConflictPlace)

@@ -1,4 +1,4 @@
-"""Whether the process lives and the service can work, as documents."""
+"""Health of the process and of the service, and metrics."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from app.services.health import PartHealth
 
 
 class Alive(Document):
-    """The process answers."""
+    """The process is alive."""
 
     status: Literal["alive"] = "alive"
 
@@ -33,21 +33,23 @@ class PartAnswer(Document):
     """One part of the service."""
 
     ok: bool
-    detail: str = Field(description="What is wrong with it, if something is.")
+    detail: str = Field(description="State of the part, or the reason why it does not work.")
 
 
 class Ready(Document):
-    """The service can do its work."""
+    """The service is ready."""
 
     status: Literal["ready"] = "ready"
-    parts: dict[str, PartAnswer] = Field(description="Empty where they are not to be seen without a key.")
+    parts: dict[str, PartAnswer] = Field(
+        description="Parts by name; empty without a key, if keys are required."
+    )
 
 
 _RETRY_SECONDS = 2
 
 
 class NotReady(RequestRefusal):
-    """Some parts of the service do not work; without `parts` these are not to be seen."""
+    """Some parts of the service do not work; `parts` is empty if the client may not see them."""
 
     status = 503
     title = "Not ready"
@@ -57,24 +59,24 @@ class NotReady(RequestRefusal):
     def __init__(self, parts: Mapping[str, PartHealth]) -> None:
         reasons = [f"{name}: {part.detail}" for name, part in parts.items() if not part.ok]
         super().__init__(
-            " ".join(reasons) or "A part is down. Ask with a key that has the scope read which it is.",
+            " ".join(reasons) or "A part is down. Send a key with the scope read to see which.",
             {"Retry-After": str(_RETRY_SECONDS)},
             {"parts": {name: asdict(part) for name, part in parts.items()}},
         )
 
 
-router = SubjectRouter(tag="health", description="Whether the service lives and works, and its metrics.")
+router = SubjectRouter(tag="health", description="Health and metrics of the service.")
 
 
 @router.get("/health/live", summary="Does the process answer?", scope=None)
 async def live() -> Alive:
-    """Always 200. Where there is no answer, restart the process."""
+    """Always answers 200. If there is no answer, restart the process."""
     return Alive()
 
 
 @router.get("/health/started", summary="Has the service started?", scope=None, also=(503,))
 async def started() -> Started:
-    """200, and before that 503, which says in `detail` what the start is doing."""
+    """Answers 200 after the start, and 503 before, with the progress of the start in `detail`."""
     return Started()
 
 
@@ -82,9 +84,9 @@ async def started() -> Started:
     "/health/ready", summary="Can the service work?", response_model=Ready, scope=None, more_with="read"
 )
 async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDetails) -> dict[str, Any]:
-    """Pings Postgres, Redis and the job queue; 503 says in `parts` which of them is down.
+    """Pings Postgres, Redis and the job queue; 503 names the failed ones in `parts`.
 
-    Where requests need a key, `parts` are shown only to a key with the scope read.
+    If keys are required, only a key with the scope read sees `parts`.
     """
     parts = await services.health.check() | {"kernels": kernels.health}
     if all(part.ok for part in parts.values()):
@@ -96,6 +98,5 @@ async def ready(services: ServicesDep, kernels: KernelsDep, sees_details: SeesDe
     "/metrics", summary="Counters for Prometheus", response_class=PlainTextResponse, scope="read", also=None
 )
 async def scrape(services: ServicesDep, metrics: MetricsDep) -> Response:
-    """Requests by route and status with their times, books stored, posted and pending, lookups by kind. Jobs
-    by task and state, failed tries, pairs of books compared by kind of relation, webhooks by state."""
+    """Returns metrics of requests, books, lookups, jobs, relations and webhooks in Prometheus text format."""
     return Response(await metrics.exposition(services), media_type=CONTENT_TYPE_LATEST)

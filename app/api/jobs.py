@@ -15,24 +15,22 @@ from app.services.jobs import MOST_TRIES, Job, JobState, UnknownJob
 
 
 class JobAnswer(Document):
-    """A background job as it stands now."""
+    """The present state of a background job."""
 
     id: int
-    task: str = Field(description="What is to be done.")
+    task: str = Field(description="Kind of work: `relate` or `reconcile`.")
     state: JobState
-    attempts: int = Field(description="Tries so far, the running one included.")
-    max_attempts: int = Field(default=MOST_TRIES, description="Tries after which it has failed.")
-    book_id: UUID | None = Field(
-        description="The book that it is about; null if that has changed or gone since."
-    )
+    attempts: int = Field(description="Number of tries so far, including a running one.")
+    max_attempts: int = Field(default=MOST_TRIES, description="Number of failed tries that ends the job.")
+    book_id: UUID | None = Field(description="Book of the job; null after the book was changed or deleted.")
     created_at: datetime
     next_try_at: datetime | None = Field(
-        description="Of a waiting job: not before then; null: as soon as a worker is free."
+        description="Earliest time of the next try of a waiting job; null: when a worker is free."
     )
-    reason: str | None = Field(description="Why the last try failed, if it did.")
+    reason: str | None = Field(description="Reason why the last try failed; null: it did not fail.")
 
 
-router = SubjectRouter("/v1/jobs", tag="jobs", description="Work that is done in the background.")
+router = SubjectRouter("/v1/jobs", tag="jobs", description="Work in the background.")
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
 
@@ -42,9 +40,9 @@ async def read_job(
     job_id: Annotated[str, Path(description="Id of the job.", examples=["4711"])],
     services: ServicesDep,
 ) -> Job:
-    """Answers how far the job has come.
+    """Returns the state of a job.
 
-    Jobs that succeeded are forgotten after a day, those that failed after thirty.
+    Successful jobs are deleted after one day, failed jobs after thirty days.
     """
     if not _NUMBER.fullmatch(job_id):
         raise UnknownJob(job_id[:100])

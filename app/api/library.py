@@ -1,4 +1,4 @@
-"""The library as a whole, and its document."""
+"""Counts of the whole library, as a document."""
 
 from pydantic import Field
 
@@ -11,34 +11,34 @@ from app.services.library import MOST_VALUES
 class YearCount(Document):
     """The number of books of a year."""
 
-    value: int | None = Field(description="Null: of books whose year is not known.")
+    value: int | None = Field(description="Year; null: unknown.")
     count: int
 
 
 class NameCount(Document):
     """The number of books of a language or a collection."""
 
-    value: str | None = Field(description="Null: of books of which it is not known.")
+    value: str | None = Field(description="Language or collection; null: unknown or none.")
     count: int
 
 
 class LibraryAnswer(Document):
-    """Contents of the library. Values are ordered by their numbers of books, most frequent first."""
+    """Numbers of books by year, language and collection, most frequent values first."""
 
-    books: int = Field(description="The number of books.")
+    books: int = Field(description="Number of books.")
     estimated: bool = Field(
-        description="True, above 100,000 books: the numbers are estimated from a sample, and values of few "
-        "books may be missing."
+        description="True above 100,000 books: the numbers are estimated from a sample, and rare values may "
+        "be missing."
     )
-    years: list[YearCount] = Field(description=f"At most {MOST_VALUES}.")
-    languages: list[NameCount] = Field(description=f"At most {MOST_VALUES}.")
-    collections: list[NameCount] = Field(description=f"At most {MOST_VALUES}.")
+    years: list[YearCount] = Field(description=f"At most {MOST_VALUES} years.")
+    languages: list[NameCount] = Field(description=f"At most {MOST_VALUES} languages.")
+    collections: list[NameCount] = Field(description=f"At most {MOST_VALUES} collections.")
 
 
-router = SubjectRouter("/v1/library", tag="library", description="What the library holds as a whole.")
+router = SubjectRouter("/v1/library", tag="library", description="Counts of the whole library.")
 
 
-@router.get("", summary="Count what the library holds", scope="read")
+@router.get("", summary="Count the books of the library", scope="read")
 async def read_library(services: ServicesDep) -> LibraryAnswer:
-    """Answers how many books there are by year, language and collection, as of ten seconds ago at most."""
+    """Returns the number of books by year, language and collection, at most ten seconds old."""
     return LibraryAnswer.model_validate(await services.library.holdings())

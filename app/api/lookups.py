@@ -1,7 +1,7 @@
-"""Lookups: bodies, questions, and the answer.
+"""Lookups: bodies, queries, and the answer.
 
-The answer is a TypedDict, which makes the schema and is written by orjson as it is. A page of a hundred
-books takes pydantic longer than finding them took.
+The answer is a TypedDict: it defines the schema, and orjson writes it directly. Writing a page of 100 books
+with pydantic would take longer than the lookup.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ from bookprint_core.relations.related import RelationSummary
 from bookprint_core.signatures import identifier
 
 _SHARE_DIGITS = 4
-"""Decimals of similarities: 128 MinHash values give no more than two."""
+"""Decimals of similarities; 128 MinHash values are accurate to about two."""
 
 
 class LookupBody(BookBody):
-    """A book as it would be posted, or its identifier, or its fingerprint: exactly one of them."""
+    """A book to look up: exactly one of text, pages, signatures, datasketch, identifier and fingerprint."""
 
     one_of: ClassVar[dict[str, str]] = BookBody.one_of | {"fingerprint": "object"}
 
@@ -52,27 +52,27 @@ class LookupBody(BookBody):
 
 
 class NearnessQuery(PageQuery):
-    """The books to find: within d, the k nearest, those as similar, or (by default) near-duplicates."""
+    """The books to find: within d bits, the k nearest, by similarity, or by default near-duplicates."""
 
     d: int | None = Field(
-        default=None, ge=0, le=128, description="All books at most this many bits away; exact."
+        default=None, ge=0, le=128, description="Largest distance in bits; returns all such books, exact."
     )
     k: int | None = Field(
-        default=None, ge=1, le=1_000, description="This many nearest books, not with d; exact."
+        default=None, ge=1, le=1_000, description="Number of nearest books, exact; not with d."
     )
 
     jaccard: float | None = Field(
         default=None,
         ge=0.3,
         le=1,
-        description="Books at least this similar by their MinHash values, not with d or k. The answer's "
-        "`recall` says which share of them is found.",
+        description="Least Jaccard similarity, estimated from MinHash values; not with d or k. `recall` in "
+        "the answer is the share that is found.",
     )
 
     include: Literal["common"] | None = Field(
         default=None,
-        description="`common`: also books that share common matter alone, and those found unrelated; not "
-        "with d, k or jaccard.",
+        description="`common`: also returns books that share only common matter, and books found unrelated; "
+        "not with d, k or jaccard.",
     )
     collection: CollectionFilter = None
 
@@ -93,7 +93,7 @@ class NearnessQuery(PageQuery):
 
 
 class Containment(TypedDict):
-    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+    """Share of each book that the other book contains, estimated from their MinHash signatures."""
 
     this_in_other: Annotated[
         float | None, Field(description="Share of the query found in this item, 0 to 1.")
@@ -104,24 +104,24 @@ class Containment(TypedDict):
 
 
 class SharedPlaces(TypedDict):
-    """The stretches of two books that the hashes span which both their samples have."""
+    """The range of each book from the first to the last hash that both samples contain."""
 
     this: Annotated[list[float], Field(description="First and last place in the query, 0 to 1.")]
     other: Annotated[list[float], Field(description="First and last place in this item, 0 to 1.")]
     even: Annotated[
-        float, Field(description="1: all over the one book or the other; near 0: in one place of both.")
+        float, Field(description="Spread of the hashes: 1, all over a book; near 0, in one place of both.")
     ]
 
 
 class RelationBrief(TypedDict):
-    """The relation of two books: by a person's decision, else as computed from their pages."""
+    """The relation of two books by a person's decision, otherwise computed from their pages."""
 
     kind: str
-    confidence: Annotated[float, Field(description="0 to 1; of a person's decision 1.")]
+    confidence: Annotated[float, Field(description="Confidence, 0 to 1; a person's decision has 1.")]
 
 
 class NearDuplicate(TypedDict):
-    """A book near the query, and how near it is; null where a signature is missing."""
+    """A book near the query, with figures of nearness; null if a signature is missing."""
 
     id: UUID
     identifier: str | None
@@ -134,49 +134,44 @@ class NearDuplicate(TypedDict):
         Field(
             description="`near_duplicate`: a copy, an edition, a part or a whole. `overlap`: a work or a "
             "chapter in common. `common_matter`: little more than a preface, a privilege or an advertisement "
-            "at the same edge of both. `none`: a few phrases, scattered. Null where `d`, `k` or "
-            "`jaccard` was sent."
+            "at the same edge of both books. `none`: a few scattered phrases. Null with d, k or jaccard."
         ),
     ]
     where: Annotated[
         SharedPlaces | None,
-        Field(description="Null within 23 bits, with `d`, `k` or `jaccard`, and where places are not known."),
+        Field(description="Null within 23 bits, with d, k or jaccard, or if places are unknown."),
     ]
     relation: Annotated[RelationBrief | None, Field(description="Null until the pages have been compared.")]
 
 
 class NearnessQuestion(TypedDict):
-    """The question that is answered."""
+    """The query that is answered."""
 
-    id: Annotated[UUID | None, Field(description="The book that was asked about; null for a lookup.")]
-    max_distance: Annotated[int | None, Field(description="The parameter `d`; null where it was not sent.")]
-    nearest: Annotated[int | None, Field(description="The parameter `k`; null where it was not sent.")]
-    jaccard: Annotated[
-        float | None, Field(description="The parameter `jaccard`; null where it was not sent.")
-    ]
+    id: Annotated[UUID | None, Field(description="Id of the book in the path; null for a lookup.")]
+    max_distance: Annotated[int | None, Field(description="The parameter `d`; null if not sent.")]
+    nearest: Annotated[int | None, Field(description="The parameter `k`; null if not sent.")]
+    jaccard: Annotated[float | None, Field(description="The parameter `jaccard`; null if not sent.")]
 
 
 class NearDuplicates(TypedDict):
     """One page of the books near the query, nearest first."""
 
     query: NearnessQuestion
-    exact: Annotated[bool, Field(description="True: provably every book that the question asks for.")]
+    exact: Annotated[bool, Field(description="True: the result provably contains every requested book.")]
     recall: Annotated[
         float | None,
         Field(
-            description="The probability that a book whose similarity is just `jaccard` is found; more "
-            "similar ones are found more often. Null where `jaccard` was not sent."
+            description="Probability to find a book whose similarity is exactly `jaccard`; it is higher for "
+            "more similar books. Null if `jaccard` was not sent."
         ),
     ]
-    total: Annotated[int, Field(description="How many books there are on all pages.")]
+    total: Annotated[int, Field(description="Number of books on all pages.")]
     items: list[NearDuplicate]
-    next_cursor: Annotated[
-        str | None, Field(description="Send it as cursor for the next page; null on the last page.")
-    ]
+    next_cursor: Annotated[str | None, Field(description="Cursor of the next page; null on the last page.")]
 
 
 class LookupAnswer(NearDuplicates):
-    """One page of the books near the query, nearest first, and how its file was read."""
+    """One page of the books near the query, nearest first, with format and warnings of a sent file."""
 
     format: Format
     warnings: Warnings
@@ -185,7 +180,7 @@ class LookupAnswer(NearDuplicates):
 def near_duplicates_of(
     answer: Answer, query: NearnessQuery, next_cursor: str | None, book_id: UUID | None = None
 ) -> NearDuplicates:
-    """The document of an answer to a question about the book `book_id`, or about one that is not stored."""
+    """Return the document of an answer about the book `book_id`, or about a book that is not stored."""
     verified = query.d is None and query.k is None and query.jaccard is None
     return {
         "query": {"id": book_id, "max_distance": query.d, "nearest": query.k, "jaccard": query.jaccard},
@@ -204,7 +199,7 @@ def _item(
     match: Match, name: str | None, relation: RelationSummary | None, *, verified: bool
 ) -> NearDuplicate:
     evidence = match.evidence
-    # A book that is found by an identifier alone is the same by it, and has no sample.
+    # A book found by an identifier alone is the same book, and has no sample.
     found = "near_duplicate" if evidence.shared is None else verdict(evidence)
     return {
         "id": match.book.book_id,
@@ -244,7 +239,7 @@ def _identifiers(matches: Sequence[Match]) -> list[str | None]:
     return [None if fingerprint is None else next(encoded) for fingerprint in fingerprints]
 
 
-router = SubjectRouter("/v1", tag="lookups", description="Find the books near a stored book, or near a text.")
+router = SubjectRouter("/v1", tag="lookups", description="Find the books near a stored book or near a text.")
 
 
 def _arguments_of(request: Request) -> dict[str, Any]:
@@ -268,12 +263,12 @@ def _arguments_of(request: Request) -> dict[str, Any]:
 async def near_duplicates(
     book_id: BookId, query: Annotated[NearnessQuery, Query()], services: ServicesDep, metrics: MetricsDep
 ) -> Response:
-    """Answers the books near this one, itself left out, nearest first.
+    """Returns the books near this book, nearest first, without the book itself.
 
-    With `d`, every book at Hamming distance at most d; with `k`, the k nearest: both provably complete. With
-    `jaccard`, the books that MinHash bands propose and that are at least as similar, the most similar first.
-    With none, the books that fingerprint or sample propose and their signatures confirm as near-duplicates,
-    and books that have a work or a chapter in common with it.
+    `d` returns every book at Hamming distance at most d, and `k` the k nearest books; both are provably
+    complete. `jaccard` returns books at least that similar, the most similar first; MinHash bands propose
+    them. Without a parameter, fingerprint and sample propose books, and the signatures confirm
+    near-duplicates and books with a work or a chapter in common.
     """
     question = query.to_question()
     asked = (query.d, query.k, query.jaccard, query.include, query.collection)
@@ -305,10 +300,10 @@ async def look_up(
     services: ServicesDep,
     metrics: MetricsDep,
 ) -> Response:
-    """Answers the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
+    """Returns the books near the text, signatures, identifier, fingerprint or file; nothing is stored.
 
-    With none of `d`, `k` and `jaccard`, an identifier finds the books that `bookprint compare` would call the
-    same. Length and MinHash bits decide, and a common ISBN helps.
+    Without `d`, `k` or `jaccard`, an identifier finds the books that `bookprint compare` would call the same.
+    Length and MinHash bits decide, and a common ISBN helps.
     """
     if query.jaccard is not None and (body.identifier is not None or body.fingerprint is not None):
         raise InvalidInput(
@@ -338,7 +333,7 @@ async def _answer_entry(
     metrics: Metrics,
     sent: Submission | None = None,
 ) -> Response:
-    """The books near the signatures of a book; `sent` is the file that it came in."""
+    """Answer with the books near the signatures of a book; `sent` is the book read from a file."""
     entry = await asyncio.to_thread(to_entry)
     fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
     asked = (

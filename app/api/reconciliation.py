@@ -1,4 +1,4 @@
-"""The reconciliation API 0.2 of the W3C community group, which OpenRefine and others speak."""
+"""The reconciliation API 0.2 of the W3C community group, used by OpenRefine and other tools."""
 
 import asyncio
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ from bookprint_core.errors import BookprintError, InvalidInput, UnknownBook
 router = SubjectRouter(
     "/reconcile",
     tag="reconciliation",
-    description="Match the rows of a table with books, as OpenRefine does it. The [reconciliation API "
+    description="Match the rows of a table with books, as in OpenRefine. The [reconciliation API "
     "0.2](https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/) describes "
     "queries and answers.",
 )
@@ -55,21 +55,21 @@ _Answer = dict[str, Any]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
 
 _MOST_NAMES = 100_000
-"""Names of an object in a batch; an object with more is refused before it is read."""
+"""Most names of an object in a batch."""
 
 _MOST_FIELDS = 20
-"""Fields of a form."""
+"""Most fields of a form."""
 
 _PART = 1 << 16
-"""Bytes of a form to decode at once: other threads run between the parts."""
+"""Bytes of a form to decode at once, so that other threads run between the parts."""
 
 _SUGGESTIONS = 20
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _BATCH, _BATCH_EXAMPLE = "A batch of queries as JSON.", '{"q0": {"query": "Emma"}}'
-# Without an example, because only one of the two fields is sent, and tools fill in all examples.
+# No OpenAPI example, because tools would send both fields, and only one is allowed.
 _EXTENSION = (
-    "Instead a data extension query as JSON, as "
+    "Instead of queries, a data extension query as JSON, such as "
     f'{{"ids": ["{examples.BOOK_ID}"], "properties": [{{"id": "isbn"}}]}}.'
 )
 _FORM: dict[str, Any] = {
@@ -103,7 +103,7 @@ async def manifest(
     queries: Annotated[str | None, Query(description=_BATCH, examples=[_BATCH_EXAMPLE])] = None,
     extend: Annotated[str | None, Query(description=_EXTENSION)] = None,
 ) -> Response:
-    """Answers what the service can do; with `queries` or `extend`, the same as POST."""
+    """Returns the manifest of the service; with `queries` or `extend`, the same answer as POST."""
     if not queries and not extend:
         address = request.app.state.public_url or str(request.base_url)
         return _written(manifest_at(address.rstrip("/"), version("bookprint")))
@@ -112,17 +112,17 @@ async def manifest(
 
 @router.post(
     "",
-    summary="Find the books that the rows of a table mean",
+    summary="Match the rows of a table with books",
     response_model=_Answer,
     scope="read",
     openapi_extra=_FORM,
     also=(413, 415, 422),
 )
 async def reconcile(request: Request, services: ServicesDep) -> Response:
-    """Answers candidates for each of up to 1,000 `queries`, or with `extend` what is known of books.
+    """Returns candidates for each of up to 1,000 `queries`, or properties of books for `extend`.
 
-    Scores go from 0 to 100; the features of a candidate show why. A wrong query has an `error` beside its
-    empty result, and spoils no other. Each query counts as a lookup.
+    Scores range from 0 to 100; the features of a candidate explain its score. An invalid query returns an
+    `error` and an empty result, and does not affect other queries. Each query counts as a lookup.
     """
     fields = await _form_fields(request, "queries", "extend")
     return await _answered(request, services, fields.get("queries"), fields.get("extend"))
@@ -130,7 +130,7 @@ async def reconcile(request: Request, services: ServicesDep) -> Response:
 
 @router.get("/suggest/entity", summary="Suggest books", response_model=_Answer, scope="read")
 async def suggest_entity(query: Annotated[SuggestQuery, Query()], services: ServicesDep) -> Response:
-    """Answers books whose titles start so, in alphabetical order, or the one with this id or identifier."""
+    """Returns books whose titles start with `prefix`, by title, or the book with this id or identifier."""
     books = await services.reconciliation.suggest(query.prefix, query.cursor, _SUGGESTIONS)
     suggestions = [
         {
@@ -152,7 +152,7 @@ async def suggest_entity(query: Annotated[SuggestQuery, Query()], services: Serv
     scope="read",
 )
 async def preview(book_id: BookId, services: ServicesDep) -> Response:
-    """Answers a page for people, to be shown in a frame: title, authors, identifiers and relations."""
+    """Returns a page for people, to show in a frame: title, authors, identifiers and relations."""
     books = await services.reconciliation.read_books([book_id])
     if book_id not in books:
         raise UnknownBook(book_id)
@@ -162,7 +162,7 @@ async def preview(book_id: BookId, services: ServicesDep) -> Response:
 
 @router.get("/properties", summary="Propose properties to fetch", response_model=_Answer, scope="read")
 async def propose_properties() -> Response:
-    """Answers the properties that a column can be filled with."""
+    """Returns the properties that can fill a column."""
     proposed = [
         {"id": name, "name": each.name, "description": each.description}
         for name, each in PROPERTIES.items()
@@ -196,7 +196,7 @@ async def _results(request: Request, services: Services, text: str) -> dict[str,
 
 
 async def _count_lookups(request: Request, queries: int) -> None:
-    """Count each query of a batch as a lookup; raises HTTPException, also for more than may ever be sent."""
+    """Count each query of a batch as a lookup; raises HTTPException for more than the limit per minute."""
     caller: Caller = request.state.caller
     most = caller.limits.lookups_per_minute
     if most is not None and queries > most:
@@ -207,7 +207,7 @@ async def _count_lookups(request: Request, queries: int) -> None:
 
 
 def _read_batch(text: str) -> dict[str, Described]:
-    """Each query of the batch, or what is wrong with it; raises where that is true of all of them."""
+    """Return each query of the batch, or its error; raises the first error if all queries are invalid."""
     batch = _json_object(text, "queries")
     if len(batch) > BATCH_SIZE:
         raise HTTPException(
@@ -247,14 +247,14 @@ def _json_object(text: str, field: str) -> Mapping[str, Any]:
     except UnparsableJson as error:
         raise UnparsableJson(str(error), error.remedy, 422, field) from None
     if not isinstance(value, dict):
-        raise InvalidInput("This is no JSON object. Send one.", field)
+        raise InvalidInput("This is not a JSON object. Send one.", field)
     return value
 
 
 async def _form_fields(request: Request, *names: str) -> Mapping[str, str]:
-    """Returns the fields of a form; raises UnsupportedMediaType, and InvalidInput if one of `names` repeats.
+    """Return the fields of a form; raises UnsupportedMediaType, or InvalidInput if one of `names` repeats.
 
-    Starlette's parser decodes on the event loop, and repairs bytes that are not UTF-8.
+    Starlette's parser is not used: it decodes on the event loop and replaces bytes that are not UTF-8.
     """
     require_uncompressed(request.headers)
     if (declared := media_type(request.headers)) not in {"", _FORM_TYPE}:
@@ -268,7 +268,7 @@ async def _form_fields(request: Request, *names: str) -> Mapping[str, str]:
     sent = [name for name, _ in fields]
     for name in names:
         if sent.count(name) > 1:
-            raise InvalidInput("This field comes more than once. Send it once.", name)
+            raise InvalidInput("This field was sent more than once. Send it once.", name)
     return dict(fields)
 
 
@@ -285,7 +285,7 @@ def _decoded(text: bytes) -> str:
     while start < len(text):
         end = start + _PART
         if (escape := text.rfind(b"%", end - 2, end)) >= 0:
-            end = escape  # which ends in the next part
+            end = escape  # the escape ends in the next part
         decoded += unquote_to_bytes(text[start:end].replace(b"+", b" "))
         start = end
     return decoded.decode()

@@ -1,4 +1,4 @@
-"""Similar books: questions and documents."""
+"""Similar books: the query, and the documents."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,31 +13,33 @@ from bookprint_core.recipe import VECTORS
 
 
 class SimilarQuery(Parameters):
-    """How many similar books to answer, and which."""
+    """The similar books to return."""
 
-    k: int = Field(default=10, ge=1, le=1_000, description="The number of books.")
+    k: int = Field(default=10, ge=1, le=1_000, description="Number of books.")
     copies: bool = Field(
         default=False,
-        description="true: with near-duplicates and known copies of the book, and all copies of the others; "
-        "otherwise the former are left out, and one book stands for each cluster of copies.",
+        description="true: includes near-duplicates and copies of the book, and all copies of similar books. "
+        "false: leaves out near-duplicates and copies, and returns one book per cluster of copies.",
     )
 
 
 class SimilarBookAnswer(Document):
-    """A book that is like the one asked about."""
+    """A book similar to the book in the path."""
 
     id: UUID = part("book_id")
     title: str | None
     authors: list[str]
     similarity: Share = Field(
-        description="Estimated cosine of their words' weights, -1 to 1; of most books below .2."
+        description="Estimated cosine of the books' word weights, -1 to 1; below 0.2 for most pairs."
     )
 
 
 class SimilarBooksAnswer(Document):
-    """The books most like the one asked about, the most similar first."""
+    """The most similar books, by descending similarity."""
 
-    recipe: str = Field(description="The recipe of the vectors; figures of another do not compare with them.")
+    recipe: str = Field(
+        description="Recipe of the vectors; similarities of other recipes are not comparable."
+    )
     items: list[SimilarBookAnswer]
 
 
@@ -45,17 +47,16 @@ router = SubjectRouter("/v1", tag="similar books")
 
 
 @router.get(
-    "/books/{book_id}/similar", summary="Find books like a book", scope="read", is_lookup=True, also=(409,)
+    "/books/{book_id}/similar", summary="Find similar books", scope="read", is_lookup=True, also=(409,)
 )
 async def similar_books(
     book_id: BookId, query: Annotated[SimilarQuery, Query()], services: ServicesDep
 ) -> SimilarBooksAnswer:
-    """Answers the books with other texts whose vectors are most like that of this one.
+    """Returns the books with other texts whose vectors are most similar to the vector of this book.
 
-    All books with a vector are compared; of known copies of one other text the most similar stands for all.
-    Books of one series or subject come first; a translation is no such
-    book. It is a hint: relations and clusters know nothing of it. A book without a vector is answered with
-    409.
+    All books with a vector are compared; the most similar copy represents all copies of a text. Books of the
+    same series or subject come first; translations are not found. The result is a hint, and does not affect
+    relations and clusters. A book without a vector answers 409.
     """
     books = await services.similar_books.find(book_id, query.k, with_copies=query.copies)
     return SimilarBooksAnswer.model_validate({"recipe": VECTORS, "items": books})

@@ -1,4 +1,4 @@
-"""The contents of a volume, and their document."""
+"""The works and parts that a volume contains, as a document."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -19,18 +19,18 @@ Pages = tuple[int, int]
 
 
 class PartBook(Document):
-    """A book of the library that has a part of the volume, or has the volume as a part."""
+    """A book of the library that shares pages with the volume."""
 
     book_id: UUID
     title: str | None
     authors: list[str]
     year: int | None
     volume: str | None
-    cluster: ClusterNameAnswer = Field(description="The copies of its text; the others are not listed.")
+    cluster: ClusterNameAnswer = Field(description="Cluster of the book's copies; only this copy is listed.")
     pages: Pages | None = Field(
-        description="In that book, from the first to the last; null where its pages are not known."
+        description="Pages of that book, from 0, end exclusive; null: page breaks unknown."
     )
-    share: Share = Field(description="Of its text that the volume has, 0 to 1.")
+    share: Share = Field(description="Share of that book's text that the volume contains, 0 to 1.")
 
     @classmethod
     def of(cls, contents: VolumeContents, book_id: UUID, pages: Span, share: float) -> Self:
@@ -49,19 +49,18 @@ class PartBook(Document):
 
 
 class VolumePartAnswer(Document):
-    """Pages of the volume, counted from 0, the end exclusive."""
+    """Pages of the volume, counted from 0, end exclusive."""
 
     kind: PartKind = Field(
-        description="Work: the volume contains a book. Passage: a part of a book. Gap: known nowhere else."
+        description="work: a whole book. passage: a part of a book. gap: found in no other book."
     )
     pages: Pages
     labels: tuple[str | None, str | None] | None = Field(
-        description="What is printed on the first and the last page as its number; null: none is known."
+        description="Page labels of the first and the last page; null: unknown."
     )
-    level: int = Field(description="How many longer works it lies within.")
+    level: int = Field(description="Number of longer works that contain this part.")
     books: list[PartBook] = Field(
-        description="Those that have these pages, one of each cluster: first the one that the volume has "
-        "most of. Empty: a gap."
+        description="Books with these pages, one per cluster, the largest share first. Empty for a gap."
     )
 
 
@@ -70,34 +69,34 @@ class WholeAnswer(Document):
 
     book_id: UUID
     title: str | None
-    pages: list[Pages] = Field(description="Of that book; empty where its pages are not known.")
+    pages: list[Pages] = Field(description="Pages of that book; empty: page breaks unknown.")
 
 
 class SetVolumeAnswer(Document):
-    """A volume of a set."""
+    """A book with a volume number."""
 
     number: int
     book_id: UUID
 
 
 class SetAnswer(Document):
-    """The volumes among the parts of a whole, by the numbers in their metadata."""
+    """The volumes of a set that the book contains, by the volume numbers in their metadata."""
 
     volumes: list[SetVolumeAnswer]
-    total: int | None = Field(description="As metadata say it, as in: vol. 2 of 5.")
-    missing: list[int] = Field(description="Numbers up to the total, or to the last, that are not there.")
+    total: int | None = Field(description="Number of volumes by the metadata, as in: vol. 2 of 5.")
+    missing: list[int] = Field(description="Missing numbers up to the total, or up to the last volume.")
 
 
 class ContentsAnswer(Document):
-    """The contents of a book, as far as other books of the library tell."""
+    """The parts of a book that occur in other books of the library."""
 
-    unit: Unit = Field(description="Windows of words stand for pages where these are not known.")
+    unit: Unit = Field(description="window: the book has no pages, so windows of words replace them.")
     page_count: int
     parts: list[VolumePartAnswer] = Field(
-        description="In order. A work may lie within another; empty: no part of it is known elsewhere."
+        description="Parts in order; a work may contain another. Empty: no part is in another book."
     )
     part_of: list[WholeAnswer]
-    set: SetAnswer | None = Field(description="Null where metadata number none of its parts.")
+    set: SetAnswer | None = Field(description="Null if no part has a volume number in its metadata.")
 
     @classmethod
     def of(cls, contents: VolumeContents) -> Self:
@@ -146,11 +145,11 @@ router = SubjectRouter(
 )
 
 
-@router.get("", summary="Tell what a volume contains", scope="read")
+@router.get("", summary="Read what a volume contains", scope="read")
 async def read_contents(book_id: BookId, services: ServicesDep) -> ContentsAnswer:
-    """Lists the books of the library whose pages a volume has, in the order of its pages, with the gaps.
+    """Lists the books of the library that a volume contains, in the order of its pages, with gaps.
 
-    They come from the book's relations, page by page. Copies of one work are one part. A work that the
-    volume contains is named before a passage that it shares with a part of another book.
+    The result is derived from the book's relations, page by page. Copies of one work are one part. A whole
+    work takes precedence over a passage shared with another book.
     """
     return ContentsAnswer.of(await services.volumes.contents(book_id))

@@ -1,4 +1,4 @@
-"""Webhooks: what clients send, and their documents."""
+"""Webhooks: bodies and documents."""
 
 from datetime import datetime
 from functools import partial
@@ -21,10 +21,10 @@ _URL_PATTERN: JsonDict = {"pattern": "^[!-~]*$"}
 
 
 class WebhookBody(Body):
-    """Where to deliver changes, and which."""
+    """The URL to deliver changes to, and the types of changes."""
 
     url: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=_URL_PATTERN)] = Field(
-        description="A URL, https best, that takes a POST of each change."
+        description="URL that accepts a POST of each change; https is recommended."
     )
     types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
         default=None, description="Types of changes to deliver; null or left out: all."
@@ -32,27 +32,27 @@ class WebhookBody(Body):
 
 
 class WebhookAnswer(Document):
-    """A webhook as it stands now."""
+    """The present state of a webhook."""
 
     id: UUID
     url: str
     types: list[ChangeType] | None = Field(description="Types of changes to deliver; null: all.")
     state: Literal["active", "failing", "disabled"] = Field(
-        description="Failing ones are tried again at next_try_at, for three days; disabled ones never."
+        description="failing: tried again at next_try_at, for three days. disabled: not tried again."
     )
-    cursor: str = Field(description="Up to here everything is delivered; the feed goes on behind it.")
+    cursor: str = Field(description="Cursor of the last delivered change; the feed continues after it.")
     created_at: datetime
     failing_since: datetime | None = Field(
-        description="When the oldest change that is not delivered failed for the first time."
+        description="Time of the first failed try of the oldest undelivered change."
     )
     next_try_at: datetime | None
-    last_error: str | None = Field(description="Why the last try failed; null: it did not.")
+    last_error: str | None = Field(description="Reason why the last try failed; null: it did not fail.")
     disabled_at: datetime | None
     disabled_because: str | None
 
     @classmethod
     def of(cls, webhook: Webhook, **others: object) -> Self:
-        """The document of a webhook; `others` are the fields that a subclass adds."""
+        """Return the document of a webhook; `others` are the fields of a subclass."""
         failing = "active" if webhook.failing_since is None else "failing"
         fields: dict[str, Any] = {name: getattr(webhook, name, None) for name in WebhookAnswer.model_fields}
         fields["state"] = failing if webhook.disabled_at is None else "disabled"
@@ -63,7 +63,7 @@ class WebhookAnswer(Document):
 class WebhookWithSecret(WebhookAnswer):
     """A webhook with its new secret, which is not shown again."""
 
-    secret: str = Field(description="Verifies what is delivered (Standard Webhooks). Keep it safe.")
+    secret: str = Field(description="Secret to verify deliveries (Standard Webhooks). Keep it safe.")
 
     @classmethod
     def of(cls, webhook: Webhook, **others: object) -> Self:
@@ -74,10 +74,10 @@ class WebhookList(Document):
     """One page of a list of webhooks, in order of ids."""
 
     items: list[WebhookAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
-router = SubjectRouter("/v1/webhooks", tag="webhooks", description="Where changes are delivered.")
+router = SubjectRouter("/v1/webhooks", tag="webhooks", description="URLs that changes are delivered to.")
 
 WebhookId = Annotated[
     UUID,
@@ -99,10 +99,10 @@ async def register_webhook(
     actor: ActorDep,
     response: Response,
 ) -> WebhookWithSecret:
-    """Has every change from now on delivered to a URL, signed as the Standard Webhooks specification says.
+    """Registers a URL for all future changes, signed according to the Standard Webhooks specification.
 
-    The body of a delivery is the item of the feed. It counts as delivered with an answer of 2xx within 15
-    seconds; otherwise it is tried again, with growing waits, for three days.
+    The body of a delivery is an item of the feed. An answer of 2xx within 15 seconds confirms the delivery.
+    Otherwise the delivery is tried again, with growing waits, for three days.
     """
     webhook = await services.webhooks.register(body.url, body.types, actor=actor)
     response.headers["Location"] = f"/v1/webhooks/{webhook.id}"
@@ -121,18 +121,18 @@ async def list_webhooks(query: Annotated[PageQuery, Query()], services: Services
 
 @router.get("/{webhook_id}", summary="Read a webhook", scope="admin")
 async def read_webhook(webhook_id: WebhookId, services: ServicesDep) -> WebhookAnswer:
-    """Answers how far the webhook has come, and why it fails or is disabled, if it is."""
+    """Returns the progress of the webhook, and the reason if it fails or is disabled."""
     return WebhookAnswer.of(await services.webhooks.read(webhook_id))
 
 
 @router.delete("/{webhook_id}", status_code=204, summary="Delete a webhook", scope="admin")
 async def delete_webhook(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> Response:
-    """Deletes the webhook. Deliveries on their way may still arrive."""
+    """Deletes the webhook. A delivery already sent may still arrive."""
     await services.webhooks.delete(webhook_id, actor=actor)
     return Response(status_code=204)
 
 
 @router.post("/{webhook_id}/rotate", summary="Give a webhook a new secret", scope="admin")
 async def rotate_secret(webhook_id: WebhookId, services: ServicesDep, actor: ActorDep) -> WebhookWithSecret:
-    """Answers a new secret. For a day deliveries are signed with the old one as well."""
+    """Returns a new secret. For one day, deliveries are also signed with the old secret."""
     return WebhookWithSecret.of(await services.webhooks.rotate(webhook_id, actor=actor))

@@ -21,7 +21,7 @@ from app.stores.postgres.names import NameQueries
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.errors import UnknownBook
-from bookprint_core.matching.verification import evidence_of_each, verdict
+from bookprint_core.matching.verification import evidence_of_each, have_common_matter
 from bookprint_core.model import Book, CatalogRecord, RecordFormat
 from bookprint_core.relations.related import RelationSummary, outranking
 
@@ -102,7 +102,7 @@ class Descriptions:
             return set()
         found = evidence_of_each(this.entry, [each.entry for each in by_entry.values()])
         pairs = zip(by_entry.values(), found, strict=True)
-        return {other.book_id for other, each in pairs if verdict(each) == "common_matter"}
+        return {other.book_id for other, each in pairs if have_common_matter(each)}
 
 
 def _record(book: Book, source: CatalogRecord | None) -> MarcRecord:

@@ -15,7 +15,7 @@ import numpy as np
 from app.stores.postgres.connections import Database
 from app.stores.postgres.vectors import ShownBook, VectorQueries
 from bookprint_core.errors import BookprintError
-from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import are_joined, evidence_of_each
 from bookprint_core.vectors import LEAST_WORDS, EntryVectors, SimilarEntries, VectorMatrix
 
 
@@ -126,5 +126,5 @@ def _copies(this: ShownBook, others: Sequence[ShownBook]) -> set[UUID]:
     return {
         other.summary.book_id
         for other, each in zip(others, evidence, strict=True)
-        if other.founder_id == this.founder_id or is_near_duplicate(each)
+        if other.founder_id == this.founder_id or are_joined(each)
     }

@@ -1,4 +1,4 @@
-"""Distances of the corpus's labelled pairs, and their acceptance by the verification rule."""
+"""Distances of the corpus's labelled pairs, and the verdict on them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bench.harness.corpus import CorpusBook, Pair
 from bench.harness.report import Cell, Table
-from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.matching.verification import are_joined, evidence
 from bookprint_core.model import Sketch
 from bookprint_core.signatures.sketch import sketch
 
@@ -25,15 +25,15 @@ class PairSet:
 
     label: NDArray[np.str_]  # a relation, "unrelated", "same author", "other language" or "" (same work)
     distance: NDArray[np.int64]  # bits; 129 if a book has no fingerprint
-    accepted: NDArray[np.bool_]  # by the verification rule
+    joined: NDArray[np.bool_]  # by the verdict on their signatures
 
 
 def compare_all(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> PairSet:
     """Sketch every book and compare every pair."""
     sketches = [sketch(book.content) for book in books]
     compared = [_compare(this, other) for this, other in combinations(sketches, 2)]
-    distance, accepted = zip(*compared, strict=True)
-    return PairSet(labels(books, pairs), np.array(distance), np.array(accepted))
+    distance, joined = zip(*compared, strict=True)
+    return PairSet(labels(books, pairs), np.array(distance), np.array(joined))
 
 
 def labels(books: Sequence[CorpusBook], pairs: Sequence[Pair]) -> NDArray[np.str_]:
@@ -59,16 +59,16 @@ def _unlabelled(this: CorpusBook, other: CorpusBook, authors: Mapping[str, set[s
 
 def _compare(this: Sketch, other: Sketch) -> tuple[int, bool]:
     pair = evidence(this, other)
-    return 129 if pair.distance is None else pair.distance, is_near_duplicate(pair)
+    return 129 if pair.distance is None else pair.distance, are_joined(pair)
 
 
 def relation_table(pairs: PairSet) -> Table:
-    """Count the pairs within d and the pairs that the verification rule accepts, by label."""
+    """Count the pairs within d and the pairs that the verdict joins, by label."""
     rows: list[list[Cell]] = []
     for label in (*RELATIONS, "unrelated", "same author", "other language"):
         of = pairs.label == label
         within = [int((pairs.distance[of] <= d).sum()) for d in DISTANCES]
-        rows.append([label, int(of.sum()), *within, int(pairs.accepted[of].sum())])
+        rows.append([label, int(of.sum()), *within, int(pairs.joined[of].sum())])
     return Table(
         headers=["pairs", "how many", *(f"d ≤ {d}" for d in DISTANCES), "verified near-duplicates"],
         rows=rows,

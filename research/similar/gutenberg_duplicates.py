@@ -10,10 +10,10 @@ from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder, gutenb
 from bench.harness.report import Cell, Section, Table
 from bookprint_core.matching.verification import (
     Evidence,
+    are_joined,
     evidence,
     evidence_of_each,
     is_compared,
-    is_near_duplicate,
     verdict,
 )
 from bookprint_core.model import Metadata, Sketch
@@ -40,8 +40,7 @@ class Found:
     @property
     def answer(self) -> str:
         """Return the answer of a lookup: yes, partial or no."""
-        near = is_near_duplicate(self.evidence)
-        return "partial" if near and verdict(self.evidence) == "overlap" else "yes" if near else "no"
+        return {"near_duplicate": "yes", "overlap": "partial"}.get(verdict(self.evidence), "no")
 
 
 def run(out_dir: Path) -> Section:
@@ -60,7 +59,7 @@ def run(out_dir: Path) -> Section:
         _unpaged(sketch(book.content)) for book in corpus_books(corpus_folder()) if book.language == "en"
     ]
     tuned_on = [
-        row for row in books if any(map(is_near_duplicate, evidence_of_each(_unpaged(sketches[row]), corpus)))
+        row for row in books if any(map(are_joined, evidence_of_each(_unpaged(sketches[row]), corpus)))
     ]
     duplicates = [pair for pair, kind in labels.items() if kind == "duplicate"]
     parts = [

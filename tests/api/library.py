@@ -3,6 +3,8 @@
 from functools import cache, lru_cache
 from random import Random
 
+from tests.vectors import texts
+
 
 @lru_cache(maxsize=1000)
 def prose(seed: int, words: int = 4000) -> str:
@@ -24,6 +26,16 @@ def prose(seed: int, words: int = 4000) -> str:
             else:
                 chosen.append(common[int(min(rank, last))])
     return " ".join(chosen[:words])
+
+
+def sharing(words: int) -> list[str]:
+    """Two texts that begin with so many words in common, and share nothing else."""
+    return [f"{_latin(1, words)} {_latin(seed, 3_500)}" for seed in (2, 3)]
+
+
+@cache
+def _latin(seed: int, words: int) -> str:
+    return " ".join(texts.text("latin", 2 * words, seed).split()[:words])
 
 
 @cache

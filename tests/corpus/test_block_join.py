@@ -5,13 +5,13 @@ import pytest
 
 from bookprint_core.index.records import NO_SAMPLE, EntryColumns
 from bookprint_core.matching.search import LAST_DISTANCE
-from bookprint_core.matching.verification import evidence_of_each, is_compared, is_near_duplicate
+from bookprint_core.matching.verification import evidence_of_each, is_accepted, is_compared
 from bookprint_core.model import Entry, Fingerprint, FracMinHash, MinHashSignature
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, DEFAULT_SAMPLE
 from bookprint_corpus.block_join import BlockIndex, candidates_of_each
 from bookprint_corpus.blocks import HashLists, SignatureBlock
 
-Found = tuple[int, int, int | None, int, bool]
+Found = tuple[int, int, int | None, int]
 
 
 def library(rng: np.random.Generator, count: int, first: int = 1) -> list[Entry]:
@@ -66,13 +66,10 @@ def joined(queries: list[Entry], others: list[Entry], most: int) -> dict[int, li
             part.others,
             part.distances,
             part.shared,
-            part.near,
             part.ranks,
         )
-        for book, other, distance, shared, near, rank in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
-            row = (book, other, None if distance == 255 else distance, shared, near)
+        for book, other, distance, shared, rank in zip(*(column.tolist() for column in columns), strict=True):
+            row = (book, other, None if distance == 255 else distance, shared)
             found.setdefault(book, []).append((rank, row))
     return {
         book: [row for _, row in sorted(rows, key=lambda each: (each[0], each[1][1]))]
@@ -86,8 +83,8 @@ def by_pairs(queries: list[Entry], others: list[Entry], most: int) -> dict[int, 
         rest = [other for other in others if other.entry_id != query.entry_id]
         rows: list[tuple[tuple[int, int, int], Found]] = []
         for other, pair in zip(rest, evidence_of_each(query, rest), strict=True):
-            shared, near = pair.shared or 0, is_near_duplicate(pair)
-            row = (query.entry_id, other.entry_id, pair.distance, shared, near)
+            shared, near = pair.shared or 0, is_accepted(pair)
+            row = (query.entry_id, other.entry_id, pair.distance, shared)
             if near:
                 distance = LAST_DISTANCE if pair.distance is None else pair.distance
                 rows.append(((0, distance, other.entry_id), row))

@@ -15,6 +15,7 @@ from bookprint_corpus.corpus import Corpus, Options
 from bookprint_corpus.engine import Engine
 from bookprint_corpus.pipeline import CorpusProgress, Stage
 from bookprint_corpus.splits import CorpusInput
+from bookprint_corpus.tables import VERSION
 
 NO_ENGINE = SimpleNamespace(end_session=lambda session: None, spark=SimpleNamespace(session_id="one"))
 
@@ -116,6 +117,6 @@ def test_a_folder_that_cannot_be_used_is_refused(stages: Recorded, out: str) -> 
 
 
 def test_a_corpus_of_another_version_is_left_alone(stages: Recorded, tmp_path: Path) -> None:
-    (tmp_path / "progress.json").write_text('{"stages": {}, "version": 99}')
-    with pytest.raises(InvalidInput, match="another version"):
+    (tmp_path / "progress.json").write_text(f'{{"stages": {{}}, "version": {VERSION - 1}}}')
+    with pytest.raises(InvalidInput, match=r"another version of Bookprint\. Choose another --out"):
         compute(tmp_path)

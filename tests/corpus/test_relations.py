@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bookprint_core.matching.verification import evidence, verdict
 from bookprint_core.model import Metadata
-from bookprint_core.relations.relation import ComparedBook, relate
+from bookprint_core.relations.relation import relate
 from bookprint_core.text.content import content_from_pages, content_from_text
 from bookprint_corpus import pair_buckets as buckets, storage
 from bookprint_corpus.corpus import Corpus
 from bookprint_corpus.pair_buckets import Pairs, pair_buckets, placement
 from bookprint_corpus.stages import relations
 from tests.core.printed_pages import book, read, set_anew
-from tests.corpus.written_corpus import MadeBook, write_candidates, write_sketches
+from tests.corpus.written_corpus import MadeBook, signed, write_candidates, write_sketches
 from tests.made_corpus import mapped_cells, related_cells
 
 pytestmark = pytest.mark.engine
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.engine
 NUMBER = 1 << 32
 """The numbers of books are large, with gaps."""
 
-WHOLE, OTHER = book(24, 61), book(24, 62)
+WHOLE, OTHER, PREFACE = book(24, 61), book(24, 62), book(5, 63)
 SHELF = [
     MadeBook(content_from_pages(read(WHOLE, 0.02, 1)), Metadata(title="Annals 1", year=1880, volume="1")),
     MadeBook(content_from_pages(read(WHOLE, 0.02, 2)), Metadata(title="Annals 2", year=1881, volume="2")),
@@ -32,6 +33,8 @@ SHELF = [
     MadeBook(content_from_pages(OTHER)),
     MadeBook(content_from_pages(read(OTHER, 0.02, 3)), has_pages=False),
     MadeBook(content_from_pages(["A word."])),
+    MadeBook(content_from_pages(PREFACE + WHOLE)),
+    MadeBook(content_from_pages(PREFACE + OTHER)),
 ]
 
 
@@ -48,10 +51,11 @@ def rows_of(corpus: Corpus) -> list[dict[str, Any]]:
     return [row | each for row, each in zip(found, maps, strict=True)]
 
 
-def expected(left: int, right: int, books: dict[int, ComparedBook]) -> dict[str, Any]:
-    relation = relate(books[left], books[right])
+def expected(left: int, right: int, books: dict[int, MadeBook]) -> dict[str, Any]:
+    relation = relate(books[left].compared(), books[right].compared())
     mapped = {"runs": [], "pages": None} if relation.alignment is None else mapped_cells(relation)
-    return {"left": left, "right": right} | related_cells(relation) | mapped
+    judged = {"verdict": verdict(evidence(signed(books[left].content), signed(books[right].content)))}
+    return {"left": left, "right": right} | related_cells(relation) | mapped | judged
 
 
 def test_each_pair_has_the_row_that_comparing_it_gives(corpus: Corpus) -> None:
@@ -62,12 +66,13 @@ def test_each_pair_has_the_row_that_comparing_it_gives(corpus: Corpus) -> None:
 
     relations.run(corpus)
 
-    compared = {number: each.compared() for number, each in books.items()}
     rows = rows_of(corpus)
-    assert rows == [expected(left, right, compared) for left, right in pairs]
+    assert rows == [expected(left, right, books) for left, right in pairs]
     kinds = {row["kind"] for row in rows}
     assert kinds >= {"SAME_PAGINATION", "DIFFERENT_PAGINATION", "CONTIGUOUS_SUBSET", "SAME_TEXT"}
     assert kinds >= {"UNRELATED", "INSUFFICIENT_TEXT"}
+    assert {row["verdict"]: row["link"] for row in rows}["common_matter"] is None
+    assert {row["verdict"] for row in rows} >= {"near_duplicate", "none"}
     left_over = storage.files(corpus.out, "work")
     assert all(file.startswith("work/tasks/") for file in left_over)
 
@@ -81,8 +86,7 @@ def test_a_family_of_equal_books_is_aligned_once(corpus: Corpus, monkeypatch: py
     write_sketches(corpus, books)
     write_candidates(corpus, pairs)
     relations.run(corpus)
-    compared = {number: each.compared() for number, each in books.items()}
-    assert rows_of(corpus) == [expected(left, right, compared) for left, right in pairs]
+    assert rows_of(corpus) == [expected(left, right, books) for left, right in pairs]
 
 
 def test_no_candidates_give_empty_tables(corpus: Corpus) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 
@@ -16,6 +17,9 @@ from bookprint_corpus.tables import schema
 
 UNDESCRIBED = Metadata()
 
+signed = cache(sketch)
+"""The signatures of a content."""
+
 
 @dataclass(frozen=True)
 class MadeBook:
@@ -26,21 +30,19 @@ class MadeBook:
     has_pages: bool = True
 
     def compared(self) -> ComparedBook:
-        made = sketch(self.content)
+        made = signed(self.content)
         metadata = Metadata(title=self.metadata.title, year=self.metadata.year, volume=self.metadata.volume)
         return ComparedBook(made.pages if self.has_pages else None, made.minhash, metadata)
 
 
 def write_sketches(corpus: Corpus, books: Mapping[int, MadeBook]) -> None:
-    made = {book.content: sketch(book.content) for book in books.values()}
     rows = []
     for number, book in books.items():
-        signatures = made[book.content]
         row = {
             "book": number,
             "place": f"book {number}",
             "content_key": content_key(book.content),
-            **cells_of(book.metadata, signatures, ()),
+            **cells_of(book.metadata, signed(book.content), ()),
         }
         rows.append(row if book.has_pages else row | dict.fromkeys(("pages", "pages_unit", "pages_recipe")))
     storage.write(corpus.out, "sketches", pa.Table.from_pylist(rows, schema=schema("sketches")))

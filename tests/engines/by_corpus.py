@@ -48,6 +48,7 @@ def _pair(row: dict[str, Any], names: dict[int, str]) -> Pair:
 
 
 def _relation(row: dict[str, Any]) -> dict[str, Any]:
+    del row["verdict"]  # a service gives it with each answer
     return row | {name: None if row[name] is None else json.loads(row[name]) for name in _DOCUMENTS}
 
 

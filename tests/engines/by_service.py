@@ -105,7 +105,6 @@ async def _candidates(services: OpenServices, names: dict[int, str], nearest: in
             found[names[left], names[right]] = Candidate(
                 None if distance == LAST_DISTANCE else distance,
                 int(proposals.candidates.shared[row]),
-                bool(proposals.near[row]),
             )
     return found
 

@@ -13,7 +13,6 @@ class Candidate:
 
     distance: int | None
     shared_hashes: int
-    near_duplicate: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from bookprint_core.matching.conflicts import ConflictBy, MetadataConflict
 from bookprint_core.model import Book, Metadata, Submission
 from bookprint_core.text.catalogue_values import modulo_11_digit
 from bookprint_core.text.content import content_from_pages
-from tests.api.library import prose, scanned
+from tests.api.library import prose, scanned, sharing
 from tests.factories import ACTOR, pages_of
 from tests.open_services import OpenServices
 from tests.paged_books import run_jobs
@@ -205,6 +205,18 @@ async def test_conflicts_say_what_agrees_and_what_contradicts_with_the_evidence(
     assert conflict.evidence.distance is not None
     assert conflict.evidence.distance > 36
     assert await reported(services, "title") == await reported(services, "text") == []
+
+
+async def test_books_that_share_only_a_preface_have_different_texts(services: OpenServices) -> None:
+    metadata = Metadata("A Ferry", identifiers=(f"isbn:{isbn13(1)}",))
+    text, with_its_preface = sharing(1_500)
+    first, copy, other = [
+        await post(services, pages_of(each), metadata) for each in (text, scanned(text, 3), with_its_preface)
+    ]
+    await run_jobs(services)
+    found = {frozenset((each.id, other.id)) for each in (first, copy)}
+    assert await pairs(services, "isbn") == await pairs(services, "title") == found
+    assert all(each.relation is not None for each in await reported(services, "isbn"))
 
 
 async def test_decisions_of_people_outrank_the_machine(services: OpenServices) -> None:

@@ -21,7 +21,7 @@ from app.stores.redis.keys import epochs_of
 from bookprint_core.errors import Unavailable
 from bookprint_core.index import fingerprints
 from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS
-from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import evidence_of_each, is_accepted
 from bookprint_core.model import Book, FracMinHash, Sketch, Submission
 from bookprint_core.recipe import DEFAULT_SAMPLE
 from tests.factories import ACTOR, a_sketch, flipped
@@ -135,9 +135,7 @@ class Workload:
                 for book_id, evidence in pairs
                 if book_id != query
                 and (
-                    evidence.distance <= question.d
-                    if isinstance(question, Within)
-                    else is_near_duplicate(evidence)
+                    evidence.distance <= question.d if isinstance(question, Within) else is_accepted(evidence)
                 )
             }
 

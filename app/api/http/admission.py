@@ -1,7 +1,7 @@
-"""Admission: a bounded number of requests is worked on at once; the others wait as long as that makes sense.
+"""Admission: a bounded number of requests runs at once; others wait, or are refused if that is hopeless.
 
-Requests that bring texts, compute with texts or change something have permits of their own, and so keep
-nobody from a lookup. A permit is held while the service works, never while it waits for a sender or a taker.
+Requests that send texts, compute with texts or write have permits of their own, so they do not delay
+lookups. A permit is held while the service works, never while it waits for a client.
 """
 
 import asyncio
@@ -19,43 +19,43 @@ from app.api.http.problems import RequestRefusal
 from app.settings import ProcessShare, Settings
 
 READS_AT_ONCE = 8
-"""Requests that read, worked on at the same time by each API process."""
+"""Reading requests that each API process works on at once."""
 
 _MOST_WRITES = 8
-"""Requests that bring texts or change something, worked on at once where there are as many cores."""
+"""Most requests that send texts or write, worked on at once by all API processes; at most one per core."""
 
 LONGEST_WAIT = 5.0
-"""Seconds that a request waits for others."""
+"""Most seconds that a request waits for a permit."""
 
 _FLOODED = 0.1
-"""Part of the longest wait that a request may expect in a flood: from the first refusal until nobody waits.
-Clients that ask again once they are answered wait for each other, so they begin none."""
+"""Share of the longest wait that a request may expect in a flood, from the first refusal until none waits.
+Clients that send one request at a time wait for each other, so they never start a flood."""
 
 BODIES_HELD, FILES_SPOOLED = 4, 8
-"""The largest bodies that may be in memory, and the largest files that may be on the disk, together."""
+"""Room for bodies in memory and for files on disk, as a number of bodies or files of the largest size."""
 
 MOST_WAITING = 1_000
-"""Requests of one kind that wait for others: a flood begins before it is known how fast they are let in."""
+"""Most waiting requests of one kind; bounds a flood that starts before the rate of admission is known."""
 
 LINE_WAIT = 30.0
-"""Seconds that a line of a bulk request waits; meanwhile no more lines are read."""
+"""Most seconds that a line of a bulk request waits for a permit; meanwhile no more lines are read."""
 
 SMALL_BODY = 64 * 1024
-"""Bytes of a body up to which a question counts as a lookup; a longer one brings a text to compute with."""
+"""Largest body, in bytes, of a lookup that takes a permit for reading; a longer one contains a text."""
 
 COMPUTED = r"(?:/v1)?/(?:clusters/[^/ ]+/text|books/[^/ ]+/completeness)"
-"""Paths whose answers are computed from texts: they need a permit as what brings texts does."""
+"""Paths whose answers are computed from texts; they take the permits of requests that send texts."""
 
 _COMPUTED = re.compile(COMPUTED)
 _WATCHING = "/metrics"
 _QUESTIONS = frozenset({"/v1/lookups"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
-TOO_MANY = "More requests came than can be worked on."
+TOO_MANY = "There are more requests than can be worked on."
 
 
 class Overloaded(RequestRefusal):
-    """More was asked of this service than it can work on; `retry_after` is in seconds."""
+    """The service has more requests than it can work on; `retry_after` is in seconds."""
 
     status = 503
     title = "The service has too much to do"
@@ -68,7 +68,7 @@ class Overloaded(RequestRefusal):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The requests that one API process works on at once, and the bytes that their bodies may take."""
+    """The requests that one API process works on at once, and the bytes that their bodies may occupy."""
 
     reads: int = READS_AT_ONCE
     writes: int = 1
@@ -78,10 +78,7 @@ class Capacity:
 
     @classmethod
     def of_one(cls, settings: Settings) -> "Capacity":
-        """The share of one of the API's processes in what the machine can do.
-
-        None gets less than one request may need.
-        """
+        """Return the share of one API process, enough for at least one request of the largest size."""
         processes = ProcessShare.given().processes
         body, file = settings.max_body_bytes, settings.max_file_bytes
         return cls(
@@ -92,24 +89,22 @@ class Capacity:
 
 
 class Permits:
-    """The permits for requests of one kind. Who finds none waits up to a bound, and is let in in turn."""
+    """The permits for requests of one kind. A request without one waits in line up to a bound."""
 
     def __init__(self, count: int, longest_wait: float, note_refusal: Callable[[], None]) -> None:
         self._note_refusal = note_refusal
         self._free = asyncio.Semaphore(count)
         self._longest_wait = longest_wait  # seconds
         self._waiting = 0
-        self._let_in = 0.0  # of those that waited, since somebody has waited all the time
-        self._counted_from = inf  # when the first of them was, by the event loop
-        self._is_flooded = False  # since one was refused, until nobody waits
+        self._let_in = 0.0  # waiting requests that got a permit since the line was last empty
+        self._counted_from = inf  # time of the first of them, by the clock of the event loop
+        self._is_flooded = False  # true from a refusal until no request waits
 
     def is_hopeless(self, share: float = 1.0) -> bool:
-        """Whether a request that came now would wait longer than this share of what it may.
+        """Return whether a new request would wait longer than `share` of its bound.
 
-        That is the longest wait, or a part of it in a flood.
-
-        By the rate at which others were let in, once it has been seen for a third of the longest wait: the
-        first answers after a pause are not representative.
+        The bound is the longest wait, or less in a flood. The wait is estimated from the rate of admission,
+        measured for at least a third of the longest wait: the first answers after a pause are not typical.
         """
         if not self._waiting:
             return False
@@ -125,7 +120,7 @@ class Permits:
     async def take(self, patience: float | None = None) -> None:
         """Take a permit, or wait for one; raises Overloaded after `patience` seconds.
 
-        Without `patience` it is the longest wait, and Overloaded is raised at once where it is hopeless.
+        Without `patience` the longest wait applies, and a hopeless request raises Overloaded at once.
         """
         if not self._free.locked():
             await self._free.acquire()
@@ -146,7 +141,7 @@ class Permits:
         self._counted_from = min(now, self._counted_from)
         self._let_in += 1
         seconds = now - self._counted_from
-        if seconds > self._longest_wait:  # the older half weighs half as much
+        if seconds > self._longest_wait:  # weigh older admissions by half
             self._counted_from += seconds / 2
             self._let_in /= 2
 
@@ -154,13 +149,13 @@ class Permits:
         self._free.release()
 
     def refusal(self) -> Overloaded:
-        """The error for a request that is not let in; by its `retry_after` nobody waits who waits now."""
+        """Return the error for a refused request; `retry_after` outlasts all requests that wait now."""
         self._note_refusal()
         return Overloaded(TOO_MANY, ceil(self._longest_wait))
 
 
 class Room:
-    """The bytes that the bodies of all requests may take of the memory, or of the disk."""
+    """The bytes that the bodies of all requests may occupy in memory or on disk."""
 
     def __init__(self, most: int, refusal: str) -> None:
         self._most = most
@@ -168,21 +163,21 @@ class Room:
         self.taken = 0
 
     def take(self, size: int) -> None:
-        """Take more bytes (give them back where negative); raises Overloaded beyond the bound."""
+        """Take more bytes (negative: give back); raises Overloaded beyond the bound."""
         if size > 0 and self.taken + size > self._most:
             raise Overloaded(self._refusal)
         self.taken += size
 
 
 class Held:
-    """The bytes of one request's body that take room."""
+    """The bytes that the body of one request occupies."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self._size = 0
 
     def hold(self, size: int) -> None:
-        """Count more bytes (fewer where negative); raises Overloaded."""
+        """Count more bytes (negative: fewer); raises Overloaded."""
         size = max(size, -self._size)  # parts of a request may end after it
         self._room.take(size)
         self._size += size
@@ -192,7 +187,7 @@ class Held:
 
 
 class Permit:
-    """What one request has of the service: leave to be worked on, and the memory that its body takes."""
+    """The permit of one request, and the memory that its body occupies."""
 
     def __init__(self, permits: Permits, memory: Room) -> None:
         self._permits = permits
@@ -205,14 +200,14 @@ class Permit:
             self._is_in = True
 
     def release(self) -> None:
-        """Let others in while this request waits for something."""
+        """Give the permit back while this request waits for something."""
         if self._is_in:
             self._is_in = False
             self._permits.give_back()
 
     @asynccontextmanager
     async def of_line(self) -> AsyncIterator[None]:
-        """A permit of the same kind for one line of the request; raises Overloaded."""
+        """Hold a permit of the same kind for one line of the request; raises Overloaded."""
         await self._permits.take(LINE_WAIT)
         try:
             yield
@@ -228,19 +223,17 @@ class Permit:
 
 
 class Admission:
-    """The permits of this process, and the room that the bodies of all its requests may take."""
+    """The permits of this process, and the room for the bodies of its requests."""
 
     def __init__(self, capacity: Capacity, note_refusal: Callable[[], None]) -> None:
         self.reads = Permits(capacity.reads, capacity.longest_wait, note_refusal)
         self._writes = Permits(capacity.writes, capacity.longest_wait, note_refusal)
         self._watching = Permits(1, capacity.longest_wait, note_refusal)
-        self.memory = Room(capacity.held_bytes, "The bodies of requests take all the memory that they may.")
-        self.disk = Room(
-            capacity.spooled_bytes, "The files of requests take all the room on the disk that they may."
-        )
+        self.memory = Room(capacity.held_bytes, "The memory for the bodies of requests is full.")
+        self.disk = Room(capacity.spooled_bytes, "The room on the disk for the files of requests is full.")
 
     def permit_for(self, scope: Scope) -> Permit:
-        """The permit of a request, to be acquired."""
+        """Return the permit of a request, not yet acquired."""
         path = scope["path"]
         if path == _WATCHING:
             return Permit(self._watching, self.memory)
@@ -253,20 +246,20 @@ class Admission:
 
 
 def brings_body(scope: Scope) -> bool:
-    """Whether a request has a body that is read: its permit is acquired when the body has come."""
+    """Return whether a request has a body to read; its permit is acquired after the body has arrived."""
     return scope["method"] not in {*_READING, "DELETE"} and declared_size(scope) != 0
 
 
 def declared_size(scope: Scope) -> int | None:
-    """The bytes of the body by its Content-Length, 0 where it has none; None: they are not told before."""
+    """Return the Content-Length of a request, 0 if it sends no body; None: the length is not declared."""
     headers = first_values(scope)
     if "transfer-encoding" in headers:
         return None
     declared = headers.get("content-length", "0")
-    # Python refuses to make a number of thousands of digits.
+    # `int` raises ValueError for thousands of digits.
     return int(declared) if declared.isdecimal() and len(declared) < 20 else None
 
 
 def first_values(scope: Scope) -> dict[str, str]:
-    """The headers of a request by their names in small letters; of several of one name the first."""
+    """Return the headers of a request by lower-case name; the first value of a repeated name."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}

@@ -1,6 +1,6 @@
-"""Bodies: bounded; JSON parsed off the event loop, and refused with a reason where it is not what it must be.
+"""Bodies of requests: bounded in size and time; JSON is parsed off the event loop and checked.
 
-A route gives FastAPI a `BodyRequest`, which keeps the bounds.
+A route passes FastAPI a `BodyRequest`, which enforces the bounds.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ from bookprint_core.errors import FileTooLarge
 from bookprint_core.json_limits import MAX_CONTAINERS, MAX_VALUES, exceeds_json_limits
 
 GRACE_SECONDS = 20.0
-"""Seconds that a sender may be waited for in any case."""
+"""Seconds of waiting allowed for any body."""
 
 BULK_GRACE_SECONDS = 300.0
-"""The same where lines are sent as they come into being."""
+"""Seconds of waiting allowed for JSON lines, which a client may send as it produces them."""
 
 MIN_BYTES_A_SECOND = 4_096
-"""Bytes that allow one more second of waiting once they have arrived."""
+"""Bytes received that allow one more second of waiting."""
 
 
 class BodyTooSlow(RequestRefusal):
-    """The request body arrives more slowly than this service waits for."""
+    """The request body arrives too slowly."""
 
     status = 408
     title = "The body arrives too slowly"
     remedy = "Send it again over a faster connection, or in smaller parts."
 
     def __init__(self, seconds: float, size: int) -> None:
-        # The rest of the body may still arrive on this connection, and must not be taken for a request.
+        # Close the connection, or the rest of the body would be parsed as the next request.
         super().__init__(
             f"{size:,} bytes of the body arrived in {seconds:.0f} seconds of waiting.",
             headers={"Connection": "close"},
@@ -48,9 +48,9 @@ class BodyTooSlow(RequestRefusal):
 
 
 async def paced(parts: AsyncIterator[bytes], grace: float) -> AsyncIterator[bytes]:
-    """The parts of a body as they arrive; raises BodyTooSlow for one that falls behind.
+    """Yield the parts of a body as they arrive; raises BodyTooSlow if it arrives too slowly.
 
-    It may be waited for `grace` seconds, and one more for each MIN_BYTES_A_SECOND that have arrived.
+    Total waiting is at most `grace` seconds, plus one second per MIN_BYTES_A_SECOND received.
     """
     waited, size = 0.0, 0
     while True:
@@ -70,22 +70,22 @@ async def paced(parts: AsyncIterator[bytes], grace: float) -> AsyncIterator[byte
 M = TypeVar("M", bound=BaseModel)
 
 _INLINE_BYTES = 64 * 1024
-"""Smaller bodies are parsed on the event loop: a change of threads takes longer."""
+"""Largest body that is parsed on the event loop; switching threads would take longer."""
 
 _DIGITS = 19
-"""Digits of a size that are read: a larger one is beyond every bound."""
+"""Digits of a declared size that are read; a longer number exceeds every bound."""
 
 MAX_FIELDS = 1_000
-"""Names in one object. FastAPI would list every unknown one, on the event loop."""
+"""Most names in one object, because FastAPI lists every unknown name on the event loop."""
 
 MAX_LEVELS = 100
-"""Lists and objects inside each other."""
+"""Most levels of nested lists and objects."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class BodyTooLarge(RequestRefusal):
-    """The request body is larger than this service takes."""
+    """The request body is too large."""
 
     status = 413
     title = "The body is too large"
@@ -97,10 +97,10 @@ class BodyTooLarge(RequestRefusal):
 
 
 class UnsupportedMediaType(RequestRefusal):
-    """The body is of a type or in an encoding that is not taken; `field` names the header to change."""
+    """The type or encoding of the body is not supported; `field` names the header to change."""
 
     status = 415
-    title = "The body is of a type that is not taken here"
+    title = "The type of the body is not supported here"
     remedy = "Send uncompressed UTF-8 JSON with Content-Type: application/json."
 
     def __init__(self, detail: str, field: str = "Content-Type", remedy: str | None = None) -> None:
@@ -110,7 +110,7 @@ class UnsupportedMediaType(RequestRefusal):
 
 
 class UnparsableJson(RequestRefusal):
-    """The body is no JSON text that this service reads."""
+    """The body is not valid JSON, or exceeds a limit."""
 
     problem = "unparsable"
     title = "The body cannot be read as JSON"
@@ -123,12 +123,12 @@ class UnparsableJson(RequestRefusal):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """The error for what the parser says of the text."""
+        """Return the error for the parser's message."""
         remedy, status = "Send one well-formed JSON value in UTF-8.", 400
         if "unicode code point" in reason:
             remedy = "Encode the body as UTF-8."
         elif "surrogate" in reason or "hex escape" in reason:
-            # The grammar of JSON allows half a surrogate pair; no Unicode text can hold one.
+            # The grammar of JSON allows half a surrogate pair; Unicode text does not.
             remedy = "Send \\u escapes of surrogates in pairs only, or the character itself as UTF-8."
             status = 422
         elif "recursion" in reason:
@@ -139,7 +139,7 @@ class UnparsableJson(RequestRefusal):
 
 
 class PacedRequest(Request):
-    """A request of somebody who is not known, whose body is refused where it comes too slowly."""
+    """A request without a known caller; its body is refused if it arrives too slowly."""
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         async for part in paced(super().stream(), GRACE_SECONDS):
@@ -147,9 +147,9 @@ class PacedRequest(Request):
 
 
 class BodyRequest(Request):
-    """A request whose body is refused once it is too large, comes too slowly, or takes others' room.
+    """A request whose body is refused if it is too large or too slow, or if no room is left for it.
 
-    The body is held in memory, or as a file on the disk.
+    The body is held in memory, or as a file on disk.
     """
 
     def __init__(self, request: Request, *, is_file: bool = False) -> None:
@@ -161,13 +161,13 @@ class BodyRequest(Request):
         self._held = Held(state.admission.disk) if is_file else self._permit.memory
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """The parts of the body.
+        """Yield the parts of the body, then check the key again and acquire the permit.
 
-        Raises BodyTooLarge or FileTooLarge by its Content-Length, else when too much arrived; BodyTooSlow,
+        Raises BodyTooLarge or FileTooLarge, from the Content-Length if possible; also BodyTooSlow,
         LimitReached, NoValidKey and Overloaded.
         """
         stated = self.headers.get("content-length", "").lstrip("0")
-        # Python refuses to make a number of thousands of digits; the first of them are enough here.
+        # `int` raises ValueError for thousands of digits; the first digits suffice.
         declared = int(stated[:_DIGITS]) if stated.isdecimal() else 0
         allowed = self.state.caller.limits.bytes_per_minute
         if declared > self._most:
@@ -185,7 +185,7 @@ class BodyRequest(Request):
         await self._permit.acquire()
 
     async def parse(self) -> None:
-        """Read the JSON value of the body; raises UnparsableJson, also where there is none."""
+        """Read the JSON value of the body; raises UnparsableJson, also for an empty body."""
         body = (await self.body()).removeprefix(BYTE_ORDER_MARK)
         if not body.strip():
             raise UnparsableJson("The body is empty.", 'Send a JSON object, as {"text": "…"}.')
@@ -196,7 +196,7 @@ class BodyRequest(Request):
         return self._value
 
     async def close(self) -> None:
-        """Delete the files of the body, and give its room on the disk back."""
+        """Delete the files of the body and free its room on disk."""
         await super().close()
         if self._is_file:
             self._held.end()
@@ -211,12 +211,12 @@ class BodyRequest(Request):
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """The declared type of the body without parameters, in lower case; empty where none is declared."""
+    """Return the declared media type without parameters, in lower case; empty if none is declared."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def require_uncompressed(headers: Mapping[str, str]) -> None:
-    """Raise UnsupportedMediaType for a body that is compressed as a whole."""
+    """Raise UnsupportedMediaType for a body with a Content-Encoding."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", ""}:
         raise UnsupportedMediaType(
@@ -225,14 +225,14 @@ def require_uncompressed(headers: Mapping[str, str]) -> None:
 
 
 def require_json(headers: Mapping[str, str]) -> None:
-    """Raise UnsupportedMediaType unless the body is declared as JSON in UTF-8, or not declared at all."""
+    """Raise UnsupportedMediaType if the body is declared as anything but JSON in UTF-8."""
     require_uncompressed(headers)
     header = Message()
     header["content-type"] = declared = headers.get("content-type") or "application/json"
     subtype = header.get_content_subtype()
     if header.get_content_type() == "multipart/form-data":
         raise UnsupportedMediaType(
-            "Files as multipart/form-data are taken by POST /v1/books and POST /v1/lookups alone."
+            "Only POST /v1/books and POST /v1/lookups accept files as multipart/form-data."
         )
     if header.get_content_maintype() != "application" or not (subtype == "json" or subtype.endswith("+json")):
         raise UnsupportedMediaType(f"The body is declared as {declared[:80]}.")
@@ -242,7 +242,7 @@ def require_json(headers: Mapping[str, str]) -> None:
 
 
 def validated(model: type[M], value: object, *place: str) -> M:
-    """The body or the part of it at `place` as a model of it; raises RequestValidationError."""
+    """Validate the body, or its part at `place`, with a model; raises RequestValidationError."""
     try:
         return model.model_validate(value, from_attributes=True)
     except ValidationError as exc:
@@ -251,7 +251,7 @@ def validated(model: type[M], value: object, *place: str) -> M:
 
 
 def parsed(body: bytes, most_fields: int = MAX_FIELDS) -> Any:
-    """The value of a JSON text; raises UnparsableJson, also for an object of more fields."""
+    """Parse a JSON text; raises UnparsableJson, also for an object with more than `most_fields` fields."""
     if exceeds_json_limits(body):
         raise UnparsableJson(
             f"The body has over {MAX_VALUES:,} values, or over {MAX_CONTAINERS:,} lists, objects or names.",
@@ -261,7 +261,7 @@ def parsed(body: bytes, most_fields: int = MAX_FIELDS) -> Any:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
-        # pydantic's parser takes four times as long, but reads NaN and says why it stops.
+        # pydantic's parser takes four times as long, but accepts NaN and explains errors.
         try:
             value = from_json(body)
         except ValueError as error:
@@ -271,9 +271,9 @@ def parsed(body: bytes, most_fields: int = MAX_FIELDS) -> Any:
 
 
 def _require_bounded(value: Any, most_fields: int) -> None:
-    """Raise UnparsableJson for a value of too many levels, or with an object of too many fields.
+    """Raise UnparsableJson for too many levels, or for an object with too many fields.
 
-    Level by level: calls inside each other would end with a RecursionError.
+    The check runs level by level, because recursion could raise RecursionError.
     """
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_LEVELS):

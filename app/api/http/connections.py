@@ -1,6 +1,6 @@
-"""Connections that are closed where the head of a request comes too slowly or has no end.
+"""Connections that are closed if the head of a request arrives too slowly or is too long.
 
-uvicorn waits for a head for ever and takes one of any length; `bookprint serve` has it use this class.
+uvicorn bounds neither, so `bookprint serve` configures it with this class.
 """
 
 import asyncio
@@ -19,28 +19,30 @@ HEAD_SECONDS = 10.0
 """Seconds from the connection, or from the first byte of a later request, to the end of the head."""
 
 MAX_HEAD_BYTES = 64 * 1024
-"""Bytes of URL and headers."""
+"""Most bytes of URL and headers."""
 
 UNREAD_SECONDS = 60.0
-"""Seconds for which the rest of a body is taken whose request has been answered."""
+"""Seconds for which the rest of a body is read after its request was answered."""
 
 
 READ_PERMITS = "read_permits"
-"""Name under which the lifespan's state has the permits whose requests may be refused unparsed."""
+"""Key, in the lifespan's state, of the permits whose requests may be refused unparsed."""
 
 _HOPE = 0.75
-"""Below 1, as many requests may be parsed before the first of them waits."""
+"""Share of the longest wait above which requests are refused unparsed.
+
+It is below 1, because many requests may be parsed before the first of them waits."""
 
 _WHOLE_READ = re.compile(rb"GET (?!%b)/v1/[!-~]* HTTP/1\.1\r\n" % COMPUTED.encode(), re.ASCII)
 _NOT_SIMPLE = re.compile(
     rb"\r\n(content-length|transfer-encoding|origin|upgrade|expect|connection(?!: *keep-alive\r))", re.I
 )
-"""Headers that ask for more than an answer."""
+"""Headers that require more than an answer."""
 
 
 @dataclass(slots=True)
 class _Head:
-    """A head that has not ended."""
+    """An incomplete head."""
 
     size: int = 0  # bytes
 
@@ -50,7 +52,7 @@ class HeadTooLong(Exception):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection of uvicorn's whose requests must begin within bounds."""
+    """A connection of uvicorn with bounds on the time and the length of heads."""
 
     _deadline: asyncio.TimerHandle | None = None
     _head: _Head | None = None
@@ -65,10 +67,10 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; answer 400 and close where the head is too long.
+        """Read data; answer 400 and close if the head is too long.
 
-        A request that would be refused for waiting too long is refused before it is parsed: in a flood, to
-        parse it would take the time in which others are answered.
+        A request that would wait too long is refused before it is parsed. In a flood, parsing it would take
+        time from requests that can be answered.
         """
         reads: Permits | None = self.app_state.get(READ_PERMITS)
         if reads is not None and reads.is_hopeless(_HOPE) and self._is_idle() and _is_whole_read(data):
@@ -93,10 +95,10 @@ class BoundedConnection(HttpToolsProtocol):
             self._expect_within(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
-        """Take the head, and leave the body to the application; raises HeadTooLong."""
+        """Accept the head and start the application; raises HeadTooLong."""
         self._expect_nothing()
         self._head = None
-        # Counted again, because all of it may have arrived at once.
+        # Checked again, because the whole head may have arrived at once.
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
             raise HeadTooLong
         super().on_headers_complete()
@@ -104,20 +106,20 @@ class BoundedConnection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
-        """Note the end of the body; blank lines that may follow belong to the next head."""
+        """Note the end of the body; blank lines after it belong to the next head."""
         self._expect_nothing()
         self._head = _Head()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, or take the rest of this one for a while."""
+        """Continue with the next request, or read the rest of this one for UNREAD_SECONDS."""
         unread = self.cycle.response_complete and self.cycle.more_body
         super().on_response_complete()
         if unread and not self.transport.is_closing():
             self._expect_within(UNREAD_SECONDS)
 
     def _is_idle(self) -> bool:
-        """Whether the next bytes begin a request, and none is being answered."""
+        """Return whether the next bytes begin a request, and no request is being answered."""
         at_beginning = self._head is not None and not self._head.size
         # Before the first head there is no cycle.
         return (
@@ -136,14 +138,14 @@ class BoundedConnection(HttpToolsProtocol):
     def _cut_off(self) -> None:
         self._deadline = None
         if not getattr(self.cycle, "response_complete", True):
-            # While a request is answered the next one is not read, so its sender is not to blame.
+            # The next request is not read during an answer, so its sender is not too slow.
             self._expect_within(HEAD_SECONDS)
         elif not self.transport.is_closing():
             self.transport.close()
 
 
 def _is_whole_read(data: bytes) -> bool:
-    """Whether the bytes are one request that reads, from beginning to end, and nothing else."""
+    """Return whether the bytes are exactly one complete reading request."""
     return (
         data.find(b"\r\n\r\n") == len(data) - 4
         and _WHOLE_READ.match(data) is not None
@@ -153,7 +155,7 @@ def _is_whole_read(data: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _refusal(retry_after: int, over_tls: bool) -> bytes:
-    """The answer to a request that is refused, as it is sent."""
+    """Return the bytes of the answer to a refused request."""
     response = problem_response(Overloaded(TOO_MANY, retry_after))
     headers = [*response.raw_headers, *(HEADERS_OVER_TLS if over_tls else HEADERS)]
     lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in headers)]

@@ -1,5 +1,7 @@
-"""Dependencies of endpoints: the services, the book in the path, the version in If-Match, and the type of
-the answer, chosen by the header Accept (RFC 9110, 12.5.1)."""
+"""Dependencies of endpoints: services, ids in the path, versions in If-Match, and the type of the answer.
+
+The header Accept chooses the type (RFC 9110, 12.5.1).
+"""
 
 import asyncio
 import re
@@ -29,7 +31,7 @@ _ETAG = re.compile(r'(W/)?"?([^",\s]*)"?')
 _MOST_DIGITS = 9
 
 _SHOWN = 100
-"""Characters of a wrong id that are repeated to the client."""
+"""Most characters of a wrong id in an error."""
 
 _LONGEST_ADDRESS = 100  # characters
 
@@ -38,31 +40,31 @@ NO_VERSION = 0
 
 
 def _shortened(text: str) -> str:
-    """A wrong id, as it is repeated to the client."""
+    """Shorten a wrong id for an error."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def book_id_of(text: str) -> UUID:
-    """The id in a path; raises UnknownBook for a text that cannot be one."""
+    """Parse the id in a path; raises UnknownBook for a text that is not a UUID."""
     return id_of(text, UnknownBook)
 
 
 def cluster_name_of(text: str) -> ClusterName:
-    """The name or key in a path; raises UnknownCluster for a text that cannot be one."""
+    """Parse the name or key in a path; raises UnknownCluster for any other text."""
     if (name := ClusterName.read(text)) is None:
         raise UnknownCluster(_shortened(text))
     return name
 
 
 def id_of(text: str, unknown: Callable[[str], Exception]) -> UUID:
-    """The id in a path; raises the error `unknown` for a text that cannot be one."""
+    """Parse the id in a path; raises the error `unknown` for a text that is not a UUID."""
     if not _UUID.fullmatch(text):
         raise unknown(_shortened(text))
     return UUID(text)
 
 
 class KernelState:
-    """Whether the kernels are compiled; until then a book would wait for them."""
+    """The state of the kernels; a book posted before they are compiled would wait for them."""
 
     def __init__(self) -> None:
         self.health = PartHealth(ok=False, detail="The kernels are being compiled.")
@@ -77,7 +79,7 @@ class KernelState:
             self.health = PartHealth(ok=True, detail="compiled")
 
 
-# Dependencies are coroutines, because FastAPI would send plain functions through a thread.
+# Dependencies are coroutines, because FastAPI runs plain functions in a thread.
 def _of_process(name: str) -> Any:
     async def found(request: Request) -> Any:
         return getattr(request.app.state, name)
@@ -91,7 +93,7 @@ KernelsDep = Annotated[KernelState, _of_process("kernels")]
 
 
 async def actor(request: Request) -> Actor:
-    """Who sends the request, by its key, and from where."""
+    """Return the actor of the request: the caller by its key, and the address."""
     # A proxy may forward any text as the address.
     address = request.client.host[:_LONGEST_ADDRESS] if request.client else None
     return actor_of(request.state.caller, address)
@@ -100,16 +102,14 @@ async def actor(request: Request) -> Actor:
 async def if_match(
     if_match: Annotated[
         str | None,
-        Header(
-            description="The ETag that the book must still have; 412 if it has changed.", examples=['"1"']
-        ),
+        Header(description="The expected ETag of the book; answers 412 if it has changed.", examples=['"1"']),
     ] = None,
 ) -> frozenset[int] | None:
-    """The versions that If-Match allows (RFC 9110, 13.1.1); None where any will do."""
+    """Return the versions that If-Match allows (RFC 9110, 13.1.1); None allows any."""
     if if_match is None or if_match.strip() == "*":
         return None
     tags = [_ETAG.fullmatch(tag.strip()) for tag in if_match.split(",")]
-    # Weak tags never match, by the same paragraph; a tag that we never made belongs to no version.
+    # Weak tags never match (13.1.1); a tag that is not a version number matches no version.
     versions = {
         int(tag[2])
         for tag in tags
@@ -119,7 +119,7 @@ async def if_match(
 
 
 async def permit(request: Request) -> Permit:
-    """What allows the request to be worked on."""
+    """Return the permit of the request."""
     return cast(Permit, request.state.permit)
 
 
@@ -135,7 +135,7 @@ IfMatch = Annotated[frozenset[int] | None, Depends(if_match)]
 
 
 async def expected_version(services: Services, book_id: UUID, allowed: frozenset[int] | None) -> int | None:
-    """The one version to insist on; of several, the one that the book has now."""
+    """Return the only allowed version, or the current one if it is among several, or NO_VERSION."""
     if allowed is None:
         return None
     if len(allowed) == 1:
@@ -154,19 +154,19 @@ TEXT = "text/plain"
 CSV = "text/csv"
 
 OFFERED = (JSON, MARCXML, MARC, MARC_JSON, JSON_LD)
-"""The types of a book, the one that is preferred first."""
+"""Media types of a book, in order of preference."""
 
 OFFERED_TEXTS = (JSON, TEXT)
-"""The types of a text."""
+"""Media types of a text."""
 
 OFFERED_EVIDENCE = (JSON, JSON_LD, CSV)
-"""The types of the relation of two books."""
+"""Media types of the relation of two books."""
 
 _QUALITY = re.compile(r"0(?:\.\d{0,3})?|1(?:\.0{0,3})?")
 
 
 class NotAcceptable(RequestRefusal):
-    """None of the types that a client accepts is offered."""
+    """The answer is not available in any type that the client accepts."""
 
     status = 406
     title = "No answer of this type"
@@ -178,7 +178,7 @@ class NotAcceptable(RequestRefusal):
 
 
 def best(accept: str, offered: Sequence[str]) -> str:
-    """The offered type with the highest quality, the first of equal ones; raises NotAcceptable.
+    """Return the offered type with the highest quality, the first of equal types; raises NotAcceptable.
 
     >>> best("text/html, application/marc;q=0.5, */*;q=0.1", OFFERED)
     'application/marc'
@@ -192,7 +192,7 @@ def best(accept: str, offered: Sequence[str]) -> str:
 
 
 def accepted(request: Request, offered: Sequence[str]) -> str:
-    """The type of the answer that the client likes best; raises NotAcceptable."""
+    """Return the type of the answer that the client prefers; raises NotAcceptable."""
     accept = ",".join(request.headers.getlist("accept")).strip()
     return best(accept, offered) if accept else offered[0]
 
@@ -209,7 +209,7 @@ chosen_text, chosen_evidence = _choosing(OFFERED_TEXTS), _choosing(OFFERED_EVIDE
 
 
 def _accepted_range(part: str) -> tuple[str, float]:
-    """A range of types and its quality, 0 to 1; 0 for a quality that is not a number."""
+    """Parse a media range and its quality, 0 to 1; an invalid quality counts as 0."""
     kind, *parameters = (text.strip().lower() for text in part.split(";"))
     for parameter in parameters:
         name, _, value = parameter.partition("=")
@@ -220,7 +220,7 @@ def _accepted_range(part: str) -> tuple[str, float]:
 
 
 def _quality(kind: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """The quality of the most specific range that a type is in; 0 where it is in none."""
+    """Return the quality of the most specific range that contains a type; 0 without a range."""
     for pattern in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
         found = [quality for name, quality in ranges if name == pattern]
         if found:

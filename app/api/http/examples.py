@@ -1,7 +1,7 @@
-"""Values that the documentation shows, from examples.json: one for each body and each answer.
+"""Examples of every body and answer for the documentation, from examples.json.
 
-A value with the name of a schema is its example; bodies work as they stand. "$NAME" stands for the value of
-that name, which comes before it, and "<<" for the fields of such a value, beside those of the object itself.
+A value named like a schema is the example of that schema; a body can be sent unchanged. "$NAME" stands for
+an earlier value of that name. "<<" adds the fields of a value to an object.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def add_to(schemas: dict[str, Any]) -> None:
-    """Give each schema of an OpenAPI document its example."""
+    """Add its example to each schema of an OpenAPI document."""
     for name, value in _VALUES.items():
         if not name.isupper():
             schemas[name]["example"] = value
@@ -39,7 +39,7 @@ _VALUES = _read()
 
 
 def __getattr__(name: str) -> Any:
-    """The value of this name, as `examples.BOOK_ID`."""
+    """Return the value of this name, as in `examples.BOOK_ID`."""
     try:
         return _VALUES[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""Files that clients send as multipart/form-data: spooled to disk, then read in a process of their own."""
+"""Files sent as multipart/form-data: spooled to disk, then read in a separate process."""
 
 import asyncio
 import re
@@ -33,9 +33,9 @@ _BINARY = re.compile(rb"\s*\d{5}")
 
 
 def sent_record(data: bytes, declared: str) -> CatalogRecord | None:
-    """The record in the part; None where it is the JSON of a body.
+    """Return the MARC record in the part; None if the part is the JSON of a body.
 
-    A part without a filename comes without its type, and is told by its first bytes.
+    The type of a part without a filename is unknown; its first bytes decide.
     """
     declared = declared.partition(";")[0].strip().lower()
     if declared in _FORMATS:
@@ -47,7 +47,7 @@ def sent_record(data: bytes, declared: str) -> CatalogRecord | None:
 
 
 def record_changes(record: CatalogRecord, place: str) -> dict[str, Any]:
-    """The fields that a record gives, as `MetadataBody.to_changes` has them, and itself as `record`.
+    """Return the fields of a record as `MetadataBody.to_changes` does, and the record as `record`.
 
     Raises RequestValidationError.
     """
@@ -60,9 +60,9 @@ def record_changes(record: CatalogRecord, place: str) -> dict[str, Any]:
 
 
 def as_bytes(text: str) -> bytes:
-    """The bytes of a part that came as text: Starlette reads it as UTF-8, or as Latin-1 where it is not.
+    """Return the bytes of a part that Starlette decoded as UTF-8 or, if invalid, as Latin-1.
 
-    A binary record in Latin-1 has as many characters as its leader says bytes.
+    A binary record decoded as Latin-1 has as many characters as its leader declares bytes.
     """
     latin = text.encode("latin-1", "ignore")
     counted = re.match(r"\d{5}", text) is not None and int(text[:5]) == len(text) == len(latin)
@@ -80,14 +80,14 @@ def _is_utf8(data: bytes) -> bool:
 _FILE, _METADATA = "file", "metadata"
 
 _MOST_PARTS = 20
-"""Parts of each kind that are looked at, so that those too many can be named."""
+"""Most parts of each kind that are read, enough to name superfluous ones in an error."""
 
 _METADATA_BYTES = 1 << 20
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 _LONGEST_NAME = 200
-"""Characters of a file's name that are shown."""
+"""Most characters of a file name in a message."""
 
 REQUEST_BODY: dict[str, Any] = {
     "schema": {
@@ -101,9 +101,9 @@ REQUEST_BODY: dict[str, Any] = {
             },
             _METADATA: {
                 "allOf": [{"$ref": f"#/components/schemas/{MetadataBody.__name__}"}],
-                "description": "What outranks the metadata in the file, field by field: JSON, or a MARC 21 "
+                "description": "Metadata that replace those in the file, field by field: JSON, or a MARC 21 "
                 "record as application/marc, application/marcxml+xml or application/marc-in-json.",
-                # What stands here is sent with each file that is tried on the page of the API.
+                # The page of the API sends this example with each file, so it must be empty.
                 "example": {},
             },
         },
@@ -111,11 +111,11 @@ REQUEST_BODY: dict[str, Any] = {
     },
     "encoding": {_METADATA: {"contentType": "application/json"}},
 }
-"""The body as the OpenAPI document of an operation describes it."""
+"""OpenAPI description of the body."""
 
 
 class UnparsableForm(RequestRefusal):
-    """The body is not well-formed multipart/form-data."""
+    """The body is not valid multipart/form-data."""
 
     problem = "unparsable"
     status = 400
@@ -127,9 +127,9 @@ class UnparsableForm(RequestRefusal):
 
 
 async def sent_file(request: BodyRequest) -> Submission:
-    """The book in the part `file`, with the metadata in the part `metadata`, where there is one.
+    """Read the book in the part `file`, and metadata from the optional part `metadata`.
 
-    Raises RequestValidationError for other parts than these, and the kinds of UnusableFile.
+    Raises RequestValidationError for other parts, and subclasses of UnusableFile.
     """
     try:
         form = await _form(request)
@@ -157,7 +157,7 @@ async def _form(request: BodyRequest) -> FormData:
 
 
 def _check_parts(form: FormData) -> None:
-    """Raise RequestValidationError that names the parts that are unknown, repeated or missing."""
+    """Raise RequestValidationError for unknown, repeated or missing parts."""
     counts = Counter(name for name, _ in form.multi_items())
     errors: list[dict[str, Any]] = []
     for name, count in counts.items():
@@ -178,7 +178,7 @@ def _error(part: str, kind: str, message: str) -> dict[str, Any]:
 
 
 async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
-    """The fields of the metadata that were sent, as `Metadata` has them, and the `record` if one was."""
+    """Return the metadata fields that were sent, and `record` if a MARC record was sent."""
     if part is None:
         return {}
     declared = ""
@@ -197,16 +197,16 @@ async def stated_changes(part: UploadFile | str | None) -> dict[str, Any]:
 
 
 def _filled_in(field: MetadataField, text: str) -> object:
-    """The value of a field of a form, from the text written into it."""
+    """Return the value of a form field from the text entered there."""
     if field.kind is tuple:
         return [line.strip() for line in text.splitlines() if line.strip()]
     return int(text) if field.kind is int and _NUMBER.fullmatch(text) else text
 
 
 async def changes_in_form(form: FormData) -> tuple[dict[str, Any], CatalogRecord | None]:
-    """What the fields of a form say of a book, and the part `record`, which they outrank, where there is one.
+    """Return the metadata in a form, and its optional part `record`; the form's fields replace the record's.
 
-    Authors and identifiers come one a line. Raises RequestValidationError.
+    Authors and identifiers are entered one per line. Raises RequestValidationError.
     """
     texts = {name: text.strip() for name, text in form.items() if isinstance(text, str)}
     fields = {each.name: _filled_in(each, text) for each in FIELDS if (text := texts.get(each.name))}
@@ -228,12 +228,12 @@ def _json_changes(data: bytes) -> dict[str, object]:
 
 
 def spooled(spool: BinaryIO) -> int:
-    """The descriptor of a spooled file, all of which is on disk from now on."""
+    """Write a spooled file to disk completely, and return its descriptor."""
     spool.flush()
     return spool.fileno()
 
 
 def shown_name(filename: str | None) -> str:
-    """The name of a file without its folder."""
+    """Return a file name without its folder, printable and shortened."""
     name = PurePath((filename or "").replace("\\", "/")).name
     return "".join(filter(str.isprintable, name))[:_LONGEST_NAME].strip() or "The file"

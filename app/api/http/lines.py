@@ -1,4 +1,4 @@
-"""Requests and answers of many lines of JSON: each line is answered for itself, in order, as it comes."""
+"""Requests and answers of JSON lines: each line is answered on its own, in order, as it arrives."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -44,16 +44,16 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that is not blank."""
+    """A non-blank line of a request."""
 
-    number: int  # from 1; blank lines count, too
-    text: bytes | None  # None: longer than a line may be
+    number: int  # from 1; counts blank lines
+    text: bytes | None  # None: too long
 
 
 class DuplexResponse(StreamingResponse):
-    """An answer that is sent while its request still arrives.
+    """An answer that is sent while the request still arrives.
 
-    Starlette's own takes parts of the request off its stream, to learn whether the client has gone.
+    StreamingResponse itself would read from the request to detect a disconnect, and so lose parts of it.
     """
 
     media_type = MEDIA_TYPE
@@ -65,10 +65,9 @@ class DuplexResponse(StreamingResponse):
 async def lines_of(
     parts: AsyncIterator[bytes], max_bytes: int, hold: Callable[[int], None]
 ) -> AsyncIterator[Line]:
-    """The lines of a stream; one that is too long is passed over without being held.
+    """Yield the lines of a stream; a line that is too long is yielded without text and not held in memory.
 
-    `hold` is told how many more bytes are held, fewer where negative. Those of a line that is yielded still
-    count.
+    Each change of the bytes held goes to `hold`, negative when fewer. A yielded line still counts as held.
     """
     number, held, overlong = 1, bytearray(), False
     async for part in parts:
@@ -94,10 +93,10 @@ async def lines_of(
 async def in_order(
     lines: AsyncIterator[T], answer: Callable[[T], Awaitable[A]], at_once: int
 ) -> AsyncIterator[A]:
-    """The answer to each line, in their order and as soon as it is there; `at_once` lines are in work.
+    """Yield the answer to each line, in order, as soon as it is ready; at most `at_once` lines are in work.
 
-    A line is in work until its answer has been taken, so that a slow taker slows the reading down. What the
-    lines raise is raised after the answers to those before.
+    A line is in work until its answer is consumed: a slow consumer slows down the reading. An error of
+    `lines` is raised after the answers to all earlier lines.
     """
     slots = asyncio.Semaphore(at_once)
     works: asyncio.Queue[asyncio.Future[A] | None] = asyncio.Queue()
@@ -122,27 +121,25 @@ async def in_order(
 
 
 AnswerLine = Callable[[bytes], Awaitable[dict[str, Any]]]
-"""Answers one line; what it raises is the problem of that line alone."""
+"""Function that answers one line; an error that it raises concerns that line alone."""
 
 
 def described_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The description of a body of such lines."""
+    """Describe a body of JSON lines like the given examples."""
     text = b"".join(orjson.dumps(line) + b"\n" for line in lines).decode()
     return {MEDIA_TYPE: {"schema": _LINES, "examples": {"lines": {"summary": "Two lines", "value": text}}}}
 
 
 def described_answers(lines: Sequence[dict[str, Any]]) -> Responses:
-    """The description of an answer of such lines."""
+    """Describe an answer of JSON lines like the given examples."""
     content = described_lines(lines)
-    return {200: {"description": "One line for each line, in their order.", "content": content}} | problems(
-        415
-    )
+    return {200: {"description": "One line per request line, in order.", "content": content}} | problems(415)
 
 
 def answered_lines(
     request: Request, permit: Permit, answer: AnswerLine, *, are_lookups: bool = False
 ) -> DuplexResponse:
-    """The answers to the lines of a request, each of which may count as a lookup.
+    """Answer the lines of a request; with `are_lookups` each line counts as a lookup.
 
     Raises UnsupportedMediaType.
     """
@@ -161,7 +158,7 @@ def answered_lines(
 
 
 async def _while_valid(parts: AsyncIterator[bytes], scope: Scope) -> AsyncIterator[bytes]:
-    """The parts of a body, until one has come whose key is not valid any more; its lines are refused."""
+    """Yield the parts of a body until the key is no longer valid; the lines of the last part are refused."""
     async for part in parts:
         yield part
         try:
@@ -173,7 +170,7 @@ async def _while_valid(parts: AsyncIterator[bytes], scope: Scope) -> AsyncIterat
 
 @asynccontextmanager
 async def turn_of_line(request: Request, permit: Permit, lookups: int) -> AsyncIterator[None]:
-    """The time in which a line is answered: while its key is valid, within limits, with its own permit."""
+    """Check the key, wait for the limit of lookups, and hold a permit while a line is answered."""
     await require_key_still_valid(request.scope)
     await count_lookups(request.scope, lookups, waits=True)
     async with permit.of_line():

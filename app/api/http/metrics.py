@@ -1,7 +1,6 @@
 """Metrics for Prometheus: requests, books posted and stored, lookups, jobs, relations, webhooks.
 
-Where `serve` starts several API processes, each counts into memory that they share, and whichever is asked
-tells the sums.
+If `serve` starts several API processes, they count in shared memory, and each of them returns the sums.
 """
 
 import asyncio
@@ -27,11 +26,11 @@ _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 _SCRAPE_SECONDS = 2.0
 
 COUNTS = "BOOKPRINT_COUNTS"
-"""The variable with the number of the memory in which API processes count; unset: this one counts alone."""
+"""Environment variable with the file descriptor of the shared counts; unset if only one process counts."""
 
 
 class Metrics:
-    """The counters of one process, and the sums of all that share their counts."""
+    """The counters of this process, and the sums over all API processes."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -41,7 +40,7 @@ class Metrics:
             values.ValueClass = SharedValue
         self._requests = Histogram(
             "bookprint_request_seconds",
-            "Requests and how long they took, by method, route and status.",
+            "Seconds per request, by method, route and status.",
             ("method", "route", "status"),
             buckets=_SECONDS,
             registry=self._registry,
@@ -50,11 +49,11 @@ class Metrics:
             "bookprint_books_posted", "Posts of books, by outcome.", ("outcome",), registry=self._registry
         )
         self._lookups = Counter(
-            "bookprint_lookups", "Questions for near books, by kind.", ("kind",), registry=self._registry
+            "bookprint_lookups", "Lookups of near books, by kind.", ("kind",), registry=self._registry
         )
         self._denied = Counter(
             "bookprint_denied",
-            "Requests denied for their key with 401, 403 or 429, by the problem that was answered.",
+            "Requests denied with 401, 403 or 429, by problem.",
             ("reason",),
             registry=self._registry,
         )
@@ -70,7 +69,7 @@ class Metrics:
         self._summed = summed
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note an answered request; `route` is a template, so that there are few of them."""
+        """Count an answered request; `route` is the template of its path, which limits the label values."""
         known = method if method in _METHODS else "other"
         self._requests.labels(known, route, status).observe(seconds)
 
@@ -81,14 +80,14 @@ class Metrics:
         self._lookups.labels(_kind(question)).inc()
 
     def count_denied(self, reason: str) -> None:
-        """Note a request that was denied; `reason` is the name of a problem, so that there are few."""
+        """Count a denied request; `reason` is the name of a problem, which limits the label values."""
         self._denied.labels(reason).inc()
 
     def count_refused(self) -> None:
         self._refused.inc()
 
     async def exposition(self, services: Services) -> bytes:
-        """All metrics in the text format of Prometheus; without Postgres, what the API processes count."""
+        """Return all metrics in Prometheus text format; without Postgres, only those of the API processes."""
         books = pending = float("nan")
         metrics: list[Metric] = []
         with suppress(Unavailable, TimeoutError):
@@ -106,33 +105,33 @@ class Metrics:
 
 
 class _Snapshot(Collector):
-    """Metrics of all processes, as Postgres counts them; none until they are read."""
+    """The metrics read from Postgres last; empty before the first read."""
 
     def __init__(self) -> None:
         self.metrics: list[Metric] = []
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics that were read last."""
+        """Return the metrics that were read last."""
         return iter(self.metrics)
 
 
 def _book_metrics(books: float, pending: float) -> list[Metric]:
     return [
         GaugeMetricFamily(
-            "bookprint_books", "Books in the catalogue, above 100,000 an estimate; NaN: not known.", books
+            "bookprint_books", "Books in the catalogue, estimated above 100,000; NaN: unknown.", books
         ),
         GaugeMetricFamily(
-            "bookprint_books_pending", "Books that wait for the band index; NaN: not known.", pending
+            "bookprint_books_pending", "Books not yet in the band index; NaN: unknown.", pending
         ),
     ]
 
 
 async def _relation_metrics(relations: Relations) -> list[Metric]:
     pairs = CounterMetricFamily(
-        "bookprint_relations", "Pairs of books that were compared, by kind of relation.", labels=("kind",)
+        "bookprint_relations", "Compared pairs of books, by kind of relation.", labels=("kind",)
     )
     seconds = CounterMetricFamily(
-        "bookprint_relation_seconds", "Seconds that it took to compare them.", labels=("kind",)
+        "bookprint_relation_seconds", "Seconds spent comparing pairs, by kind of relation.", labels=("kind",)
     )
     for counts in await relations.count():
         pairs.add_metric((counts.kind,), counts.pairs)
@@ -142,12 +141,12 @@ async def _relation_metrics(relations: Relations) -> list[Metric]:
 
 async def _job_metrics(jobs: Jobs) -> list[Metric]:
     states = GaugeMetricFamily(
-        "bookprint_jobs", "Jobs that wait, run or have failed, by task.", labels=("task", "state")
+        "bookprint_jobs", "Waiting, running and failed jobs, by task and state.", labels=("task", "state")
     )
     for counts in await jobs.count():
         states.add_metric((counts.task, counts.state), counts.count)
     failures = CounterMetricFamily(
-        "bookprint_job_failures", "Tries of jobs that failed, by task.", labels=("task",)
+        "bookprint_job_failures", "Failed tries of jobs, by task.", labels=("task",)
     )
     for task, tries in (await jobs.count_failures()).items():
         failures.add_metric((task,), tries)

@@ -1,12 +1,11 @@
-"""The layer around the routes: what browsers are told and refused, and what is answered on a failure.
+"""The layer around the routes: security headers, refusals of foreign pages, and answers to errors.
 
-Answers never depend on cookies, so where a key is asked for a page of another origin needs it too (the Fetch
-standard: Origin, Sec-Fetch-Site and the CORS protocol). Where none is, whatever the user of a browser opens
-could use the service, and a site that has its own name lead to this machine (DNS rebinding) could read it:
-such requests are refused.
+Answers never depend on cookies. If the service requires keys, a page of another origin therefore needs one
+(Fetch standard: Origin, Sec-Fetch-Site and CORS). Without keys, any page open in a browser could use the
+service, and a site could read it by pointing its host name here (DNS rebinding). These requests are refused.
 
-Answers are data: no page may be built from them, framed, guessed at or embedded elsewhere. Pages of our own
-carry a policy of their own, which stands. No cache keeps what a key was sent for.
+Answers are data: browsers must not render, frame, sniff or embed them. Pages of this service set their own
+policy instead. Answers to requests with a key are not cached.
 """
 
 import re
@@ -45,19 +44,19 @@ _DAY = 86_400
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])"
 _PAGES_OF_THIS_MACHINE = rf"https?://{_LOOPBACK}(:\d+)?"
 _OPEN_PATHS = ("/reconcile/", "/changes/")
-"""What pages of any origin may read, as the reconciliation API and IIIF Change Discovery ask for it."""
+"""Paths that pages of any origin may read, as the reconciliation API and IIIF Change Discovery require."""
 
 _LONGEST_SHOWN = 100  # characters
 
 _ANSWER = "bookprint.answer"
-"""Name under which a request has its answer."""
+"""Key of the answer in the scope of a request."""
 
 CLIENT_GONE: Final = 499
-"""Status counted for a request whose sender did not wait for the answer."""
+"""Status counted for a request whose client left before the answer."""
 
 
 class HostNotServed(RequestRefusal):
-    """The request is for a host that is not known to be this one."""
+    """The Host header does not name this service."""
 
     status = 421
     title = "Not a host of this service"
@@ -65,15 +64,15 @@ class HostNotServed(RequestRefusal):
     field = "Host"
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"Nothing is answered at the host {host[:_LONGEST_SHOWN]}.")
+        super().__init__(f"This service does not answer at the host {host[:_LONGEST_SHOWN]}.")
 
 
 class ForeignPage(RequestRefusal):
-    """A page of another origin sent the request, and no key is asked for."""
+    """A page of another origin sent the request, and the service does not require keys."""
 
     status = 403
     title = "A page of another site"
-    remedy = "Where its pages may use this service, have BOOKPRINT_CORS_ORIGINS name the origin."
+    remedy = "Have BOOKPRINT_CORS_ORIGINS name the origin if its pages may use this service."
     field = "Origin"
 
     def __init__(self, origin: str) -> None:
@@ -81,9 +80,9 @@ class ForeignPage(RequestRefusal):
 
 
 class _OwnPages:
-    """Objects to hosts but this machine and the public URL, and to pages of other origins than `origins`.
+    """Check for services without keys: allows only this machine, the public URL and pages of `origins`.
 
-    For services that ask for no key. A program that is no browser sends neither Origin nor Sec-Fetch-Site.
+    Programs other than browsers send neither Origin nor Sec-Fetch-Site.
     """
 
     def __init__(self, public_url: str | None, origins: Sequence[str]) -> None:
@@ -93,7 +92,7 @@ class _OwnPages:
         self._origins = {f"{public.scheme}://{public.netloc}", *origins}
 
     def objection(self, scope: Scope) -> RequestRefusal | None:
-        """The refusal of a request; None where it may pass."""
+        """Return the refusal of a request, or None if it is allowed."""
         headers = first_values(scope)
         host = headers.get("host")
         if host is not None and not self._hosts.fullmatch(host):
@@ -102,7 +101,7 @@ class _OwnPages:
             return ForeignPage(headers.get("origin", "null"))
         if "content-type" not in headers and declared_size(scope) != 0:
             return UnsupportedMediaType(
-                "The body comes without a Content-Type.",
+                "The body has no Content-Type.",
                 remedy="Send Content-Type: application/json, application/x-ndjson for lines, or "
                 "application/x-www-form-urlencoded for a form.",
             )
@@ -118,7 +117,7 @@ class _OwnPages:
             )
         if site is None:
             return "origin" in headers
-        # A link leads here from anywhere, and the page with the link does not see the answer.
+        # Links from any page are allowed: the page with the link cannot read the answer.
         is_link = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
         return site not in {"same-origin", "none"} and not is_link
 
@@ -141,17 +140,17 @@ _WITH_KEY = frozenset({b"authorization", b"x-api-key"})
 
 
 class _Answer:
-    """The answer of one request: how far it is, and the headers that it gets."""
+    """The answer to one request: its status, and the headers to add."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
         self._headers = HEADERS_OVER_TLS if scope.get("scheme") == "https" else HEADERS
         if any(name in _WITH_KEY for name, _ in scope["headers"]):
             self._headers = (*self._headers, _FOR_KEYS)
-        self.status: int | None = None  # None: it has not begun
+        self.status: int | None = None  # None: not started
 
     async def send(self, message: Message) -> None:
-        """Send a part on, the first one with the headers that it lacks."""
+        """Send a part of the answer; the first part gets the missing headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = list(message.get("headers", ()))
@@ -161,16 +160,15 @@ class _Answer:
 
 
 class Exchange:
-    """The one layer between the server and the routes.
+    """The only layer between the server and the routes.
 
-    It answers HEAD as GET, of which the server leaves the body out. It counts each request and its time,
-    refuses what `_OwnPages` objects to, lets pages of some origins read answers, and completes the headers.
-    An error becomes a problem; one that is not foreseen shows nothing of the inside, and names the request as
-    the log does.
+    It answers HEAD as GET; the server leaves out the body. It counts and times each request, refuses what
+    `_OwnPages` objects to, applies CORS, and adds headers. An error becomes a problem. The problem of an
+    unforeseen error contains no internals, only the number of the request in the log.
     """
 
     def __init__(self, app: FastAPI, settings: Settings, page_of: PageOfProblem) -> None:
-        # FastAPI closes the files of forms with the stack that this one gives it.
+        # FastAPI closes the files of forms with the exit stack of this middleware.
         self._router = AsyncExitStackMiddleware(app.router)
         self._metrics: Metrics = app.state.metrics
         self._page_of = page_of
@@ -186,7 +184,7 @@ class Exchange:
                 expose_headers=["ETag", "Location", "Retry-After"],
                 max_age=_DAY,
             )
-        # Pages of any origin may read what is open, or without keys the named ones and those of this machine.
+        # With keys, pages of any origin may read the open paths; without, only `origins` and this machine.
         self._open = CORSMiddleware(
             self._answer,
             allow_origins=["*"] if asks_for_keys else origins,
@@ -229,7 +227,7 @@ class Exchange:
             log.info("client went away", method=scope["method"], path=scope["path"])
         except Exception as error:
             if answer.status is not None and isinstance(error, RequestRefusal):
-                # Without the end of the answer the connection is closed.
+                # The server closes the connection, because the answer has no end.
                 reason = str(error)
                 log.info("an answer ends early", method=scope["method"], path=scope["path"], reason=reason)
                 return

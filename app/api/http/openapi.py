@@ -1,4 +1,4 @@
-"""The OpenAPI document, and the page that shows it."""
+"""The OpenAPI document, and the page at /docs that shows it."""
 
 import re
 from base64 import b64encode
@@ -16,34 +16,34 @@ from app.api.http.routes import FORM, NEEDED, SCHEMES
 
 
 def with_file() -> dict[str, Any]:
-    """What an operation that takes JSON adds to its description where it takes a file, too."""
-    # OpenAPI has tools pass over a parameter of this name. It makes openapi-python-client 0.29 import a type
-    # that its code for two kinds of body needs and forgets (its issue 1451).
+    """Describe the file and the header Accept of an operation that accepts JSON or a file."""
+    # OpenAPI tools ignore a parameter named Accept. It makes openapi-python-client 0.29 import a type that
+    # its code for two kinds of body needs but does not import (its issue 1451).
     accept = {
         "name": "Accept",
         "in": "header",
         "required": False,
         "schema": {"type": "string"},
-        "description": "The type of the answer.",
+        "description": "The media type of the answer.",
     }
     return {"requestBody": {"content": {FORM: files.REQUEST_BODY}}, "parameters": [accept]}
 
 
 RETRY_AFTER: dict[str, Any] = {
-    "description": "Seconds after which the request may be sent again.",
+    "description": "Seconds to wait before sending the request again.",
     "schema": {"type": "integer"},
     "example": 7,
 }
 
 
 def with_headers(status: int, **descriptions: str) -> Responses:
-    """The headers of the answer of this status, by name."""
+    """Describe the headers of the answer with this status, by name."""
     shown = {name: {"description": text, "schema": {"type": "string"}} for name, text in descriptions.items()}
     return {status: {"headers": shown}}
 
 
 _PARAMETERS = {
-    # Else the page sends its address to a validator on the network.
+    # None, because the page would otherwise send its address to a validator on the network.
     "validatorUrl": None,
     "displayRequestDuration": True,
     "tryItOutEnabled": True,
@@ -54,14 +54,14 @@ _POLICY = (
     "default-src 'none'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What a browser may load with the page (Content-Security-Policy). Swagger UI sets styles on elements."""
+"""Content-Security-Policy of the page. Inline styles are allowed, because Swagger UI sets them."""
 
 
 class DescribedApi(FastAPI):
-    """An application whose description names the keys and the refusals of each operation."""
+    """An application whose OpenAPI document includes keys and refusals of each operation."""
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document; where no key is asked for, one need not be sent."""
+        """Return the OpenAPI document; keys are optional in it if the service does not require them."""
         if self.openapi_schema is not None:
             return self.openapi_schema
         document = super().openapi()
@@ -79,7 +79,7 @@ class DescribedApi(FastAPI):
 
 
 def add_docs(app: FastAPI) -> None:
-    """Serve the page at /docs and the files it needs below it."""
+    """Serve the page at /docs, and its files below /docs."""
 
     @app.get("/docs", include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
@@ -99,6 +99,6 @@ def add_docs(app: FastAPI) -> None:
 
 
 def _policy(page: bytes) -> str:
-    """The policy that lets the scripts in this page run, and no other."""
+    """Return the policy that allows only the scripts of this page."""
     digests = (b64encode(sha256(script).digest()).decode() for script in _SCRIPT.findall(page))
     return _POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))

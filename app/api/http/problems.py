@@ -1,6 +1,6 @@
-"""Problem documents (RFC 9457): every refusal and every failure is answered with one.
+"""Problem documents (RFC 9457), the answers to all refusals and failures.
 
-An error carries its own status, title and remedy; here stands what HTTP adds to them.
+An error contains its own status, title and remedy; this module adds header fields and extensions.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class RequestRefusal(BookprintError):
-    """An error of the exchange by HTTP itself, with header fields and extensions of its problem."""
+    """An error of HTTP itself, with header fields and extensions of its problem."""
 
     def __init__(
         self,
@@ -45,28 +45,28 @@ class RequestRefusal(BookprintError):
 
 
 class UnknownPath(RequestRefusal):
-    """No endpoint is at the path."""
+    """The path has no endpoint."""
 
     status = 404
     title = "No such path"
-    remedy = "See /docs for the paths that there are; none ends with a slash."
+    remedy = "See /docs for all paths; none ends with a slash."
     field = "path"
 
 
 class MethodNotAllowed(RequestRefusal):
-    """The endpoint at the path takes other methods."""
+    """The endpoint at the path allows other methods."""
 
     status = 405
     title = "Method not allowed"
     field = "method"
 
     def __init__(self, headers: Mapping[str, str]) -> None:
-        super().__init__("This path does not take this method.", headers)
+        super().__init__("This path does not allow this method.", headers)
         self.remedy = f"Use one of: {headers.get('Allow', '')}."
 
 
 class FieldError(BaseModel):
-    """One part of the request that has to change."""
+    """A part of the request to change."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -74,9 +74,9 @@ class FieldError(BaseModel):
         }
     )
 
-    field: str = Field(description="The field, parameter or header, as `authors[2]` or `If-Match`.")
-    detail: str = Field(description="What is wrong with it.")
-    remedy: str = Field(description="What to do about it.")
+    field: str = Field(description="The field, parameter or header, such as `authors[2]` or `If-Match`.")
+    detail: str = Field(description="The fault of the field.")
+    remedy: str = Field(description="The way to correct the field.")
 
 
 class Problem(BaseModel):
@@ -101,44 +101,43 @@ class Problem(BaseModel):
         },
     )
 
-    type: str = Field(description="A URI that names the kind of problem.")
-    title: str = Field(description="The kind of problem in words; the same for every one of its kind.")
-    status: int = Field(description="The HTTP status, once more.")
-    detail: str = Field(description="What is wrong this time, and what to do about it.")
-    errors: list[FieldError] = Field(default=[], description="What to change, field by field.")
+    type: str = Field(description="URI of the kind of problem.")
+    title: str = Field(description="The kind of problem in words, the same for all problems of a `type`.")
+    status: int = Field(description="The HTTP status of the answer.")
+    detail: str = Field(description="The fault in this request, and the way to correct it.")
+    errors: list[FieldError] = Field(default=[], description="The changes to make, field by field.")
 
 
 _DESCRIPTIONS = {
     400: "The body is not well-formed.",
     401: "The request has no valid API key.",
-    403: "The API key lacks the scope of the operation, which `scope` names, or is bound to a collection "
-    "that a book of the request is outside of.",
-    404: "There is no such book, cluster, job, relation, decision, page or webhook.",
-    406: "None of the types in Accept can be answered.",
-    409: "Another book is in the way, `book_id` names it; nothing is to be confirmed; a text is not kept; "
-    "more pages match than are written one by one; or there are no vectors to go by.",
-    410: "The changes asked for are not kept any more.",
+    403: "The API key lacks the scope that `scope` names, or a book of the request is outside the key's "
+    "collection.",
+    404: "The book, cluster, job, relation, decision, page or webhook does not exist.",
+    406: "The answer is not available in any type that Accept names.",
+    409: "Another book, named by `book_id`, is in conflict; there is nothing to confirm; a text is not "
+    "stored; too many pages match to list each; or a vector is missing.",
+    410: "The requested changes are no longer stored.",
     412: "The book has changed since the version in If-Match.",
-    413: "The body or the file, or the text in it, is larger than this service takes.",
-    415: "The body is of a type, or the file in a format, that is not read here.",
-    422: "The request is invalid; `errors` names each field and what to do about it.",
-    429: "A limit of the key is reached, `violated-policies` names it; try again after Retry-After seconds.",
-    503: "A part of the service is down or being rebuilt, or too much is asked of it; try again after "
-    "Retry-After seconds.",
+    413: "The body, the file, or the text in it is too large.",
+    415: "The type of the body or the format of the file is not supported.",
+    422: "The request is invalid; `errors` names each field and its remedy.",
+    429: "A limit of the key, named by `violated-policies`, is reached; try again after Retry-After seconds.",
+    503: "A part of the service is down, being rebuilt or overloaded; try again after Retry-After seconds.",
 }
 
 Responses = dict[int | str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """The problems that an operation can end in, as FastAPI's `responses` describes them."""
-    # FastAPI describes a `model` under the media type of the success, so these refer to its schema.
+    """Describe the problems that an operation can answer, for FastAPI's `responses`."""
+    # FastAPI would describe a `model` under the media type of success, so the problems refer to a schema.
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}
     return {status: {"description": _DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
 def refusals(path: str, endpoint: Callable[..., Any], also: Iterable[int]) -> Responses:
-    """The problems of an operation by what its endpoint reads, and others that it can end in."""
+    """Describe the problems of an operation, derived from its endpoint's parameters, and those in `also`."""
     read = signature(endpoint).parameters.keys()
     causes = {"services": (503,), "query": (422,), "body": (400, 413, 415, 422)}
     found = {status for name, statuses in causes.items() if name in read for status in statuses}
@@ -175,32 +174,32 @@ REMEDIES = {
     "long_value": "Send at most {most} characters.",
     "identifier_form": "Write it as scheme:value, for example isbn:9780141439600.",
 }
-"""The remedy for each kind of validation error; the context of the error fills the gaps."""
+"""Remedy for each kind of validation error; the context of the error fills the placeholders."""
 
 
 _MOST_ERRORS = 100
-"""Errors listed of one request; a body can have as many as it has fields."""
+"""Most errors listed for one request; each field of a body can have one."""
 
 
 def problem_of(error: Exception) -> Problem:
-    """The problem document for an error, to be part of an answer."""
+    """Return the problem document for an error, without header fields."""
     return _answer(error)[0]
 
 
 def problem_response(error: Exception) -> Response:
-    """The problem document for an error; one that is not foreseen here is an internal error."""
+    """Return the answer to an error; an unforeseen error is answered as an internal error."""
     return document(*_answer(error))
 
 
 def document(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """The problem as an answer to a program."""
+    """Return a problem as a JSON answer."""
     return Response(
         problem.model_dump_json(), problem.status, headers=dict(headers or {}), media_type=MEDIA_TYPE
     )
 
 
 def _answer(error: Exception) -> tuple[Problem, Mapping[str, str]]:
-    """The document and the header fields."""
+    """Return the problem document and the header fields."""
     match error:
         case BookprintError() if error.status != BookprintError.status:
             return _refused(error)
@@ -264,7 +263,7 @@ def _invalid_fields(error: RequestValidationError) -> tuple[Problem, Mapping[str
 
 def _field_error(error: Mapping[str, Any]) -> FieldError:
     context = error.get("ctx", {})
-    # The first part of the place says path, query, header or body.
+    # The first part of the location is path, query, header or body.
     _, *place = error["loc"]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     name = context.get("field") or name or "body"
@@ -289,16 +288,16 @@ def _routing(error: HTTPException) -> tuple[Problem, Mapping[str, str]]:
 
 
 FORESEEN = (BookprintError, RequestValidationError, HTTPException)
-"""The errors that requests are expected to end in."""
+"""Errors that requests are expected to raise."""
 
 _DENIED = frozenset({401, 403, 429})
 
 PageOfProblem = Callable[[Request, Problem], Awaitable[Response | None]]
-"""Shows a problem to people; None: a program asked."""
+"""Function that shows a problem as a page; None: the client is a program."""
 
 
 async def response_to(error: Exception, request: Request, page_of: PageOfProblem) -> Response:
-    """The answer to a request that ended in one of the `FORESEEN` errors, the router's own included."""
+    """Return the answer to a request that raised one of the `FORESEEN` errors."""
     app: FastAPI = request.app
     if isinstance(error, HTTPException) and error.status_code == 405:
         error = HTTPException(405, headers={"Allow": ", ".join(_allowed_methods(app.routes, request.scope))})

@@ -1,7 +1,6 @@
-"""Routes: each operation names the scope that it needs, and its route asks for it first of all.
+"""Routes: each operation names its scope, and its route checks the key before it reads anything.
 
-A route asks before it reads anything. FastAPI reads a body before it runs dependencies, so a stranger could
-have one of any size parsed.
+FastAPI reads a body before it runs dependencies: without this check, anyone could have a huge body parsed.
 """
 
 from collections.abc import Callable, Coroutine, Iterable
@@ -20,7 +19,7 @@ from app.api.http.usage import caller_of, count_request, size_to_count
 from app.services.access.keys import ANYONE, NO_LIMITS, SCOPES, Caller, Scope as KeyScope, ScopeMissing
 
 NEEDED = "x-scope"
-"""Name under which an operation's description has its scope."""
+"""OpenAPI extension field with the scope of an operation."""
 
 SCHEMES = {
     "bearer": {
@@ -28,26 +27,25 @@ SCHEMES = {
         "scheme": "bearer",
         "description": "An API key, as Authorization: Bearer bp_…",
     },
-    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same API key."},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key, bp_…"},
 }
-"""The ways to send a key, as OpenAPI has them; `app.api.http.usage` reads both."""
+"""OpenAPI security schemes: the two ways to send a key, both read by `app.api.http.usage`."""
 
 FORM = "multipart/form-data"
 
 _OPEN_PATHS = frozenset({"/docs", "/openapi.json", "/static"})
-"""The description of the API and the files of the pages, which hold no secret."""
+"""Paths without a scope: the description of the API and the static files, which contain no secrets."""
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class ScopedRoute(APIRoute):
-    """A route that answers only to keys with its scope, within the limits of the key, with a permit.
+    """A route that requires a key with its scope, room in the limits of the key, and a permit.
 
     `scope=None`: public. `more_with`: scope that unlocks the full answer. `is_lookup`: counts against the
-    lookup limit. `of_file`: endpoint of requests as multipart/form-data. `arguments_of`: reads the arguments
-    of an endpoint that makes its own response, in place of FastAPI, which takes as long as a short answer.
-    `also`: statuses of problems beside those of all endpoints that read the same; None: no problem is
-    described.
+    lookup limit. `of_file`: endpoint for multipart/form-data. `arguments_of`: reads the arguments of an
+    endpoint that returns its own Response; FastAPI's reading would double the time of a short answer.
+    `also`: statuses of problems beside those that `refusals` derives; None: describes no problems.
     """
 
     def __init__(
@@ -65,7 +63,7 @@ class ScopedRoute(APIRoute):
         **options: Any,
     ) -> None:
         if {scope, more_with} - {None, *SCOPES}:
-            raise RuntimeError(f"{path} names no scope that there is: {scope or more_with}.")
+            raise RuntimeError(f"{path} names an unknown scope: {scope or more_with}.")
         self._scope, self._is_lookup = scope, is_lookup
         self._file_handler = None
         if of_file is not None:
@@ -80,7 +78,7 @@ class ScopedRoute(APIRoute):
         super().__init__(path, endpoint, openapi_extra=described | (openapi_extra or {}), **options)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on whose key has the scope, once there is a permit for it.
+        """Check the key, scope and limits of a request, and answer it while holding a permit.
 
         Raises `NoValidKey`, `ScopeMissing`, `LimitReached` and `Overloaded`.
         """
@@ -98,7 +96,7 @@ class ScopedRoute(APIRoute):
             scope["state"]["permit"] = permit
 
             async def sending(message: Message) -> None:
-                # The answer is made; a client that reads it slowly keeps nobody out.
+                # The answer is complete, so a client that reads it slowly must not hold the permit.
                 permit.release()
                 await send(message)
 
@@ -111,11 +109,11 @@ class ScopedRoute(APIRoute):
             await response(scope, receive, sending)
 
     async def caller(self, scope: Scope) -> Caller:
-        """Whose request it is, where keys are asked for; raises as `caller_of` does."""
+        """Return the caller of a request, if keys are required; raises the errors of `caller_of`."""
         return await caller_of(scope)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, to which a body comes within bounds and as the JSON that it declares."""
+        """Return a handler that bounds and parses the body, and then calls FastAPI's handler."""
         handler, file_handler = super().get_route_handler(), self._file_handler
         if self.body_field is None:
             return handler
@@ -126,7 +124,7 @@ class ScopedRoute(APIRoute):
                 return await file_handler(BodyRequest(request, is_file=True))
             require_json(request.headers)
             sent = BodyRequest(request)
-            # FastAPI would take what is raised while it reads for a fault of the JSON.
+            # FastAPI would report any error while reading as invalid JSON.
             await sent.parse()
             return await handler(sent)
 
@@ -134,7 +132,7 @@ class ScopedRoute(APIRoute):
 
 
 class SubjectRouter:
-    """The routes of one subject, each with the scope that it needs: `@router.get("/x", scope="read")`."""
+    """The routes of one subject, each with its scope: `@router.get("/x", scope="read")`."""
 
     route_class = ScopedRoute
 
@@ -169,7 +167,7 @@ class SubjectRouter:
                 methods=[method],
                 tags=[self._tag],
                 generate_unique_id_function=lambda route: route.name,
-                # A body that is not declared is taken as JSON.
+                # A body without a Content-Type is read as JSON.
                 strict_content_type=False,
                 **options,
             )
@@ -180,7 +178,7 @@ class SubjectRouter:
 
 
 def require_scopes(routes: Iterable[BaseRoute]) -> None:
-    """Raise RuntimeError for a route that does not say which scope it needs."""
+    """Raise RuntimeError for a route without a scope."""
     for route in routes:
         path = getattr(route, "path", None)
         if not isinstance(route, ScopedRoute) and path not in _OPEN_PATHS:
@@ -189,7 +187,7 @@ def require_scopes(routes: Iterable[BaseRoute]) -> None:
 
 
 def _security(scope: KeyScope | None, more_with: KeyScope | None) -> list[dict[str, list[KeyScope]]]:
-    """The keys that an operation asks for, as OpenAPI has them; {} stands for none."""
+    """Return the OpenAPI security requirements of an operation; {} allows no key."""
     asked = scope or more_with
     keys = [] if asked is None else [{name: [asked]} for name in SCHEMES]
     return [{}, *keys] if more_with else keys

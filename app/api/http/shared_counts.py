@@ -1,7 +1,6 @@
-"""Counts of all API processes in memory that they share.
+"""Counts of all API processes in shared memory.
 
-No file on a disk holds them: on a full one the first write to a page of a mapped file would end its process
-(SIGBUS).
+The memory is not a file on disk: on a full disk, a write to a mapped file would kill the process (SIGBUS).
 """
 
 import fcntl
@@ -18,7 +17,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 _PART_BYTES = 1 << 22
-"""Bytes of the counts of one process; a count for which there is no more room is left out."""
+"""Bytes for the counts of one process; counts beyond them are left out."""
 
 _HEAD = 8
 _USED = struct.Struct("q")
@@ -27,9 +26,9 @@ _VALUE = struct.Struct("d")
 
 
 class ProcessCounts:
-    """The part of one process: the first that no other one has. It goes on with the counts of one that ended.
+    """The part of the memory with the counts of this process, locked until the process ends.
 
-    A process has the lock on one byte of the memory until it ends.
+    It is the first part that no other process has locked. The counts of an ended process stay and continue.
     """
 
     def __init__(self, memory: int) -> None:
@@ -39,7 +38,7 @@ class ProcessCounts:
         self._lock = Lock()
 
     def place(self, key: str) -> int | None:
-        """Where the count of this name is; None: there is no room."""
+        """Return the offset of the count with this name; None: no room."""
         with self._lock:
             if key not in self._places:
                 name = key.encode()
@@ -56,12 +55,12 @@ class ProcessCounts:
     def add(self, place: int, amount: float) -> None:
         with self._lock:
             [value] = _VALUE.unpack_from(self.memory, place)
-            # In one piece: `pack_into` would have others read zeros meanwhile.
+            # One assignment, because `pack_into` writes zeros first, which others could read.
             self.memory[place : place + _VALUE.size] = _VALUE.pack(value + amount)
 
 
 class SharedValue:
-    """A number of a metric, as prometheus_client has them."""
+    """A number of a metric, with the interface of prometheus_client's values."""
 
     _multiprocess = True
     part: ClassVar[ProcessCounts]
@@ -85,7 +84,7 @@ class SharedValue:
             self.part.add(self._place, amount)
 
     def get(self) -> float:
-        """The number of this process alone."""
+        """Return the value counted by this process alone."""
         return 0.0 if self._place is None else float(_VALUE.unpack_from(self.part.memory, self._place)[0])
 
 
@@ -93,7 +92,7 @@ class SummedCounts(Collector):
     """The sums of the counts of all processes."""
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics, with the buckets of histograms added up as Prometheus has them."""
+        """Yield the metrics, with cumulative histogram buckets as in Prometheus."""
         sums: defaultdict[str, float] = defaultdict(float)
         memory = SharedValue.part.memory
         for start in range(0, len(memory), _PART_BYTES):
@@ -104,7 +103,7 @@ class SummedCounts(Collector):
         for key, value in sums.items():
             typ, metric, name, labels, text = json.loads(key)
             samples = metrics.setdefault(metric, Metric(metric, text, typ)).samples
-            if name.endswith("_bucket"):  # which come from the least to the greatest
+            if name.endswith("_bucket"):  # in ascending order
                 others = {label: labels[label] for label in labels if label != "le"}
                 counts[metric, *others.values()] += value
                 value = counts[metric, *others.values()]
@@ -125,7 +124,7 @@ def _taken(memory: int, starts: Sequence[int]) -> int:
 
 
 def _entries(memory: mmap.mmap, start: int) -> Iterator[tuple[str, int]]:
-    """The names of the counts of a part, and where their values are."""
+    """Yield the name of each count of a part, and the offset of its value."""
     at = start + _HEAD
     end = at + _USED.unpack_from(memory, start)[0]
     while at < end:

@@ -1,6 +1,6 @@
-"""Who sends a request, by the key that it comes with, and the limits of that key.
+"""The caller of a request, found by the API key, and the limits of that key.
 
-Requests that go beyond a limit are refused with the seconds after which they fit.
+A request beyond a limit is refused. The refusal states the seconds to wait.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from app.services.access.limits import Limits, OverLimit
 from bookprint_core.errors import Unavailable
 
 _LOOK_AGAIN = 1.0
-"""Seconds after which a request that waits for room looks again."""
+"""Longest pause, in seconds, between two checks of a limit."""
 
 
 class LimitReached(RequestRefusal):
-    """The request goes beyond a limit."""
+    """The request exceeds a limit."""
 
     problem = "quota-exceeded"
     status = 429
@@ -40,23 +40,23 @@ class LimitReached(RequestRefusal):
 
 
 async def count_request(scope: Scope, caller: Caller, *, is_lookup: bool = False, size: int = 0) -> None:
-    """Count a request, and its body where the size is known; raises LimitReached."""
+    """Count a request and `size` bytes of its body; raises LimitReached."""
     await _take(scope, caller, requests=1, lookups=int(is_lookup), size=size)
 
 
 async def count_lookups(scope: Scope, lookups: int, waits: bool = False) -> None:
-    """Count lookups that a request asks for together.
+    """Count the lookups of one request.
 
-    Beyond the limit it raises LimitReached or, where it `waits`, returns when there is room.
+    Beyond the limit it raises LimitReached. With `waits` it returns once the limit allows them.
     """
     caller: Caller = scope["state"]["caller"]
     await _take(scope, caller, waits, lookups=lookups)
 
 
 async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False) -> AsyncIterator[bytes]:
-    """The parts of a body, each counted as it comes unless its declared length has been.
+    """Yield the parts of a body and count their bytes, unless the declared length is already counted.
 
-    Beyond the limit it raises LimitReached or, where it `waits`, takes no more parts until there is room.
+    Beyond the limit it raises LimitReached. With `waits` it reads no more until the limit allows it.
     """
     caller: Caller = scope["state"]["caller"]
     most = caller.limits.bytes_per_minute
@@ -68,7 +68,7 @@ async def counted(parts: AsyncIterator[bytes], scope: Scope, waits: bool = False
 
 
 def size_to_count(scope: Scope, caller: Caller) -> int:
-    """The declared size of a body that the limit of its caller leaves room for; else 0."""
+    """Return the declared size of a body; 0 if it is unknown or above the caller's limit per minute."""
     size, most = declared_size(scope), caller.limits.bytes_per_minute
     return 0 if size is None or (most is not None and size > most) else size
 
@@ -86,13 +86,13 @@ def _limits(scope: Scope) -> Limits:
 
 
 async def require_key_still_valid(scope: Scope) -> None:
-    """Raise `NoValidKey` for a request whose key has been revoked, rotated or expired since it began."""
+    """Raise `NoValidKey` if the key was revoked or rotated, or has expired, since the request began."""
     if scope["app"].state.asks_for_keys:
         await scope["route"].caller(scope)
 
 
 async def sees_details(request: Request) -> bool:
-    """Whether the request may see how the service is built; raises as `caller_of` does for a wrong key."""
+    """Return whether the request may see the parts of the service; raises the errors of `caller_of`."""
     if not request.app.state.asks_for_keys:
         return True
     if _sent_key(request.headers) is None:
@@ -108,7 +108,7 @@ SeesDetails = Annotated[bool, Depends(sees_details)]
 
 
 async def caller_of(scope: Scope) -> Caller:
-    """Whose request it is; raises `NoValidKey`, and `LimitReached` where many without one came from there."""
+    """Return the caller of a request; raises `NoValidKey`, or `LimitReached` after many attempts."""
     known: Keys = scope["app"].state.services.keys
     caller = await known.caller_of(_sent_key(Headers(scope=scope)))
     if caller is None:
@@ -118,7 +118,7 @@ async def caller_of(scope: Scope) -> Caller:
 
 
 async def count_attempt(scope: Scope) -> None:
-    """Count a request without a valid key; raises `LimitReached` where many came from its address."""
+    """Count a request without a valid key; raises `LimitReached` if its address sent too many."""
     address, *_ = scope.get("client") or ("",)
     if refusal := await _limits(scope).take_attempt(address):
         raise LimitReached(refusal)

@@ -1,4 +1,4 @@
-"""The list of pairs to review, decisions, and their history."""
+"""The list of relations to review, decisions, and the history of decisions."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
@@ -48,29 +48,33 @@ _Note = Annotated[str, Field(max_length=_LONGEST_NOTE, json_schema_extra=CLEAN_P
 
 
 class ReviewQuery(PageQuery):
-    """The relations to list; of the two books, one has to fit."""
+    """The relations to list; each filter by book must match at least one of the two books."""
 
-    kind: Kind | None = Field(default=None, description="Only of this kind.")
-    collection: CollectionFilter = Field(default=None, description="Only with a book of this collection.")
-    language: _Word | None = Field(default=None, description="Only with a book in this language.")
-    year: int | None = Field(default=None, ge=-9999, le=9999, description="Only with a book of this year.")
+    kind: Kind | None = Field(default=None, description="Only relations of this kind.")
+    collection: CollectionFilter = Field(
+        default=None, description="Only relations of a book in this collection."
+    )
+    language: _Word | None = Field(default=None, description="Only relations of a book in this language.")
+    year: int | None = Field(
+        default=None, ge=-9999, le=9999, description="Only relations of a book of this year."
+    )
 
     def to_filter(self) -> ReviewFilter:
         return ReviewFilter(self.kind, self.collection, self.language, self.year)
 
 
 class ReviewBookAnswer(TitledBook):
-    """A book of a relation to look at."""
+    """A book of a relation to review."""
 
 
 class ReviewAnswer(Document):
-    """A relation that nobody has decided on."""
+    """A relation without a decision."""
 
-    books: tuple[ReviewBookAnswer, ReviewBookAnswer] = Field(description="The older one first.")
+    books: tuple[ReviewBookAnswer, ReviewBookAnswer] = Field(description="Both books, the older first.")
     kind: Kind
-    direction: Direction | None = Field(description="Whether the first contains the second.")
-    confidence: Share = Field(description="Of the machine, 0 to 1.")
-    because: str = Field(description="Why the machine says so of the first.")
+    direction: Direction | None = Field(description="Direction as seen from the first book.")
+    confidence: Share = Field(description="Confidence of the classifier, 0 to 1.")
+    because: str = Field(description="Reason for the result, as seen from the first book.")
 
     @classmethod
     def of(cls, queued: QueuedRelation) -> Self:
@@ -80,12 +84,12 @@ class ReviewAnswer(Document):
 
 
 class ReviewList(Document):
-    """One page of the queue."""
+    """One page of the relations to review."""
 
     items: list[ReviewAnswer] = Field(
-        description="Fewer than `limit`, even none, where finding more takes another request."
+        description="Relations, possibly fewer than `limit` or none: follow next_cursor for more."
     )
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 class DecisionItem(OneOfBody):
@@ -97,16 +101,15 @@ class DecisionItem(OneOfBody):
     right: Annotated[UUID, Field(strict=False)]
     verdict: Literal["confirmed", "rejected", "withdrawn", "undone", "unsure"] | None = Field(
         default=None,
-        description="`withdrawn` ends the decision there is, or one's own `unsure`; `undone` has "
-        "what was before hold again, too; `unsure` decides nothing, and has the queue leave the pair out for "
-        "this key.",
+        description="`withdrawn` ends the present decision, or your own `unsure`; `undone` also restores the "
+        "decision before it; `unsure` decides nothing, but hides the pair from this key's list.",
     )
-    kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
-    note: _Note | None = Field(default=None, description="For those who read the history.")
+    kind: Kind | None = Field(default=None, description="The correct kind of the relation.")
+    note: _Note | None = Field(default=None, description="Note for readers of the history.")
     instead_of: Moment | Literal["nothing"] | None = Field(
         default=None,
-        description="When the decision was made that was seen, or what is undone; or `nothing`. Refused "
-        "where there is another.",
+        description="Time of the decision that you saw or want to undo, or `nothing`. The item is refused if "
+        "the present decision differs.",
     )
 
     def to_decision(self) -> NewDecision:
@@ -115,24 +118,25 @@ class DecisionItem(OneOfBody):
 
 
 class DecisionsBody(Body):
-    """Decisions on many pairs of books, made in their order."""
+    """Decisions on pairs of books, recorded in this order."""
 
     items: list[DecisionItem] = Field(min_length=1, max_length=MOST_AT_ONCE)
     all_or_none: bool = Field(
-        default=False, description="Whether one that is refused keeps all others from being made."
+        default=False, description="true: if one decision is refused, none is recorded."
     )
 
 
 class DecidedAnswer(Document):
-    """Result of one decision: an outcome, or the problem."""
+    """Result of one decision: an outcome or a problem."""
 
     left: UUID
     right: UUID
-    status: int = Field(description="200, or that of the problem.")
+    status: int = Field(description="200, or the status of the problem.")
     outcome: DecisionOutcome | None = Field(
-        description="It `counts`; one is `withdrawn` or `undone`; its author is `unsure`; null: refused."
+        description="`counts`: it is in force. `withdrawn` or `undone`: it ended another. `unsure`: no "
+        "decision. null: refused."
     )
-    problem: Problem | None = Field(description="Why it was refused; null: it was not.")
+    problem: Problem | None = Field(description="Reason for the refusal; null: not refused.")
 
     @classmethod
     def of(cls, item: DecisionItem, outcome: DecisionOutcome | BookprintError) -> Self:
@@ -147,23 +151,23 @@ class DecidedAnswer(Document):
 
 
 class DecidedList(Document):
-    """Results of the decisions, in their order."""
+    """Results of the decisions, in the order of the request."""
 
     items: list[DecidedAnswer]
 
 
 class HistoryQuery(PageQuery):
-    """The decisions to list; what is left out counts for any."""
+    """The decisions to list; an omitted parameter filters nothing."""
 
-    by: _Word | None = Field(default=None, description="Only those of the key with this name.")
-    book: UUID | None = Field(default=None, description="Only those on this book and another one.")
+    by: _Word | None = Field(default=None, description="Only decisions of the key with this name.")
+    book: UUID | None = Field(default=None, description="Only decisions on pairs with this book.")
     after: Moment | None = Field(
-        default=None, description="Only those made after this time, as 2027-01-31T18:00:00Z."
+        default=None, description="Only decisions after this time, such as 2027-01-31T18:00:00Z."
     )
 
 
 class DecisionBefore(Document):
-    """The decision that counted until then."""
+    """The previous decision on the pair."""
 
     verdict: DecisionVerdict
     kind: Kind | None
@@ -171,20 +175,20 @@ class DecisionBefore(Document):
 
 
 class PastDecisionAnswer(Document):
-    """One decision of the history. It stays there when it is withdrawn."""
+    """A decision of the history, in force or not."""
 
     at: datetime
-    by: str | None = part("name", "Name of the API key at that time; null: not known.")
+    by: str | None = part("name", "Name of the API key at that time; null: unknown.")
     left: UUID = part("left_id", "The older book.")
     right: UUID = part("right_id")
     verdict: Said
-    kind: Kind | None = Field(description="The kind that was confirmed or named; null: rejected, withdrawn.")
+    kind: Kind | None = Field(description="The confirmed or corrected kind; null: rejected or withdrawn.")
     note: str | None
     outcome: DecisionOutcome = Field(
-        description="It `counts`, or did; it is `withdrawn`, or withdrew; it has `undone` another; or its "
-        "author is `unsure`."
+        description="`counts`: it is or was in force. `withdrawn`: it was withdrawn, or withdrew another. "
+        "`undone`: it undid another. `unsure`: no decision."
     )
-    before: DecisionBefore | None = Field(default=None, description="Null: nobody had decided.")
+    before: DecisionBefore | None = Field(default=None, description="Null: no previous decision.")
 
     @classmethod
     def of(cls, past: PastDecision) -> Self:
@@ -196,27 +200,26 @@ class PastDecisionAnswer(Document):
 
 
 class History(Document):
-    """One page of the history of decisions, the newest first."""
+    """One page of the history of decisions, newest first."""
 
     items: list[PastDecisionAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
 
 
 router = SubjectRouter(
-    "/v1", tag="decisions", description="Relations that a person should look at, and what people decided."
+    "/v1", tag="decisions", description="Relations that a person should review, and decisions of people."
 )
 
 
-@router.get("/reviews", summary="List what to look at", scope="read")
+@router.get("/reviews", summary="List relations to review", scope="read")
 async def list_reviews(
     query: Annotated[ReviewQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> ReviewList:
-    """Lists relations in doubt that nobody has decided on, by doubt times the number of books concerned.
+    """Lists doubtful relations without a decision, ordered by doubt times the number of affected books.
 
-    Figures near the line that decides, and figures that contradict each other, cause doubt. Relations with a
-    doubt below 5 % are left out. The books concerned are those of the smaller of both clusters. To list
-    relations claims nothing. A relation that is decided
-    leaves at once; pages behind a cursor stay as they are.
+    Figures near a threshold, and figures that contradict each other, cause doubt. Relations with a doubt
+    below 5 % are left out. The affected books are those of the smaller of the two clusters. Listing does not
+    reserve relations. A decided relation disappears at once; the pages after a cursor do not shift.
     """
     wanted = query.to_filter()
     cursors = Cursors("reviews", wanted)
@@ -229,10 +232,10 @@ async def list_reviews(
 
 @router.post("/decisions", summary="Decide on many relations", scope="decide", also=(404, 409))
 async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDep) -> DecidedList:
-    """Records a person's verdict on each pair, as `PUT /v1/books/{book_id}/relations/{other_id}/decision`.
+    """Records a person's decision on each pair, like `PUT /v1/books/{book_id}/relations/{other_id}/decision`.
 
-    Each is made or refused by itself, and answered with its own status; with `all_or_none` a refusal of one
-    is the answer, and none is made.
+    Each decision is recorded or refused separately, with its own status. With `all_or_none`, the first
+    refusal is the answer, and no decision is recorded.
     """
     decisions = [item.to_decision() for item in body.items]
     outcomes = await services.decisions.decide(decisions, all_or_none=body.all_or_none, actor=actor)
@@ -243,7 +246,7 @@ async def decide_many(body: DecisionsBody, services: ServicesDep, actor: ActorDe
 async def list_decisions(
     query: Annotated[HistoryQuery, Query()], services: ServicesDep, actor: ActorDep
 ) -> History:
-    """Lists what people decided, also what they withdrew or what others replaced, the newest first."""
+    """Lists decisions of people, including withdrawn and replaced ones, newest first."""
     wanted = HistoryFilter(query.by, query.after, book_id=query.book)
     cursors = Cursors("decisions", wanted)
     found = await services.decisions.history(

@@ -1,4 +1,4 @@
-"""The relation of two books and its evidence: page by page as JSON, or in a form that other tools read."""
+"""The relation of two books and its evidence, as JSON or in formats for other tools."""
 
 import asyncio
 from typing import Annotated
@@ -16,10 +16,10 @@ from app.catalog.evidence import Form, written
 
 
 class PageRelationQuery(Parameters):
-    """Whether the texts themselves are compared."""
+    """Option to compare the texts themselves."""
 
     exact: bool = Field(
-        default=False, description="Count the shingles that the two texts share, for the answer as JSON."
+        default=False, description="true: count the shingles that the two texts share; only for JSON."
     )
 
 
@@ -49,10 +49,10 @@ async def read_relation(
     services: ServicesDep,
     media_type: AcceptedEvidenceType,
 ) -> PageRelation | Response:
-    """Answers how two books are related, with the pages that match, as seen from the first one.
+    """Returns the relation of two books and the matching pages, as seen from the book in the path.
 
-    With `exact` the two texts are compared once more, shingle by shingle; both must be kept. As
-    application/ld+json come W3C Web Annotations from page to page, and as text/csv a row for each run
+    With `exact`, the two texts are compared shingle by shingle; the service must store both.
+    application/ld+json contains W3C Web Annotations from page to page; text/csv contains a row per run
     (docs/guides/evidence.md).
     """
     if media_type != deps.JSON:

@@ -1,4 +1,4 @@
-"""Relations as seen from the book in the path: decisions that clients send, and documents."""
+"""Relations as seen from the book in the path: bodies of decisions, and documents."""
 
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -38,7 +38,7 @@ from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
 class RelationsQuery(PageQuery):
-    """The page of a book's relations, and the time to wait for them."""
+    """The page of a book's relations to return, and the time to wait."""
 
     wait: float = waiting("nothing is pending")
     collection: CollectionFilter = None
@@ -50,9 +50,9 @@ class DecisionBody(OneOfBody):
     one_of: ClassVar[dict[str, str]] = {"verdict": "string", "kind": "string"}
 
     verdict: Literal["confirmed", "rejected"] | None = Field(
-        default=None, description="Whether the machine is right; a rejected pair counts as unrelated."
+        default=None, description="Verdict on the classifier's result; a rejected pair counts as unrelated."
     )
-    kind: Kind | None = Field(default=None, description="The kind that the relation has instead.")
+    kind: Kind | None = Field(default=None, description="The correct kind of the relation.")
 
     @model_validator(mode="before")
     @classmethod
@@ -66,84 +66,82 @@ class DecisionBody(OneOfBody):
 
 
 class SharesAnswer(Document):
-    """A figure of both books."""
+    """A figure for each of two books."""
 
-    this: Share = Field(validation_alias="left", description="Of the book in the path.")
-    other: Share = Field(validation_alias="right", description="Of the other one.")
+    this: Share = Field(validation_alias="left", description="Figure of the book in the path.")
+    other: Share = Field(validation_alias="right", description="Figure of the other book.")
 
 
 class PageCounts(Document):
-    """Pages of both books."""
+    """Numbers of pages of two books."""
 
-    this: int = Field(validation_alias="left", description="Of the book in the path.")
-    other: int = Field(validation_alias="right", description="Of the other one.")
+    this: int = Field(validation_alias="left", description="Pages of the book in the path.")
+    other: int = Field(validation_alias="right", description="Pages of the other book.")
 
 
 class LinearFitAnswer(Document):
-    """Pages of the other book as a line over those of this one: slope · page + intercept."""
+    """Pages of the other book as a linear function of pages of this book: slope · page + intercept."""
 
     slope: Share
-    intercept: Share = Field(description="In pages.")
+    intercept: Share = Field(description="Intercept in pages.")
     delta_page_count: Share = Field(
-        description="Pages by which the other book's last page lies behind the line."
+        description="Distance of the other book's last page from the line, in pages."
     )
 
 
 class SignalsAnswer(Document):
     """Measurements of two books; shares are 0 to 1."""
 
-    text_pages: PageCounts = Field(description="Pages with enough text, each counted once.")
+    text_pages: PageCounts = Field(description="Pages with enough text; a page scanned twice counts once.")
     book_similarity: Share = Field(description="Jaccard similarity of the books' shingles.")
     page_similarity: Share = Field(description="Mean similarity of matching pages.")
-    text_shared: SharesAnswer = Field(description="Share of the text that is found in the other book.")
+    text_shared: SharesAnswer = Field(description="Share of the text found in the other book.")
     typical_share: Share = Field(
-        description="Share of a page's text that is found, before correction for noise."
+        description="Typical share of a page's text found in the other book, before correction for noise."
     )
     pages_matched: SharesAnswer = Field(
-        description="Share of the text pages that match one to one with the same page breaks."
+        description="Share of text pages that match one to one with the same page breaks."
     )
     span_matched: SharesAnswer = Field(
-        description="Share of the text pages that so match within the longest span."
+        description="Share of text pages that match one to one within the longest span."
     )
-    span: SharesAnswer = Field(description="Share of the text pages that lie between its ends.")
-    other_breaks: Share = Field(description="Share of the pages found that lie across page breaks.")
+    span: SharesAnswer = Field(description="Share of text pages between the ends of the longest span.")
+    other_breaks: Share = Field(description="Share of found pages that cross page breaks of the other book.")
     revised: Share = Field(
-        description="Share of the pages within runs in whose place the other book has other text."
+        description="Share of pages within runs that have different text in the other book."
     )
     consecutive_correlation: Share = Field(description="Relative consecutive page correlation.")
-    runs: int = Field(description="How many runs of matching pages there are.")
-    linear_fit: LinearFitAnswer | None = Field(
-        validation_alias="fit", description="Null where no page matches."
-    )
+    runs: int = Field(description="Number of runs of matching pages.")
+    linear_fit: LinearFitAnswer | None = Field(validation_alias="fit", description="Null if no page matches.")
 
 
 class DecisionAnswer(Document):
     """A person's decision."""
 
-    verdict: DecisionVerdict = part("decision.verdict", "`kind`: a person has named the kind.")
-    kind: Kind | None = part("decision.kind", "The kind that was confirmed or named; null: rejected.")
+    verdict: DecisionVerdict = part("decision.verdict", "`kind`: a person has corrected the kind.")
+    kind: Kind | None = part("decision.kind", "The confirmed or corrected kind; null: rejected.")
     decided_at: datetime = part("at")
     decided_by: str | None = part(
-        "by", "Name of the API key at that time, or `anyone` where none is asked for; null: not known."
+        "by", "Name of the API key at that time; `anyone` if keys are not required; null: unknown."
     )
     stale: bool = Field(
-        description="The content of either book has changed since. It stays in force until it is withdrawn "
-        "or made anew."
+        description="True: the content of a book has changed since the decision. It stays in force until "
+        "it is withdrawn or replaced."
     )
 
 
 class FindingAnswer(Document):
-    """The machine's finding."""
+    """The result of the classifier."""
 
     kind: Kind
     direction: Direction | None
-    confidence: Share = Field(description="0 to 1.")
+    confidence: Share = Field(description="Confidence, 0 to 1.")
 
 
 class RevisedAnswer(Document):
-    """How much two books with the same pages differ in more than misread letters."""
+    """Difference of two books with the same pages, apart from misread letters."""
 
-    share: Share = Field(description="Of the lines compared, 0 to 1: those with other words or numbers.")
+    share: Share = Field(description="Share of the compared lines with other words or numbers, 0 to 1.")
 
 
 class SharedMatterAnswer(Document):
@@ -151,13 +149,15 @@ class SharedMatterAnswer(Document):
 
     matter: Matter
     this: tuple[int, int] | None = Field(
-        description="First page in the book in the path, and the one after the last; null: pages not known."
+        description="Pages of the book in the path, end exclusive; null: page breaks unknown."
     )
-    other: tuple[int, int] | None = Field(description="The same in the other book.")
+    other: tuple[int, int] | None = Field(
+        description="Pages of the other book, end exclusive; null: page breaks unknown."
+    )
 
     @classmethod
     def of(cls, signals: Signals) -> Self | None:
-        """Return None if the books share no text, or more than such matter."""
+        """Return the shared matter, or None if the books share no text, or more than such matter."""
         if (shared := signals.common_matter) is None:
             return None
         paged = signals.unit == "page"
@@ -167,36 +167,36 @@ class SharedMatterAnswer(Document):
 
 
 class RelationAnswer(Document):
-    """A book and how it is related to the one in the path."""
+    """A book and its relation to the book in the path."""
 
     book_id: UUID = Field(description="The other book.")
     title: str | None
     kind: Kind | None = Field(
-        description="By a person's decision, else by the machine's finding; null: only known `via`."
+        description="Kind by a person's decision, otherwise by the classifier; null: only known `via`."
     )
     direction: Direction | None = Field(
-        description="Of a part and its whole: whether this book contains the other or is contained in it."
+        description="Whether the book in the path contains the other or is contained in it; null: neither."
     )
-    confidence: Share | None = Field(description="0 to 1; of a person's decision 1.")
-    signals: SignalsAnswer | None = Field(description="Null where there was too little text to measure.")
+    confidence: Share | None = Field(description="Confidence, 0 to 1; a person's decision has 1.")
+    signals: SignalsAnswer | None = Field(description="Null if there was too little text to measure.")
     revised: RevisedAnswer | None = Field(
-        description="Of books with the same pages; null where their texts were not compared."
+        description="Only for books with the same pages; null if the texts were not compared."
     )
     shares: SharedMatterAnswer | None = Field(
-        description="Front or back matter that is all that the books share, as a preface; null: it is not."
+        description="Front or back matter, such as a preface, if the books share nothing else."
     )
-    classifier: str | None = Field(description="Which classifier the machine used; null: not compared.")
+    classifier: str | None = Field(description="Name of the classifier; null: not compared.")
     decision: DecisionAnswer | None
     machine: FindingAnswer | None = Field(
-        description="The machine's finding, where a person has decided; else null."
+        description="Result of the classifier, if a person has decided; otherwise null."
     )
     via: UUID | None = Field(
-        description="Not compared itself: this relative has the same text, and stands for it."
+        description="Id of the related book with the same text, if this book was not compared itself."
     )
 
     @classmethod
     def of(cls, related: RelatedBook, **others: object) -> Self:
-        """The document of a book that was compared or decided upon; `others` as in `BookAnswer.of`."""
+        """Return the document of a compared or decided pair; `others` are the fields of a subclass."""
         evidence, decided, summary = related.evidence, related.decided, effective_of(related)
         revised = evidence and evidence.revised
         fields: dict[str, Any] = {
@@ -222,15 +222,15 @@ class RelationAnswer(Document):
 
 
 class RelationsAnswer(Document):
-    """The relations of a book: all direct ones, closest first, and a page of those known `via` them."""
+    """All direct relations of a book, closest first, and one page of relations known `via` them."""
 
-    pending: int = Field(description="Jobs that still look for relations of this book.")
-    failed: list[str] = Field(description="Paths of jobs that have failed; pairs may be missing.")
+    pending: int = Field(description="Number of jobs that still search for relations of this book.")
+    failed: list[str] = Field(description="Paths of failed jobs; their pairs may be missing.")
     complete: bool = Field(
-        description="False: there are so many relatives that not all of them were compared; some come `via`."
+        description="False: too many related books to compare all; some are only known `via` another."
     )
     items: list[RelationAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for more of those known `via`.")
+    next_cursor: str | None = Field(description="Cursor of the next page of relations known `via`.")
 
     @classmethod
     def of(cls, relations: RelationList, next_cursor: str | None) -> Self:
@@ -247,38 +247,36 @@ class RelationsAnswer(Document):
 
 
 class RunAnswer(Document):
-    """A run of pages in one book that matches one in the other."""
+    """A run of pages that matches a run in the other book."""
 
-    left: tuple[int, int] = Field(
-        description="First page in the book in the path, and the one after the last."
-    )
-    right: tuple[int, int] = Field(description="The same in the other book.")
+    left: tuple[int, int] = Field(description="Pages of the book in the path, end exclusive.")
+    right: tuple[int, int] = Field(description="Pages of the other book, end exclusive.")
 
 
 class PageLabelsAnswer(Document):
-    """Printed page numbers of both books; null for a page without one."""
+    """Page labels of both books; null for a page without a label."""
 
-    this: list[str | None] | None = Field(description="Of the book in the path; null: not known.")
-    other: list[str | None] | None = Field(description="Of the other one.")
+    this: list[str | None] | None = Field(description="Labels of the book in the path; null: unknown.")
+    other: list[str | None] | None = Field(description="Labels of the other book; null: unknown.")
 
 
 class PageRelation(RelationAnswer):
     """The relation of two books, page by page. Pages are counted from 0."""
 
-    because: str | None = Field(description="Why the machine says so.")
-    confidences: dict[Kind, Share] = Field(description="Of the machine in each kind; 0 to 1.")
+    because: str | None = Field(description="Reason for the classifier's result.")
+    confidences: dict[Kind, Share] = Field(description="Confidence of the classifier in each kind, 0 to 1.")
     unit: Unit | None = Field(
-        description="Windows of words stand for pages where either book has none; null: nothing compared."
+        description="window: one of the books has no pages, so windows replace them; null: not compared."
     )
     page_map: list[tuple[int, int, Share]] = Field(
-        description="Matching pages: of the book in the path, of the other one, and how alike, 0 to 1."
+        description="Matching pages: page of the book in the path, page of the other, similarity 0 to 1."
     )
     page_labels: PageLabelsAnswer = Field(
-        description="By the numbers of the page map; null where windows stand for pages, too."
+        description="Page labels by the page numbers of the page map; null if windows replace pages."
     )
     runs: list[RunAnswer]
     linear_fit: LinearFitAnswer | None
-    exact: ExactAnswer | None = Field(description="Null unless it was asked for.")
+    exact: ExactAnswer | None = Field(description="Null unless the parameter `exact` was sent.")
 
     @classmethod
     def of_pair(cls, related: RelatedBook, matches: PageMatches, overlap: ExactOverlap | None = None) -> Self:
@@ -300,7 +298,7 @@ class PageRelation(RelationAnswer):
 router = SubjectRouter(
     "/v1/books/{book_id}/relations",
     tag="relations",
-    description="How two books are related, and decisions of people.",
+    description="Relations of two books, and people's decisions.",
 )
 
 
@@ -312,10 +310,10 @@ async def list_relations(
     services: ServicesDep,
     permit: PermitDep,
 ) -> RelationsAnswer:
-    """Answers how this book is related to every other one that it was compared with, closest first.
+    """Returns the relations of this book to all books that it was compared with, closest first.
 
-    The comparison runs in the background: `pending` says whether it still does, and `wait` holds the answer
-    until it is done. All direct relations come in one answer; only those known `via` a relative page.
+    The comparison runs in the background: `pending` is not 0 while it runs, and `wait` delays the answer
+    until it ends. One answer contains all direct relations; only relations known `via` another are paged.
     """
     cursors = Cursors("relations", book_id.bytes, query.collection)
     relations = await services.relations.of_book(
@@ -334,10 +332,10 @@ async def decide(
     services: ServicesDep,
     actor: ActorDep,
 ) -> PageRelation:
-    """Records a person's verdict, in place of an earlier one; it outranks the machine until it is withdrawn.
+    """Records a person's decision, replacing an earlier one. It overrides the classifier until withdrawn.
 
-    `confirmed` keeps the machine's present finding; `rejected` keeps the two books apart; `kind` names
-    another relation. The words `"confirmed"` and `"rejected"` may stand alone.
+    `confirmed` fixes the classifier's present result; `rejected` separates the two books; `kind` sets another
+    relation. The body may also be just the string `"confirmed"` or `"rejected"`.
     """
     verdict, kind = body.to_verdict()
     await services.decisions.decide([NewDecision(book_id, other_id, verdict, kind)], actor=actor)
@@ -346,6 +344,6 @@ async def decide(
 
 @router.delete("/{other_id}/decision", status_code=204, summary="Withdraw a decision", scope="decide")
 async def withdraw(book_id: BookId, other_id: OtherId, services: ServicesDep, actor: ActorDep) -> Response:
-    """Withdraws a person's decision: the machine's finding counts again."""
+    """Withdraws a person's decision. The classifier's result counts again."""
     await services.decisions.decide([NewDecision(book_id, other_id, "withdrawn")], actor=actor)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Documents of a cluster of books and of its master copy, and which of their parts to answer."""
+"""Documents of a cluster of books and of its master copy, and the queries that select their parts."""
 
 from typing import Annotated, Self
 from uuid import UUID
@@ -15,7 +15,9 @@ from bookprint_core.relations.classification import Kind
 
 Joined = Annotated[
     By,
-    Field(description="What joins the books: same_text, copies of one text; related, any verified relation."),
+    Field(
+        description="Relations that join the books: same_text, copies of a text; related, any verified one."
+    ),
 ]
 
 
@@ -26,7 +28,7 @@ class MemberQuery(PageQuery):
 
 
 class ClusterQuery(MemberQuery):
-    """The kind of cluster, and the members of it to list."""
+    """The kind of cluster, and its members to list."""
 
     by: Joined = "same_text"
 
@@ -35,18 +37,18 @@ class BestCopyAnswer(Document):
     """The copy to keep or to show."""
 
     book_id: UUID
-    because: str = Field(description="A sentence that says why.")
+    because: str = Field(description="The reason, one sentence.")
 
 
 class WeakestLinkAnswer(Document):
-    """The relation without which, and without weaker ones, the cluster would fall apart."""
+    """The weakest relation whose loss, with all weaker ones, would split the cluster."""
 
     book_id: UUID = Field(validation_alias="left", description="The older book.")
     other_id: UUID = Field(validation_alias="right", description="The younger book.")
     kind: Kind
     share: Share | None = Field(
-        description="The larger share of the text of either book that the other has; null: a person's "
-        "decision alone joins them."
+        description="The larger share of either text that the other book contains; null: only a person's "
+        "decision joins the books."
     )
 
 
@@ -58,42 +60,42 @@ class ClusterMember(Document):
     title: str | None
     volume: str | None
     year: int | None
-    page_count: int | None = Field(description="Pages, blank ones too; null where they are not known.")
-    word_count: int = Field(description="Words; characters, in scripts without spaces.")
+    page_count: int | None = Field(description="Number of pages, with blank pages; null: unknown.")
+    word_count: int = Field(description="Number of words; of characters in scripts without word spaces.")
 
 
 class ClusterLinks(Document):
-    """The cluster's own path, relative to the root of this service."""
+    """The path of the cluster, relative to the root of this service."""
 
     self: str = Field(description="The cluster.")
 
 
 class ClusterNameAnswer(Document):
-    """The name of a cluster, written in two ways."""
+    """The name of a cluster in two forms."""
 
     id: str = Field(
-        description="What joins the books, and the id of the oldest. Of clusters that become one the oldest "
-        "id stays, and the others lead there."
+        description="The kind of cluster, and the id of its oldest book. When clusters merge, the oldest id "
+        "stays, and the other ids redirect to it."
     )
     key: str = Field(
-        description="The id in 33 letters and digits, for systems that group their records by a field."
+        description="The id as 33 letters and digits, for systems that group records by a field."
     )
 
 
 class ClusterAnswer(ClusterNameAnswer):
-    """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
+    """One page of the books of a cluster, oldest first. A book alone is a cluster of one."""
 
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
     size: int = Field(
-        description="How many books there are on all pages, of other collections too: a filter of "
-        "collections concerns `items` alone."
+        description="Number of books on all pages, in all collections: a filter by collection affects only "
+        "`items`."
     )
     best_copy: BestCopyAnswer
     weakest_link: WeakestLinkAnswer | None = Field(
-        description=f"What holds the books together; null for one book, and for more than {MOST_LINKED:,}."
+        description=f"Relation that the cluster depends on; null for one book, or over {MOST_LINKED:,}."
     )
     items: list[ClusterMember]
-    next_cursor: str | None = Field(description="Send it as cursor for the next page; null on the last page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")
     links: ClusterLinks
 
     @classmethod
@@ -116,17 +118,17 @@ def cluster_path(name: ClusterName) -> str:
 
 
 class MasterCopyQuery(Parameters):
-    """The pages of a master copy to answer."""
+    """The pages of a master copy to return."""
 
     first: int = Field(
         default=0,
         ge=0,
         le=MAX_PAGES,
-        description="The page to begin with, from 0. A cursor goes on from where it was given.",
+        description="The first page to return, from 0. With a cursor, send the same value again.",
     )
-    limit: int = Field(default=20, ge=1, le=50, description="How many pages to answer at most.")
+    limit: int = Field(default=20, ge=1, le=50, description="Most pages to return.")
     cursor: str | None = Field(
-        default=None, max_length=200, description="The next_cursor of the answer before."
+        default=None, max_length=200, description="The next_cursor of the previous answer."
     )
 
 
@@ -134,30 +136,28 @@ class VotingCopyAnswer(Document):
     """A copy that votes."""
 
     book_id: UUID
-    pages: int = Field(description="How many of its pages match pages of the best copy.")
+    pages: int = Field(description="Number of pages that match pages of the best copy.")
 
 
 class LeftOutAnswer(Document):
     """A book of the cluster that does not vote."""
 
     book_id: UUID
-    because: str = Field(description="A sentence that says why.")
+    because: str = Field(description="The reason, one sentence.")
 
 
 class MasterPageAnswer(Document):
     """A page of a master copy."""
 
-    page: int = Field(validation_alias="index", description="Its number in the best copy, from 0.")
-    label: str | None = Field(
-        default=None, description="What is printed on the page of the best copy as its number."
-    )
-    text: str = Field(description="In the lines of the best copy.")
-    copies: int = Field(description="How many copies have the page, the best copy among them.")
+    page: int = Field(validation_alias="index", description="Number of the page in the best copy, from 0.")
+    label: str | None = Field(default=None, description="Page label in the best copy.")
+    text: str = Field(description="Text of the page, in the lines of the best copy.")
+    copies: int = Field(description="Number of copies with this page, including the best copy.")
     agreement: Share | None = Field(
-        description="Mean share of these that have the character that is answered; null: there is one alone."
+        description="Mean share of copies with the returned character, 0 to 1; null: only one copy."
     )
     changed: Share = Field(
-        description="Share of the best copy's words that read otherwise, case and punctuation aside."
+        description="Share of the best copy's words that were replaced, ignoring case and punctuation."
     )
 
 
@@ -169,18 +169,18 @@ class MasterCopyLinks(Document):
 
 
 class MasterCopyAnswer(ClusterNameAnswer):
-    """Pages of a text, each in the reading that most of its copies share."""
+    """Pages of a text, each in the reading that most copies share."""
 
     by: By = Field(description="same_text: copies of one text; related: any verified relation.")
-    unit: Unit = Field(description="window: the best copy has no pages; some 300 words stand in for each.")
-    page_count: int = Field(description="How many pages the whole has.")
+    unit: Unit = Field(description="window: the best copy has no pages; windows of 300 words replace them.")
+    page_count: int = Field(description="Number of pages of the master copy.")
     best_copy: BestCopyAnswer = Field(
-        description="Its pages and lines are answered, and its readings where votes are equal."
+        description="The copy that provides the pages and lines, and the readings if votes are equal."
     )
-    copies: list[VotingCopyAnswer] = Field(description="Copies that vote, the best copy first; ten at most.")
-    left_out: list[LeftOutAnswer] = Field(description="Books that do not vote; a hundred are named.")
+    copies: list[VotingCopyAnswer] = Field(description="Copies that vote, at most ten, the best copy first.")
+    left_out: list[LeftOutAnswer] = Field(description="Books that do not vote, at most 100.")
     items: list[MasterPageAnswer]
-    next_cursor: str | None = Field(description="Send it as cursor for the next pages; null on the last.")
+    next_cursor: str | None = Field(description="Cursor of the next pages; null on the last pages.")
     links: MasterCopyLinks
 
     @classmethod

@@ -1,7 +1,7 @@
 """Common parts of bodies, documents and queries, and the cursors of lists.
 
-A cursor says where the next page begins, and only its own query accepts it. It is base64url of 8 bytes that
-identify the query, and of the bytes of a place in its answer.
+A cursor contains the place where the next page begins, and is valid only for its query. It is base64url: 8
+bytes that identify the query, then the bytes of the place.
 """
 
 from base64 import b64decode, urlsafe_b64encode
@@ -51,7 +51,7 @@ def _plain(text: str) -> str:
 
 
 def _as_integer(value: object) -> object:
-    """A number without a fraction as an integer, as in JSON Schema: 1984.0 is 1984."""
+    """Convert a float without a fraction to an integer, as in JSON Schema: 1984.0 is 1984."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -66,14 +66,14 @@ Collection = Annotated[
     Field(json_schema_extra={"pattern": f"^{NAME_PATTERN}$"}),
     Clean,
 ]
-"""The name of a collection, without the blanks around it."""
+"""The name of a collection, without surrounding blanks."""
 CollectionFilter = Annotated[Collection | None, Field(description="Only books of this collection.")]
 Share = Annotated[float, AfterValidator(lambda share: round(share, 4))]
-"""A share or a confidence, 0 to 1, as it is shown."""
+"""A share or a confidence, 0 to 1, rounded to four decimals."""
 
 
 def _moment(text: object) -> datetime:
-    """A time of RFC 3339; pydantic would take numbers as well."""
+    """Parse a time of RFC 3339; pydantic would accept numbers, too."""
     try:
         if isinstance(text, str) and "T" in text.upper():
             moment = datetime.fromisoformat(text)
@@ -81,7 +81,7 @@ def _moment(text: object) -> datetime:
                 return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise PydanticCustomError("moment", "This is no time with an offset, of the years 1 to 9999")
+    raise PydanticCustomError("moment", "This is not a time with a UTC offset in the years 1 to 9999")
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
@@ -89,19 +89,19 @@ Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 class Body(BaseModel):
-    """A JSON object of which every name and every type counts."""
+    """A JSON object that rejects unknown names and wrong types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class OneOfBody(Body):
-    """A JSON object with exactly one of some fields; null stands for a field that is not sent."""
+    """A JSON object with exactly one of the fields in `one_of`; null counts as not sent."""
 
     one_of: ClassVar[dict[str, str]]
-    """JSON type of each of these fields."""
+    """JSON type of each alternative field, by name."""
 
     may_lack_all: ClassVar[bool] = False
-    """Whether none of them has to be sent."""
+    """Whether a body without any of the fields in `one_of` is valid."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
@@ -124,24 +124,24 @@ class OneOfBody(Body):
         choices = [
             {"required": [name], "properties": {name: {"type": kind}}} for name, kind in cls.one_of.items()
         ]
-        # Inside `allOf`, because makers of clients read a `oneOf` beside `properties` as a union of types.
+        # Inside `allOf`, because client generators read a `oneOf` beside `properties` as a union of types.
         handler.resolve_ref_schema(described)["allOf"] = [{"oneOf": choices}]
         return described
 
 
 class Document(BaseModel):
-    """A JSON object that clients are answered; made from an object with fields of the same names."""
+    """A JSON object in an answer, made from an object with the same attribute names."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
 
 
 def part(path: str, description: str | None = None) -> Any:
-    """A field of a document that is read from a part of the object, as `metadata.title`."""
+    """Return a field of a document that is read from an attribute path, such as `metadata.title`."""
     return Field(validation_alias=AliasPath(*path.split(".")), description=description)
 
 
 class TitledBook(Document):
-    """A book, and what it is called."""
+    """A book with title, authors and year."""
 
     id: UUID = part("book_id")
     title: str | None = part("metadata.title")
@@ -152,27 +152,27 @@ class TitledBook(Document):
 _ANSWERED = {str: str | None, int: int | None, tuple: list[str]}
 
 ANSWERED = {each.name: (_ANSWERED[each.kind], ...) for each in FIELDS}
-"""The fields of the metadata in an answer, for `create_model`."""
+"""Types of the metadata fields in an answer, for `create_model`."""
 
 
 class Parameters(BaseModel):
-    """The parameters of a request, of which every name counts."""
+    """The parameters of a request; unknown names are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class PageQuery(Parameters):
-    """The page of a list to answer."""
+    """The page of a list to return."""
 
-    limit: int = Field(default=100, ge=1, le=1_000, description="How many items to answer at most.")
+    limit: int = Field(default=100, ge=1, le=1_000, description="Most items to return.")
     cursor: str | None = Field(
-        default=None, max_length=200, description="The next_cursor of the page before."
+        default=None, max_length=200, description="The next_cursor of the previous page."
     )
 
 
 def waiting(until: str) -> Any:
-    """The parameter by which an answer is held."""
-    description = f"Seconds for which the answer is held until {until}."
+    """Return the parameter with the seconds to wait before answering."""
+    description = f"Most seconds to wait until {until}."
     return Field(default=0, ge=0, le=60, allow_inf_nan=False, description=description)
 
 
@@ -180,34 +180,34 @@ Format = Annotated[
     str | None,
     Field(
         description="The format of the file: txt, html, epub, pdf, hocr, alto, page, mets, abbyy, djvu, "
-        "openiti, hathi, tei or pages; null where no file was sent."
+        "openiti, hathi, tei or pages; null if no file was sent."
     ),
 ]
 Warnings = Annotated[
     list[str],
     Field(
-        description="As sentences for people: what was left out of the file, or guessed; or that the book is "
-        "there already, in another collection."
+        description="Sentences for people: parts of the file that were left out or guessed, or differences "
+        "from the stored book."
     ),
 ]
 
 
 class FileFields(TypedDict):
-    """The fields that an answer has beside those of the book."""
+    """The fields of an answer that describe the file."""
 
     format: str | None
     warnings: list[str]
 
 
 def file_fields(sent: Submission | None) -> FileFields:
-    """The fields of an answer to a book that came in a file, or (None) in JSON."""
+    """Return the fields of an answer to a book sent as a file, or as JSON (None)."""
     if sent is None:
         return {"format": None, "warnings": []}
     return {"format": sent.format, "warnings": list(sent.warnings)}
 
 
 class Rank(NamedTuple):
-    """A place in a list that is ordered by a number: behind it, or of equal ones behind a book."""
+    """A place in a list ordered by a number, then by book."""
 
     rank: float
     book_id: UUID
@@ -222,19 +222,19 @@ _FORMS: Mapping[type, Struct] = {
     ConflictPlace: Struct(">q16s16s"),
     ReviewPlace: Struct(">d16s16s"),
 }
-"""The forms of places in cursors; 16 bytes are a UUID."""
+"""Binary formats of places in cursors; a UUID has 16 bytes."""
 
 PlaceT = TypeVar("PlaceT")
 
 
 class Cursors:
-    """The cursors of the query that these values make up."""
+    """The cursors of one query, which is identified by the given values."""
 
     def __init__(self, *query: object) -> None:
         self._query = query
 
     def at(self, place: object) -> str | None:
-        """The cursor that goes on behind a place; None where nothing follows."""
+        """Return the cursor that continues after a place; None for no place."""
         if place is None:
             return None
         values = place if isinstance(place, tuple) else (place,)
@@ -243,7 +243,7 @@ class Cursors:
         return urlsafe_b64encode(data).rstrip(b"=").decode()
 
     def place(self, cursor: str | None, kind: type[PlaceT]) -> PlaceT | None:
-        """The place to go on from; raises InvalidInput for a cursor of another query."""
+        """Return the place in a cursor; raises InvalidInput for a cursor of another query."""
         if cursor is None:
             return None
         form = _FORMS[kind]
@@ -263,7 +263,7 @@ class Cursors:
             data = b""
         if len(data) != _DIGEST_BYTES + size or data[:_DIGEST_BYTES] != self._digest:
             raise InvalidInput(
-                "This cursor belongs to another query. Send the next_cursor of the page before with "
+                "This cursor belongs to another query. Send the next_cursor of the previous page with "
                 "all other parameters and the body unchanged, or leave it out to begin anew.",
                 field="cursor",
             )

@@ -1,7 +1,7 @@
-"""Queries and answers of the reconciliation API 0.2, as its JSON schemas have them.
+"""Queries and answers of the reconciliation API 0.2, according to its JSON schemas.
 
-https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/. A query is read strictly
-where the schema is strict. The contents of a cell are data, and never a reason to refuse it.
+https://www.w3.org/community/reports/reconciliation/CG-FINAL-specs-0.2-20230410/. A query is validated as
+strictly as the schema demands. The contents of a cell are data and never make a query invalid.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from bookprint_core.signatures.identifier import decode, is_identifier
 from bookprint_core.text.content import content_from_text
 
 BATCH_SIZE = 1_000
-"""Queries of one batch, and books of one data extension."""
+"""Most queries of one batch, and most books of one data extension."""
 
 BOOK_TYPE = {"id": "Book", "name": "Book"}
 WIDER_TYPE = {"id": "CreativeWork", "name": "Creative work"}
@@ -43,13 +43,13 @@ _TYPES = frozenset({BOOK_TYPE["id"], WIDER_TYPE["id"]})
 _MOST_VALUES = 1_000
 
 LONGEST_VALUE = 10_000
-"""Characters of a query, or of a value other than a text: as many as a title may have."""
+"""Most characters of a query, or of a value other than a text; equals the limit of a title."""
 
 LONGEST_ID = 1_000
-"""Characters of an id, or of the name of a property or type."""
+"""Most characters of an id, or of the name of a property or type."""
 
 _MOST_MEANT = 30
-"""Values of one field of a description: each title is searched with each author."""
+"""Most values of one field of a description, because each title is searched with each author."""
 
 _OTHER_NAMES = {"authors": "author", "relation": "relations"}
 
@@ -57,12 +57,12 @@ _Id = Annotated[str, Field(max_length=LONGEST_ID)]
 
 
 def property_named(name: str) -> str:
-    """Returns the id of a property by its id or its other name."""
+    """Return the id of a property, given its id or its other name."""
     return _OTHER_NAMES.get(name, name)
 
 
 class EntityValue(BaseModel):
-    """A value that was reconciled itself."""
+    """A cell value that is already reconciled with a book."""
 
     model_config = ConfigDict(strict=True)
 
@@ -74,7 +74,7 @@ Value = str | int | float | bool | EntityValue
 
 
 class PropertyBody(BaseModel):
-    """The values of one property; other names of the object are ignored."""
+    """The values of one property; unknown names of the object are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -87,7 +87,7 @@ class PropertyBody(BaseModel):
         if property_named(self.pid) != "text" and any(len(text) > LONGEST_VALUE for text in texts):
             raise PydanticCustomError(
                 "long_value",
-                "A value has over {most} characters, which only `text` may have",
+                "A value has over {most} characters; only `text` may be longer",
                 {"most": f"{LONGEST_VALUE:,}", "field": "v"},
             )
         return self
@@ -116,14 +116,14 @@ class ReconciliationQuery(Body):
         return int(min(self.limit, MOST_CANDIDATES))
 
     def wants_books(self) -> bool:
-        """Returns whether the types of the query allow books."""
+        """Return whether the types of the query allow books."""
         types = {self.type} if isinstance(self.type, str) else set(self.type)
         if self.type_strict == "all":
             return types <= _TYPES
         return self.type_strict == "should" or not types or bool(types & _TYPES)
 
     def to_description(self) -> BookDescription:
-        """Returns the book that the query describes; raises InvalidInput for too many or wrong values."""
+        """Return the book that the query describes; raises InvalidInput for too many or wrong values."""
         fields: dict[str, dict[Any, None]] = {}
         for field, value in self._parts():
             values = fields.setdefault(field, {})
@@ -147,13 +147,13 @@ class ReconciliationQuery(Body):
 
 
 def _meaning(name: str, value: Value) -> Iterator[tuple[str, Any]]:
-    """Returns the parts of a description that a value of a property means; none if it is of no use."""
+    """Yield the parts of a book description from a property's value; none for a useless value."""
     if isinstance(value, EntityValue):
         text = (value.name or value.id).strip()
         if (book_id := book_id_of(value.id)) is not None and name in {"identifier", "text"}:
             yield ("ids", book_id) if name == "identifier" else ("contents", book_id)
             return
-    else:  # as a cell shows it: 1984.0 is 1984
+    else:  # a cell shows 1984.0 as 1984
         is_whole = isinstance(value, float) and value.is_integer()
         text = str(int(value) if is_whole else value).strip()
     if not text:
@@ -183,7 +183,7 @@ def _identifying(text: str, identifiers: Callable[[str], Sequence[str]]) -> Iter
 
 
 class ExtensionProperty(BaseModel):
-    """A column to be filled; settings are ignored."""
+    """A column to fill; its settings are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -191,7 +191,7 @@ class ExtensionProperty(BaseModel):
 
 
 class ExtensionQuery(BaseModel):
-    """Books, and the properties to fetch; unknown books and properties have no values."""
+    """Books, and the properties to fetch; unknown books or properties return no values."""
 
     model_config = ConfigDict(strict=True)
 
@@ -200,25 +200,25 @@ class ExtensionQuery(BaseModel):
 
 
 class SuggestQuery(BaseModel):
-    """The start of a title that a person has typed."""
+    """The beginning of a title that a person has typed."""
 
-    prefix: str = Field(default="", max_length=LONGEST_VALUE, description="The start of a name, or an id.")
-    cursor: int = Field(default=0, ge=0, le=10_000, description="How many suggestions to leave out.")
+    prefix: str = Field(default="", max_length=LONGEST_VALUE, description="The start of a title, or an id.")
+    cursor: int = Field(default=0, ge=0, le=10_000, description="Number of suggestions to skip.")
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Content-Security-Policy of the preview: a browser loads nothing but its own style."""
+"""Content-Security-Policy of the preview: allows only inline styles."""
 
 
 def result_of(query: ReconciliationQuery, answer: Sequence[Candidate] | BookprintError) -> dict[str, Any]:
-    """Returns the result of a query."""
+    """Return the result of a query."""
     if isinstance(answer, BookprintError):
         return failed(answer)
     return {"result": [_candidate(each) for each in answer[: query.most]]}
 
 
 def failed(error: Exception) -> dict[str, Any]:
-    """Returns the result of a query that cannot be answered."""
+    """Return the result of a query that cannot be answered."""
     return {"result": [], "error": problem_of(error).model_dump(mode="json")}
 
 
@@ -235,7 +235,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def described(metadata: Metadata, page_count: int | None) -> str:
-    """Returns the line that distinguishes books of one title."""
+    """Return a line that distinguishes books with the same title."""
     parts = ["; ".join(metadata.authors), metadata.year, metadata.volume and f"volume {metadata.volume}"]
     parts.append(page_count and f"{page_count} pages")
     return ", ".join(str(part) for part in parts if part)
@@ -244,7 +244,7 @@ def described(metadata: Metadata, page_count: int | None) -> str:
 def extension_of(
     query: ExtensionQuery, books: Mapping[UUID, Book], related: Mapping[UUID, Sequence[Related]]
 ) -> dict[str, Any]:
-    """Returns the answer to a data extension query."""
+    """Return the answer to a data extension query."""
     names = {each.id: property_named(each.id) for each in query.properties}
     rows: dict[str, Any] = {}
     for text in query.ids:
@@ -278,7 +278,7 @@ def _cells(name: str, book: Book, related: Sequence[Related]) -> list[dict[str, 
 
 
 def manifest_at(address: str, version: str) -> dict[str, Any]:
-    """Returns the manifest of the service at an address without a slash at its end."""
+    """Return the manifest of the service at an address without a trailing slash."""
     page = f"{address}/reconcile/preview/{{{{id}}}}"
     return {
         "versions": ["0.2"],
@@ -310,7 +310,7 @@ _MOST_RELATED = 20
 
 
 def book_page(book: Book, related: Sequence[Related]) -> str:
-    """Returns a page about a book, small enough for a frame beside a table."""
+    """Return a page about a book, small enough for a frame beside a table."""
     title = escape(book_name(book.metadata.title, book.id))
     byline = ", ".join([*book.metadata.authors, *map(str, plain_values("year", book))])
     facts = [

@@ -1,4 +1,4 @@
-"""Signatures as clients send them, the fingerprint as they are shown it, and what two texts share."""
+"""Signatures in bodies and answers, and the counted overlap of two texts."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -14,24 +14,24 @@ from bookprint_core.signatures.exact_overlap import ExactOverlap
 
 
 class ShingleCounts(Document):
-    """Distinct shingles, runs of five words or eight characters."""
+    """Numbers of distinct shingles, that is, runs of five words or eight characters."""
 
-    this: int = Field(description="Of the book in the path.")
-    other: int = Field(description="Of the other one.")
-    shared: int = Field(description="Of both.")
+    this: int = Field(description="Shingles of the book in the path.")
+    other: int = Field(description="Shingles of the other book.")
+    shared: int = Field(description="Shingles that both books contain.")
 
 
 class ExactContainment(Document):
-    """Containment both ways, counted."""
+    """Containment in both directions, counted."""
 
-    this_in_other: Share = Field(description="Share of this book that the other has, 0 to 1.")
-    other_in_this: Share = Field(description="Share of the other book that this one has, 0 to 1.")
+    this_in_other: Share = Field(description="Share of this book's shingles in the other book, 0 to 1.")
+    other_in_this: Share = Field(description="Share of the other book's shingles in this book, 0 to 1.")
 
 
 class ExactAnswer(Document):
-    """Shared parts of the two texts, counted and not estimated."""
+    """Overlap of the two texts, counted instead of estimated."""
 
-    jaccard: Share = Field(description="Shared shingles by all shingles, 0 to 1.")
+    jaccard: Share = Field(description="Shared shingles divided by all shingles, 0 to 1.")
     containment: ExactContainment
     shingles: ShingleCounts
 
@@ -42,12 +42,12 @@ class ExactAnswer(Document):
 
 
 def _base64_length(size: int) -> int:
-    """The number of characters in which this number of bytes is written."""
+    """Return the length of Base64 text for this number of bytes."""
     return -(-size // 3) * 4
 
 
 class FingerprintAnswer(Document):
-    """A simhash: two of one recipe are compared by Hamming distance."""
+    """A simhash; simhashes with the same recipe are compared by Hamming distance."""
 
     recipe: str = Field(description="Name of the recipe.")
     hex: str = Field(description="The bits as hexadecimal digits, four bits each.")
@@ -65,7 +65,7 @@ class FingerprintBody(Body):
     )
 
     def to_fingerprint(self, field: str) -> Fingerprint:
-        """The fingerprint; raises InvalidInput, or UnknownRecipe, naming a part below `field`."""
+        """Return the fingerprint; raises InvalidInput or UnknownRecipe, which names a part of `field`."""
         return json_codec.decode_fingerprint(self.model_dump(), field)
 
 
@@ -78,7 +78,7 @@ class MinHashBody(Body):
         json_schema_extra={"pattern": "^[0-9A-Za-z+/]{683}=$"},
     )
     shingle_count: Count = Field(
-        description="How many distinct shingles the book has; not more than its words."
+        description="Number of distinct shingles of the book; at most its number of words."
     )
 
 
@@ -87,8 +87,8 @@ class SampleBody(Body):
 
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(SAMPLE_RECIPES)})
     level: Annotated[int, Field(ge=0, le=254), WholeNumber] = Field(
-        description="The sample holds every hash of the book below a limit: (8 + level mod 8) · 2^(level div "
-        "8 + 29)."
+        description="Sets the limit below which the sample contains every hash of the book: (8 + level mod "
+        "8) · 2^(level div 8 + 29)."
     )
     hashes: str = Field(
         max_length=_base64_length(256 * 8),
@@ -97,8 +97,8 @@ class SampleBody(Body):
     places: str | None = Field(
         default=None,
         max_length=_base64_length(256 * 2),
-        description="Base64 of where each hash first stands in the book, in 1/65,536 of its length: a "
-        "little-endian unsigned 16-bit integer each. Signatures of old versions lack them.",
+        description="Base64 of the first place of each hash in the book, in 1/65,536 of its length, as "
+        "little-endian unsigned 16-bit integers. Signatures of old versions have no places.",
     )
 
 
@@ -107,11 +107,11 @@ class PageSignaturesBody(Body):
 
     recipe: str = Field(description="Name of the recipe.", json_schema_extra={"enum": list(PAGE_RECIPES)})
     unit: Literal["page", "window"] = Field(
-        description="`page` where `page_count` is given; else `window`: windows of words stand for pages."
+        description="`page` if `page_count` is sent, otherwise `window`: windows of words replace pages."
     )
     values: str = Field(
         max_length=_base64_length(MAX_PAGES * 130),
-        description="Base64 of the signatures, 130 bytes each; `page_count` many, for pages.",
+        description="Base64 of the signatures, 130 bytes per page or window.",
     )
 
 
@@ -133,19 +133,19 @@ class DatasketchBody(OneOfBody):
     one_of: ClassVar[dict[str, str]] = {"leanminhash": "string", "hashvalues": "array"}
 
     leanminhash: str | None = Field(
-        default=None, max_length=10_000, description="Base64 of what `LeanMinHash.serialize` writes."
+        default=None, max_length=10_000, description="Base64 of the bytes from `LeanMinHash.serialize`."
     )
     hashvalues: Annotated[list[_Word], Field(max_length=1_024, fail_fast=True)] | None = Field(
-        default=None, description="The 128 values instead, with `seed` and `scheme`."
+        default=None, description="The 128 values, with `seed` and `scheme`, instead of `leanminhash`."
     )
     seed: _Word | None = None
     scheme: Annotated[str, Field(max_length=20)] | None = None
     shingle_count: Count | None = Field(
-        default=None, description="Distinct members of the set; unset: estimated, within some 9 %."
+        default=None, description="Number of distinct members of the set; unset: estimated to about 9 %."
     )
 
     def to_sketch(self) -> Sketch:
-        """The signature; raises InvalidInput, naming the part that is wrong."""
+        """Return the signature; raises InvalidInput, which names the wrong part."""
         return lean_minhash.decode(self.model_dump())
 
 
@@ -160,7 +160,7 @@ _RULES: list[JsonValue] = [
 
 
 class SignaturesBody(Body):
-    """All signatures of a book, as `bookprint sign` prints them: fingerprint, minhash or pages at least."""
+    """Signatures of a book, as printed by `bookprint sign`; at least fingerprint, minhash or pages."""
 
     model_config = ConfigDict(json_schema_extra={"allOf": _RULES})
 
@@ -168,43 +168,46 @@ class SignaturesBody(Body):
     minhash: MinHashBody | None = None
     sample: SampleBody | None = Field(
         default=None,
-        description="Finds small overlaps; only with `minhash`. Signatures of old versions may lack it.",
+        description="Sample to find small overlaps; only with `minhash`. Optional.",
     )
     pages: PageSignaturesBody | None = None
     digests: DigestsBody | None = Field(
-        default=None, description="Hashes of the text that other systems know; they may be left out."
+        default=None, description="Hashes of the text that other systems use. Optional."
     )
     word_count: Count = Field(
-        description="Words of the book; characters, in scripts without spaces. Not more than characters."
+        description="Number of words, or of characters in scripts without word spaces; at most "
+        "`character_count`."
     )
-    character_count: Count = Field(description="Characters of the normalised text.")
-    page_count: Count | None = Field(default=None, description="Pages, blank ones too; null: not known.")
+    character_count: Count = Field(description="Number of characters of the normalised text.")
+    page_count: Count | None = Field(
+        default=None, description="Number of pages, with blank pages; null: unknown."
+    )
     single_words: Annotated[int, Field(ge=0, le=json_codec.MAX_COUNT), WholeNumber] | None = Field(
         default=None,
-        description="Words that occur once, by which the cleaner of two copies is known; may be left out.",
+        description="Number of words that occur once; fewer in the cleaner of two copies. Optional.",
     )
 
     def to_sketch(self) -> Sketch:
-        """The signatures; raises InvalidInput, or UnknownRecipe, naming the part that is wrong."""
+        """Return the signatures; raises InvalidInput or UnknownRecipe, which names the wrong part."""
         return json_codec.decode(self.model_dump())
 
 
 class SignaturesQuery(Parameters):
-    """The form in which to answer signatures."""
+    """The format of the returned signatures."""
 
     format: Literal["datasketch"] = Field(
-        default="datasketch", description="The MinHash as datasketch 2 reads it."
+        default="datasketch", description="datasketch: the MinHash for datasketch 2."
     )
 
 
 class LeanMinHashAnswer(Document):
-    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
+    """A MinHash for datasketch 2, with the permutations of seed 1 in the scheme `affine32`."""
 
     leanminhash: str = Field(description="Base64 of the bytes for `LeanMinHash.deserialize`.")
-    shingle_count: int = Field(description="Distinct shingles of the book.")
+    shingle_count: int = Field(description="Number of distinct shingles of the book.")
 
 
 class BookSignatures(Document):
-    """Signatures of a book, as posts and lookups take them."""
+    """Signatures of a book, in the form that posts and lookups accept."""
 
-    datasketch: LeanMinHashAnswer | None = Field(description="Null where the book has no MinHash.")
+    datasketch: LeanMinHashAnswer | None = Field(description="Null if the book has no MinHash.")

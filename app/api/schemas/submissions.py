@@ -73,7 +73,7 @@ MarcInJson = Annotated[dict[str, Any], AfterValidator(_checked), WithJsonSchema(
 
 
 def stated(document: dict[str, Any] | None) -> dict[str, Any]:
-    """The fields of the metadata that a record gives, by name."""
+    """Return the metadata fields of a record, by name."""
     if document is None:
         return {}
     fields = asdict(metadata_of(forms.of_document(document)))
@@ -89,7 +89,7 @@ def _scheme_and_value(text: str) -> str:
 
 
 def _text(longest: int, shortest: int | None = None) -> Any:
-    """The rule of a text of these lengths, which is to be `Clean` as well."""
+    """Return the rule for the length of a text; combine it with `Clean`."""
     return Field(min_length=shortest, max_length=longest, json_schema_extra=CLEAN_PATTERN)
 
 
@@ -114,11 +114,11 @@ _OF_ONE_NAME: Mapping[str, Any] = MappingProxyType(
         "collection": Collection,
     }
 )
-"""The types of fields with a rule of their own, in lists of each text."""
+"""Types of fields with special rules; for a list, the type of each text in it."""
 
 
 def _type_of(field: MetadataField) -> Any:
-    """The type of a field of the metadata in a body."""
+    """Return the type of a metadata field in a body."""
     if field.kind is int:
         return Year
     text: Any = _OF_ONE_NAME.get(field.name, Annotated[str, _text(field.longest), Clean])
@@ -141,17 +141,17 @@ else:
 
 
 class MetadataBody(_Described):
-    """The catalogue data of a book. Fields that are left out, or null, are not known."""
+    """The catalogue data of a book. Fields that are left out or null are unknown."""
 
     marc: MarcInJson | None = Field(
         default=None,
-        description="The MARC 21 record of the book as MARC-in-JSON. It is kept, and says what the other "
-        "fields do not; null deletes it.",
+        description="The MARC 21 record of the book as MARC-in-JSON. It is stored, and provides the fields "
+        "that are not sent; null deletes the record.",
     )
 
     @model_validator(mode="after")
     def _short_enough(self) -> Self:
-        """Check that the record's values keep the limits of the other fields."""
+        """Check the record's values against the limits of the metadata fields."""
         if self.marc is None:
             return self
         try:
@@ -159,24 +159,24 @@ class MetadataBody(_Described):
         except InvalidInput as exc:
             raise PydanticCustomError(
                 "marc_record",
-                "What the record says cannot be kept: {reason}",
+                "The record cannot be stored: {reason}",
                 {"reason": str(exc), "field": "marc"},
             ) from exc
         return self
 
     def to_metadata(self) -> Metadata:
-        """The metadata as the services know it: the fields that were sent, else what the record says."""
+        """Return the metadata: the fields that were sent, otherwise those of the record."""
         return metadata_from(stated(self.marc) | self._sent())
 
     def to_record(self) -> CatalogRecord | None:
-        """The record that was sent, with the names of the fields that were sent beside it."""
+        """Return the record that was sent, with the names of the other fields that were sent."""
         if self.marc is None:
             return None
         data = forms.write(forms.of_document(self.marc), "marc-json")
         return CatalogRecord("marc-json", data, tuple(self._sent()))
 
     def to_changes(self) -> dict[str, object]:
-        """The fields that were sent, by name, and what a `record` among them says; null empties a field."""
+        """Return the fields that were sent, by name, and those of a sent record; null empties a field."""
         changes = {
             name: (value or []) if name in LISTS else value
             for name, value in self.model_dump(exclude_unset=True).items()
@@ -193,7 +193,7 @@ class MetadataBody(_Described):
 
 
 class ContentBody(OneOfBody):
-    """The content of a book: exactly one of text, pages, signatures and datasketch, and it is not empty."""
+    """The content of a book: exactly one of text, pages, signatures and datasketch, not empty."""
 
     one_of: ClassVar[dict[str, str]] = {
         "text": "string",
@@ -206,20 +206,20 @@ class ContentBody(OneOfBody):
         default=None, description="The whole text; U+000C separates pages.", json_schema_extra=TEXT_PATTERN
     )
     pages: Annotated[list[PageText], Field(max_length=MAX_PAGES, fail_fast=True)] | None = Field(
-        default=None, description="The text of each page, blank pages too."
+        default=None, description="The text of each page, including blank pages."
     )
     signatures: SignaturesBody | None = Field(
-        default=None, description="The signatures instead of the text, as `bookprint sign` prints them."
+        default=None, description="Signatures instead of the text, as printed by `bookprint sign`."
     )
     datasketch: DatasketchBody | None = Field(
-        default=None, description="A MinHash of datasketch instead, where no more is known of the book."
+        default=None, description="A MinHash of datasketch instead of the text, if nothing else is available."
     )
 
     page_labels: Annotated[list[PageLabel | None], Field(max_length=MAX_PAGES, fail_fast=True)] | None = (
         Field(
             default=None,
-            description="What is printed on each page as its number, null where nothing is: as many as there "
-            "are `pages`, or as the `page_count` of `signatures` says.",
+            description="Page label of each page, null for none: as many as `pages`, or as the `page_count` "
+            "of `signatures`.",
         )
     )
 
@@ -233,7 +233,7 @@ class ContentBody(OneOfBody):
         return None if signatures is None else signatures.to_sketch()
 
     def to_page_labels(self) -> PageLabels:
-        """The labels of the pages; raises InvalidInput."""
+        """Return the page labels; raises InvalidInput."""
         if self.page_labels is None:
             return ()
         page_count = None if self.signatures is None else self.signatures.page_count
@@ -248,15 +248,14 @@ class BookBody(ContentBody, MetadataBody):
     identifier: str | None = Field(
         default=None,
         max_length=1_000,
-        description="A book identifier, bp1:… or bp2:…, with or without an ISBN behind it: of a book whose "
-        "text is elsewhere.",
+        description="Identifier of a book whose text is elsewhere: bp1:… or bp2:…, optionally with an ISBN.",
     )
 
     def to_identifier(self) -> Identifier | None:
         return None if self.identifier is None else identifier.decode(self.identifier)
 
     def to_submission(self) -> Submission:
-        """The book as the services know it."""
+        """Return the book in the form that the services accept."""
         metadata, labels, record = self.to_metadata(), self.to_page_labels(), self.to_record()
         if (sent := self.to_identifier()) is not None:
             return replace(known_by(sent, metadata), page_labels=labels, record=record)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.services.index.questions import AnswerPage, Match, Question, Verified, matches_of
 from app.stores.postgres.entries import EntryStore
 from bookprint_core.index.records import Hits
-from bookprint_core.matching.verification import VERIFICATION, is_named
+from bookprint_core.matching.verification import VERIFICATION, are_joined
 from bookprint_core.model import Entry
 from bookprint_core.relations.related import RelationSummary, outranking
 
@@ -97,7 +97,7 @@ def _is_named(match: Match, relation: RelationSummary | None) -> bool:
     related = outranking(relation)
     if related is not None:
         return related
-    return match.evidence.where is None or is_named(match.evidence)
+    return match.evidence.where is None or are_joined(match.evidence)
 
 
 def _ids(entry_ids: Iterable[int]) -> NDArray[np.uint64]:

@@ -25,7 +25,7 @@ from bookprint_core.matching.search import (
     proposed,
     proposed_by_bands,
 )
-from bookprint_core.matching.verification import Evidence, evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import Evidence, evidence_of_each, is_accepted
 from bookprint_core.model import BookSummary, Entry, require_same_recipe
 from bookprint_core.recipe import DEFAULT_FINGERPRINT, DEFAULT_MINHASH, minhash_recipe
 
@@ -133,7 +133,7 @@ async def find(
             proposals = proposed(query, plan, read)
             return IndexAnswer(
                 near_duplicates(proposals),
-                lambda match: is_near_duplicate(match.evidence),
+                lambda match: is_accepted(match.evidence),
                 exact=False,
                 flat=read.flat,
             )

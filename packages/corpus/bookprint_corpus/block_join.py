@@ -90,7 +90,6 @@ class JoinedCandidates:
     others: NDArray[np.uint64]
     distances: NDArray[np.uint8]  # 255 if either book has no fingerprint
     shared: NDArray[np.uint16]  # hashes in both samples
-    near: NDArray[np.bool_]  # whether the books are near-duplicates
     ranks: NDArray[np.int64]  # order of a book's candidates; equal ranks are ordered by number
     left_out: NDArray[np.int64]  # further candidates of the book, in its nearest pair; 0 in other pairs
 
@@ -136,7 +135,6 @@ def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most:
         others=others.entry_ids[pairs.others[kept]],
         distances=pairs.distances[kept],
         shared=pairs.shared[kept],
-        near=near[kept],
         ranks=order[kept],
         left_out=left_out[kept],
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROGRESS = "progress.json"
 """Name of the file that records the progress, beside the tables."""
 
-VERSION = 2
+VERSION = 3
 """Version of these tables, which the progress file contains."""
 
 SIMILARITY_STEPS = 255
@@ -99,7 +99,6 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             *_PAIR,
             ("distance", "int64", "Hamming distance of the fingerprints; null if one is missing."),
             ("shared_hashes", "int64", "Number of hashes in both samples."),
-            ("near_duplicate", "bool", "Whether the verification rule accepts the pair."),
         ),
         "capped": _columns(
             ("block", "int64", "Number of the indexed block of books, from 0."),
@@ -118,6 +117,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             ("link", "double", "Share of text that joins the books in a cluster; null if not joined."),
             ("signals", "string", "JSON: the figures that decided the kind; null if a text is too short."),
             ("unit", "string", "Aligned unit, `page` or `window`; null without an alignment."),
+            ("verdict", "string", "Verdict on the signatures of the two books, in the words of the API."),
         ),
         "page_maps": _columns(
             *_PAIR,

@@ -138,7 +138,7 @@ async def test_a_route_without_a_scope_does_not_start() -> None:
     require_scopes(scoped.routes)
     with pytest.raises(RuntimeError, match="GET /v1/new names no scope"):
         require_scopes(plain.routes)
-    with pytest.raises(RuntimeError, match="/v1/new names no scope"):
+    with pytest.raises(RuntimeError, match="/v1/new names an unknown scope"):
         scoped.get("/new", scope="reed")(_endpoint)
     with pytest.raises(TypeError, match="scope"):
         scoped.get("/new")(_endpoint)

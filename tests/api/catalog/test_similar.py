@@ -17,7 +17,7 @@ from bookprint_core.text.content import content_from_text
 from bookprint_core.text.normal_form import normalise
 from bookprint_core.vectors import Vector, book_vector
 from tests.api.conftest import asking, started
-from tests.api.library import prose, scanned
+from tests.api.library import prose, scanned, sharing
 from tests.api.posting import Json, get, near, post
 
 
@@ -80,10 +80,12 @@ async def test_answer_is_that_of_comparing_every_book(client: AsyncClient) -> No
 
 
 async def test_copies_are_left_out_unless_they_are_asked_for(client: AsyncClient) -> None:
-    book = await post(client, text=text_of(1))
-    copy = await post(client, text=scanned(text_of(1), 7, 0.01))
-    other = await post(client, text=text_of(2))
+    text, with_its_preface = sharing(1_500)
+    book = await post(client, text=text)
+    copy = await post(client, text=scanned(text, 7, 0.01))
+    other = await post(client, text=with_its_preface)
     assert [item["id"] for item in (await near(client, book))["items"]] == [copy["id"]]
+    assert len((await near(client, book, include="common"))["items"]) == 2
     assert await ids_of_similar(client, book) == [other["id"]]
     assert await ids_of_similar(client, book, copies=True) == [copy["id"], other["id"]]
 

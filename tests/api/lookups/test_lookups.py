@@ -3,9 +3,8 @@
 import pytest
 from httpx import AsyncClient
 
-from tests.api.library import prose, scanned
+from tests.api.library import prose, scanned, sharing
 from tests.api.posting import Json, distance, look_up, near, post
-from tests.vectors import texts
 
 
 async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: AsyncClient) -> None:
@@ -25,19 +24,10 @@ async def test_without_d_and_k_the_answer_is_verified_and_not_exact(client: Asyn
     assert {item["verdict"] for item in answer["items"]} == {"near_duplicate"}
 
 
-def _words(seed: int, count: int) -> str:
-    return " ".join(texts.text("latin", 60_000, seed).split()[:count])
-
-
-async def _sharing(client: AsyncClient, words: int) -> list[Json]:
-    """Two books that begin with the same words and share nothing else."""
-    return [await post(client, text=f"{_words(1, words)} {_words(each, 3_500)}") for each in (2, 3)]
-
-
 async def test_books_with_a_preface_in_common_are_named_where_common_matter_is_asked_for(
     client: AsyncClient,
 ) -> None:
-    plays = await _sharing(client, 1_500)
+    plays = [await post(client, text=text) for text in sharing(1_500)]
     assert (await near(client, plays[0]))["total"] == 0
 
     [item] = (await near(client, plays[0], include="common"))["items"]
@@ -51,7 +41,7 @@ async def test_books_with_a_preface_in_common_are_named_where_common_matter_is_a
 
 
 async def test_a_chapter_in_common_is_named_and_told_from_a_copy(client: AsyncClient) -> None:
-    books = await _sharing(client, 5_500)
+    books = [await post(client, text=text) for text in sharing(5_500)]
     [item] = (await near(client, books[0]))["items"]
     assert (item["id"], item["verdict"]) == (books[1]["id"], "overlap")
 

@@ -9,7 +9,7 @@ from app.synthesis.noise import corrupt
 from bench.data.hard_set import hard_set, one_per_work, sign_all
 from bench.harness.corpus import CorpusBook, corpus_books
 from bench.harness.f1_curves import fit
-from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.matching.verification import are_joined, evidence
 from bookprint_core.model import Content
 from bookprint_core.signatures.sketch import sketch
 
@@ -44,5 +44,5 @@ def test_of_two_copies_with_one_wrong_letter_in_ten_nearly_all_are_found(books: 
     found = []
     for book in books[::12]:
         this, other = (sketch(Content(corrupt(book.text, 0.10, rng), None)) for _ in range(2))
-        found.append(is_near_duplicate(evidence(this, other)))
+        found.append(are_joined(evidence(this, other)))
     assert np.mean(found) >= 0.98

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bookprint_core.matching.places import EDGE_WORDS, where
-from bookprint_core.matching.verification import evidence, is_named, verdict
+from bookprint_core.matching.verification import are_joined, evidence, have_common_matter, verdict
 from bookprint_core.model import FracMinHash, Sketch
 from bookprint_core.recipe import DEFAULT_SAMPLE
 from bookprint_core.signatures.sketch import sketch
@@ -49,7 +49,8 @@ def test_place_of_the_shared_text_tells_what_two_books_are(
         # The verification rule accepts no less by the share alone.
         pair = replace(pair, shared=max(pair.shared or 0, 16), sampled=max(pair.sampled or 0, 0.25))
     assert verdict(pair) == expected
-    assert is_named(pair) == (expected in ("near_duplicate", "overlap"))
+    assert are_joined(pair) == (expected in ("near_duplicate", "overlap"))
+    assert have_common_matter(pair) == (expected == "common_matter")
 
 
 def test_copies_that_are_badly_read_are_told_from_books_with_a_part_in_common() -> None:
@@ -57,7 +58,7 @@ def test_copies_that_are_badly_read_are_told_from_books_with_a_part_in_common() 
     readings = [
         [word[:-1] + "x" if errors.random() < 0.1 else word for word in OURS[:4_000]] for _ in range(2)
     ]
-    pair = evidence(*map(of, readings))
+    pair = evidence(*(replace(of(words), fingerprint=None) for words in readings))
     assert max(pair.this_in_other or 0, pair.other_in_this or 0) < 0.75
     far = replace(pair, distance=40, sampled=0.5)
     assert verdict(far) == "near_duplicate"
@@ -91,4 +92,4 @@ def test_a_few_phrases_that_lie_far_apart_in_a_large_book_are_no_part_of_it() ->
     scattered = replace(part.where, reach=4.0)
     assert verdict(part) == "near_duplicate"
     assert verdict(replace(pair, where=scattered)) == "none"
-    assert is_named(replace(pair, where=scattered, shared=16))
+    assert are_joined(replace(pair, where=scattered, shared=16))

@@ -101,8 +101,9 @@ def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> No
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_front_or_back_matter_alone_joins_no_cluster(rate: float) -> None:
-    preface = book(5, 23)
+    preface, long = book(5, 23), book(30, 24, 100)
     for left, right, matter, pages in (
+        (long + WHOLE[:40], long + OTHER[:50], "front matter", ((0, 30), (0, 30))),
         (preface + WHOLE[:30], [BLANK, *preface, *OTHER[:40]], "front matter", ((0, 5), (1, 6))),
         (WHOLE[:30] + preface, [*OTHER[:40], *preface, BLANK], "back matter", ((30, 35), (40, 45))),
     ):

@@ -1,11 +1,14 @@
 """Tables of a corpus written by hand."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
+from bookprint_core.matching.verification import MatchVerdict
 from bookprint_corpus import storage
 from bookprint_corpus.tables import schema
 
@@ -21,8 +24,12 @@ def write_books(out: Path, *words: int, **cells: list[Any]) -> None:
     write(out, "books", rows[::-1])
 
 
-def write_relations(out: Path, *relations: tuple[int, int, str, str | None, float]) -> None:
-    """Relations of near-duplicates by the two books, kind, direction and similarity of pages."""
+def write_relations(
+    out: Path,
+    *relations: tuple[int, int, str, str | None, float],
+    verdicts: Mapping[tuple[int, int], MatchVerdict] = MappingProxyType({}),
+) -> None:
+    """Relations by the two books, kind, direction and similarity of pages; near-duplicates by default."""
     rows = [
         {
             "left": left,
@@ -30,12 +37,11 @@ def write_relations(out: Path, *relations: tuple[int, int, str, str | None, floa
             "kind": kind,
             "direction": direction,
             "signals": json.dumps({"page_similarity": similarity}),
+            "verdict": verdicts.get((left, right), "near_duplicate"),
         }
         for left, right, kind, direction, similarity in relations
     ]
     write(out, "relations", rows)
-    pairs = [{name: row[name] for name in ("left", "right")} for row in rows]
-    write(out, "candidates", [pair | {"near_duplicate": True} for pair in pairs])
 
 
 def write(out: Path, table: str, rows: list[dict[str, Any]]) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bookprint_corpus.dedupe.filtering import DUPLICATES
-from tests.api.library import prose, scanned
+from tests.api.library import prose, scanned, sharing
 
 pytestmark = pytest.mark.engine
 
@@ -40,9 +40,12 @@ def row(barcode: str, pages: list[str] | None) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two tables: A, B, C have one text, C other pages; D is half of A; E there is twice; F is empty."""
+    """Two tables: A, B, C have one text, C other pages; D is half of A; E there is twice; F is empty.
+
+    H and I have one preface.
+    """
     folder = tmp_path_factory.mktemp("shelf")
-    text, other = prose(1), prose(2)
+    text, other, (play, with_its_preface) = prose(1), prose(2), sharing(1_500)
     first = [
         row("A", paged(scanned(text, 1, 0.01))),
         row("E", paged(scanned(other, 2, 0.005))),
@@ -54,8 +57,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row("E2", paged(other)),
         row("G", paged(prose(3))),
         row("C", paged(text, 180)),
-        row("H", paged(prose(4))),
-        row("I", paged(prose(5))),
+        row("H", paged(play)),
+        row("I", paged(with_its_preface)),
     ]
     for name, rows in (("first.parquet", first), ("more/second.parquet", second)):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -97,6 +100,11 @@ def test_one_copy_of_each_text_is_kept_in_its_place(shelf: Path, out: Path) -> N
     refused = rows[f"{shelf}/first.parquet, row 4"]
     assert refused["keep"]
     assert refused["because"].startswith("It could not be compared.")
+    books = pq.read_table(out / "books", columns=["external_id", "book"]).to_pylist()
+    names = {each["book"]: each["external_id"] for each in books}
+    related = pq.read_table(out / "relations", columns=["left", "right", "verdict"]).to_pylist()
+    verdicts = {names[each["left"]] + names[each["right"]]: each["verdict"] for each in related}
+    assert (verdicts["AB"], verdicts["HI"]) == ("near_duplicate", "common_matter")
     # The column is filled where it stands, and all else is as it was.
     kept = pq.read_table(out / "dedupe" / "tables" / "more" / "second.parquet")
     assert kept.schema.equals(pq.read_schema(shelf / "more" / "second.parquet"), check_metadata=True)

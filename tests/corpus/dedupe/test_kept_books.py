@@ -9,21 +9,22 @@ import pytest
 from bookprint_corpus.dedupe.kept_books import kept_books, refused_rows, table_of
 from bookprint_corpus.dedupe.sections import Keep, Same
 from bookprint_corpus.tables import schema
-from tests.corpus.dedupe.hand_made import write, write_books, write_relations
+from tests.corpus.dedupe.hand_made import write_books, write_relations
+
+RELATIONS = (
+    (1, 2, "DIFFERENT_PAGINATION", None, 0.6),
+    (1, 3, "SAME_PAGINATION", None, 0.9),
+    (2, 3, "OVERLAPPING_TEXT", None, 0.5),
+    (3, 4, "CONTIGUOUS_SUBSET", "contains", 0.9),
+    (4, 5, "UNRELATED", None, 0.0),
+)
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     """Three copies, of which two are of one printing; their first half; a book alone."""
     write_books(tmp_path, 100, 102, 101, 50, 70, external_id=["a", None, "c", "d", "e"])
-    write_relations(
-        tmp_path,
-        (1, 2, "DIFFERENT_PAGINATION", None, 0.6),
-        (1, 3, "SAME_PAGINATION", None, 0.9),
-        (2, 3, "OVERLAPPING_TEXT", None, 0.5),
-        (3, 4, "CONTIGUOUS_SUBSET", "contains", 0.9),
-        (4, 5, "UNRELATED", None, 0.0),
-    )
+    write_relations(tmp_path, *RELATIONS)
     return tmp_path
 
 
@@ -94,10 +95,6 @@ def test_what_was_refused_is_kept_with_the_reason() -> None:
     assert cells["because"] == "It could not be compared. Damaged."
 
 
-def test_a_relation_counts_where_signatures_verify_it(out: Path) -> None:
-    pairs = [
-        {"left": 1, "right": 2, "near_duplicate": True},
-        {"left": 1, "right": 3, "near_duplicate": False},
-    ]
-    write(out, "candidates", pairs)
+def test_a_relation_counts_where_signatures_join_the_books(out: Path) -> None:
+    write_relations(out, *RELATIONS, verdicts={(1, 2): "overlap", (1, 3): "common_matter", (3, 4): "none"})
     assert kept(out, "contained", "first") == [True, False, True, True, True]

@@ -15,7 +15,7 @@ from bookprint_core.index import fingerprints as planning
 from bookprint_core.index.records import POSTING_CAP, Hits
 from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, BucketKeys, Records
 from bookprint_core.matching.search import Proposed, plan_candidates, proposed
-from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import evidence_of_each, is_accepted
 from bookprint_core.model import Entry, Fingerprint
 from bookprint_core.recipe import DEFAULT_SAMPLE, sample_recipe
 from bookprint_core.signatures.fracminhash import fracminhash, shared_hashes
@@ -234,7 +234,7 @@ async def test_books_without_samples_are_found_as_the_rule_says(index: BandIndex
     farther = 0
     for query in [*entries[every - 1 :: every][:6], *entries[every::every][:6]]:
         pairs_of_it = list(zip(entries, evidence_of_each(query, entries), strict=True))
-        expected = {other.entry_id for other, each in pairs_of_it if is_near_duplicate(each)}
+        expected = {other.entry_id for other, each in pairs_of_it if is_accepted(each)}
         assert {*(await near_duplicates(index, query)).entry_ids.tolist()} == expected
         farther += sum(each.distance > 15 for other, each in pairs_of_it if other.entry_id in expected)
     assert farther

@@ -18,7 +18,7 @@ from bookprint_core.errors import IndexRebuilding, Unavailable
 from bookprint_core.index import fingerprints as planning
 from bookprint_core.index.records import filled_buckets
 from bookprint_core.index.tables import BAND_BUCKETS, POSTINGS, TABLES, Records
-from bookprint_core.matching.verification import evidence_of_each, is_near_duplicate
+from bookprint_core.matching.verification import evidence_of_each, is_accepted
 from bookprint_core.model import Entry
 from bookprint_core.signatures.simhash import hamming
 from tests.factories import BANDS, an_entry, flipped
@@ -83,7 +83,7 @@ class Library:
         verified = {
             book.entry_id
             for book, evidence in zip(self.books, evidence_of_each(query, self.books), strict=True)
-            if is_near_duplicate(evidence)
+            if is_accepted(evidence)
         } | {query.entry_id}
         for question, expected in ((Within(d), near), (Verified(), verified)):
             with suppress(Unavailable):  # on a busy machine

@@ -85,7 +85,7 @@ POSTINGS = BucketTable(
     key_bits=_HASH_BITS - 4,
     least=1 << 8,
     most=1 << 24,
-    per_entry=1.4 / 16,  # about 200 records per bucket with 281 records per entry
+    per_entry=2 / 16,  # about 140 records per bucket with 281 records per entry
     record=np.dtype([("word", "<u4")]),
 )
 """Table of postings by hash: its low 4 bits are the partition, the next 27 bits the key."""

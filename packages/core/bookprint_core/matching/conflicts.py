@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from bookprint_core.matching.verification import Evidence, is_near_duplicate
+from bookprint_core.matching.verification import Evidence, are_joined, have_common_matter
 from bookprint_core.model import BookSummary, Metadata
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import PairRelation, outranking
 
 ConflictBy = Literal["isbn", "title", "text"]
 """Kind of agreement between two books that something else contradicts."""
@@ -71,12 +71,13 @@ class MetadataConflict:
 def are_unrelated(
     left: ConflictBook, right: ConflictBook, relation: PairRelation | None, evidence: Evidence
 ) -> bool:
-    """Return whether a decision, or else pages and signatures, show that two texts share nothing."""
+    """Return whether a decision, or else pages and signatures, exclude more than common matter."""
     if relation is not None and relation.decided:
         return relation.summary.kind == "UNRELATED"
-    if relation is None and not (left.related and right.related):
+    if evidence.distance is None or evidence.shared is None:
         return False
-    if relation is not None and relation.summary.kind != "UNRELATED":
-        return False
-    measured = evidence.distance is not None and evidence.shared is not None
-    return measured and not is_near_duplicate(evidence)
+    if relation is None:
+        return left.related and right.related and not are_joined(evidence)
+    if relation.summary.kind == "OVERLAPPING_TEXT":
+        return outranking(relation.summary) is None and have_common_matter(evidence)
+    return relation.summary.kind == "UNRELATED" and not are_joined(evidence)

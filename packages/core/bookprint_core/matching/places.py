@@ -47,37 +47,35 @@ def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -
     Raises RecipeMismatch.
     """
     require_same_recipe(this.recipe, other.recipe)
-    if this.places is None or other.places is None or not words or not other_words:
+    if this.places is None or other.places is None or not words or not other_words or not other.hashes.size:
         return None
-    _, of_this, of_other = np.intersect1d(this.hashes, other.hashes, assume_unique=True, return_indices=True)
+    at = np.minimum(np.searchsorted(other.hashes, this.hashes), other.hashes.size - 1)
+    of_this = np.flatnonzero(other.hashes[at] == this.hashes)
+    of_other = at[of_this]
     if not of_this.size:
         return None
     left, right = _Side.of(this, of_this, words), _Side.of(other, of_other, other_words)
     shorter, longer = (left, right) if words < other_words else (right, left)
     return Where(
-        _span(left.places),
-        _span(right.places),
-        even=max(_evenness(left.text), _evenness(right.text)),
+        (float(left.ordered[0]), float(left.ordered[-1])),
+        (float(right.ordered[0]), float(right.ordered[-1])),
+        even=max(_evenness(left), _evenness(right)),
         edge=_edge(left, right),
-        reach=_window(longer.places) * longer.words / shorter.words,
+        reach=_window(longer.ordered) * longer.words / shorter.words,
     )
 
 
-def _span(places: SharesByPlace) -> tuple[float, float]:
-    return float(places.min()), float(places.max())
+def _evenness(side: "_Side") -> float:
+    """Return 1 less the largest difference between shares of the hashes and of the book, up to any place."""
+    text = np.sort(side.text)
+    steps = np.arange(text.size + 1) / text.size
+    return float(1 - max(np.abs(text - steps[1:]).max(), np.abs(text - steps[:-1]).max()))
 
 
-def _evenness(text: SharesByPlace) -> float:
-    """Return 1 minus the largest difference, at any place, between the shares of hashes and book before."""
-    ordered = np.sort(text)
-    steps = np.arange(ordered.size + 1) / ordered.size
-    return float(1 - max(np.abs(ordered - steps[1:]).max(), np.abs(ordered - steps[:-1]).max()))
-
-
-def _window(places: SharesByPlace) -> float:
+def _window(ordered: SharesByPlace) -> float:
     """Return the length of the shortest stretch with three quarters of the places; others may be phrases."""
-    ordered, count = np.sort(places), max(2, -(-3 * places.size // 4))
-    return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if places.size > 1 else 0.0
+    count = max(2, -(-3 * ordered.size // 4))
+    return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if ordered.size > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +83,7 @@ class _Side:
     """The shared hashes in one of the books."""
 
     places: SharesByPlace  # 0 to 1
+    ordered: SharesByPlace  # these places, ascending
     text: SharesByPlace  # share of the book's distinct text before each place; repeated text counts once
     words: int
 
@@ -93,31 +92,32 @@ class _Side:
         assert sample.places is not None
         places = sample.places[rows]
         before = np.searchsorted(np.sort(sample.places), places)
-        return cls(places / PLACES, before / sample.places.size, words)
+        shares = places / PLACES
+        return cls(shares, np.sort(shares), before / sample.places.size, words)
 
     def mirrored(self) -> "_Side":
         """Return the places counted from the end of the book."""
-        return _Side(1 - self.places, 1 - self.text, self.words)
-
-    def begins(self, most: float) -> NDArray[np.bool_]:
-        """Return which hashes are in the first `EDGE_WORDS` words and the first share `most` of the text."""
-        return (self.places * self.words <= EDGE_WORDS) & (self.text <= most)
+        return _Side(1 - self.places, 1 - self.ordered[::-1], 1 - self.text, self.words)
 
 
 def _edge(this: _Side, other: _Side) -> float:
     """Return the largest share of hashes at the beginning of both books, at their ends, or at either edge."""
-    back = this.mirrored(), other.mirrored()
-    either = _front(this, other, MOST_OF_A_BOOK / 2) | _front(*back, MOST_OF_A_BOOK / 2)
-    return float(
-        max(
-            each.mean()
-            for each in (_front(this, other, MOST_OF_A_BOOK), _front(*back, MOST_OF_A_BOOK), either)
-        )
-    )
+    front, half_front = _begin(this, other)
+    back, half_back = _begin(this.mirrored(), other.mirrored())
+    return float(max(each.mean() for each in (front, back, half_front | half_back)))
 
 
-def _front(this: _Side, other: _Side, most: float) -> NDArray[np.bool_]:
-    """Return which hashes are in text at the beginning of both books; none if the text starts too late."""
-    inside = this.begins(most) & other.begins(most)
-    starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= STARTS
-    return inside & starts
+def _begin(this: _Side, other: _Side) -> list[NDArray[np.bool_]]:
+    """Return which hashes are in common matter that begins both books.
+
+    The first array allows `MOST_OF_A_BOOK` of each, the second half of that.
+    """
+    near = (this.places * this.words <= EDGE_WORDS) & (other.places * other.words <= EDGE_WORDS)
+    if not near.any():
+        return [near, near]
+    share, found = np.maximum(this.text, other.text), []
+    for most in (MOST_OF_A_BOOK, MOST_OF_A_BOOK / 2):
+        inside = near & (share <= most)
+        starts = inside.any() and max(this.places[inside].min(), other.places[inside].min()) <= STARTS
+        found.append(inside & starts)
+    return found

@@ -29,8 +29,8 @@ from bookprint_core.matching.verification import (
     Evidence,
     compared,
     evidence_of_each,
+    is_accepted,
     is_compared,
-    is_near_duplicate,
     verified,
 )
 from bookprint_core.model import Entry, Fingerprint, MinHashSignature, require_same_recipe
@@ -224,7 +224,7 @@ def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry])
     nearness = ranks(proposals.near, proposals.distances, shared)
     ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):
-        is_near, count = is_near_duplicate(pair), pair.shared or 0
+        is_near, count = is_accepted(pair), pair.shared or 0
         if is_compared(pair):
             distance = LAST_DISTANCE if pair.distance is None else pair.distance
             nearness = ranks(np.array([is_near]), np.array([distance]), np.array([count]))

@@ -39,7 +39,7 @@ class Evidence:
     other_in_this: float | None = None  # share of the other book's shingles that this book has, 0 to 1
     shared: int | None = None  # hashes in both samples
     sampled: float | None = None  # share of the smaller book that the other has, by the samples; 0 to 1
-    where: Where | None = None  # None: the places of the hashes are not known, or none is shared
+    where: Where | None = None  # None: within 23 bits, or places are not known, or no hash is shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def evidence(this: HasSignatures, other: HasSignatures) -> Evidence:
 def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> list[Evidence]:
     """Compute the evidence of a book and each of the others; raise the errors of `evidence`."""
     evidence = [
-        Evidence(_distance(this, other), shared=shared, sampled=sampled, where=where_shared(this, other))
+        Evidence(distance, shared=shared, sampled=sampled, where=_where(this, other, distance))
         for other in others
-        for shared, sampled in [_sampled(this, other)]
+        for distance, (shared, sampled) in [(_distance(this, other), _sampled(this, other))]
     ]
     compared = [(row, other.minhash) for row, other in enumerate(others) if other.minhash is not None]
     if this.minhash is None or not compared:
@@ -106,9 +106,10 @@ def evidence_of_each(this: HasSignatures, others: Sequence[HasSignatures]) -> li
     return evidence
 
 
-def where_shared(this: HasSignatures, other: HasSignatures) -> Where | None:
-    """Return the places of the text that two samples share; raise RecipeMismatch."""
-    if this.sample is None or other.sample is None:
+def _where(this: HasSignatures, other: HasSignatures, distance: int | None) -> Where | None:
+    """Return the places of the text that two distant samples share; raise RecipeMismatch."""
+    near = distance is not None and distance <= VERIFICATION.distance_unsampled
+    if near or this.sample is None or other.sample is None:
         return None
     return where(this.sample, other.sample, this.word_count, other.word_count)
 
@@ -129,13 +130,14 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
     return shared, float(_shares(*levels, np.array([shared]))[0])
 
 
-def is_near_duplicate(evidence: Evidence) -> bool:
-    """Return whether one book is a near-duplicate of the other, or contains it.
+def is_accepted(evidence: Evidence) -> bool:
+    """Return whether the rule without places accepts two books.
 
-    >>> is_near_duplicate(Evidence(40, shared=16, sampled=0.08))
-    True
-    >>> is_near_duplicate(Evidence(50, shared=16, sampled=0.08))
-    False
+
+    This is how the index proposes a book. Only `verdict` says what two books are to each other.
+
+    >>> is_accepted(Evidence(40, shared=16, sampled=0.08)), is_accepted(Evidence(50, shared=16, sampled=0.08))
+    (True, False)
     """
     return bool(verified(Candidates.of(evidence))[0])
 
@@ -154,6 +156,9 @@ MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
 """Verdict on two books by their signatures. Near-duplicates are copies, or a part and its whole. An overlap
 is a common work or chapter. Common matter is a preface or similar text."""
 
+JOINED: frozenset[MatchVerdict] = frozenset({"near_duplicate", "overlap"})
+"""Verdicts on books that more than common matter joins."""
+
 _WHOLE = 0.75
 """Minimum share of the smaller book in the other book of near-duplicates."""
 
@@ -170,7 +175,7 @@ def verdict(evidence: Evidence) -> MatchVerdict:
     >>> verdict(Evidence(20)), verdict(Evidence(44, shared=30, sampled=0.25)), verdict(Evidence(60))
     ('near_duplicate', 'overlap', 'none')
     """
-    if not is_near_duplicate(evidence):
+    if not is_accepted(evidence):
         return "none"
     if evidence.distance is not None and evidence.distance <= VERIFICATION.distance_unsampled:
         return "near_duplicate"
@@ -197,9 +202,18 @@ def _is_near_enough(evidence: Evidence) -> bool:
     return bool(_meet(candidates, VERIFICATION.steps[:-1])[0])
 
 
-def is_named(evidence: Evidence) -> bool:
-    """Return whether a lookup returns a book by default, for more than common matter."""
-    return verdict(evidence) in ("near_duplicate", "overlap")
+def are_joined(evidence: Evidence) -> bool:
+    """Return whether two books share more than common matter: they are near-duplicates, or overlap."""
+    return verdict(evidence) in JOINED
+
+
+def have_common_matter(evidence: Evidence) -> bool:
+    """Return whether two books share a preface or similar matter, and nothing else."""
+    return verdict(evidence) == "common_matter"
+
+
+is_near_duplicate = are_joined
+"""Name of `are_joined` in the package's interface."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

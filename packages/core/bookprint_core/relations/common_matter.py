@@ -84,8 +84,9 @@ def _edge(share: NDArray[np.float64], length: NDArray[np.int64], words: float) -
     inside = before * words <= EDGE_WORDS
     if shared[inside].sum() < NEARLY_ALL * shared.sum():
         return None
-    pages = np.flatnonzero(inside & (shared >= (1 - NEARLY_ALL) * shared.sum()))
-    first, end = int(pages[0]), int(pages[-1]) + 1
+    # Little of the text may be on pages before and after it, as noise.
+    found, rest = np.cumsum(shared * inside) / shared[inside].sum(), (1 - NEARLY_ALL) / 2
+    first, end = int(np.searchsorted(found, rest, "right")), int(np.searchsorted(found, 1 - rest)) + 1
     if before[end - 1] + length[end - 1] / total > MOST_OF_A_BOOK:
         return None
     return _Edge(first, end, float(before[first]))

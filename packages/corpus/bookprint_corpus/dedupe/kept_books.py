@@ -1,8 +1,8 @@
 """The choice of the books to keep, by the relations of a corpus.
 
-A relation is used only if the verification rule also accepts the two books as near-duplicates. In short
-texts, pages of two filled forms or of two translations may look like one text, although the signatures of the
-whole books differ. A wrong choice loses a book, so relation and rule must agree.
+A relation is used only if the signatures of the whole books also join them. In short texts, pages of two
+filled forms or of two translations may look like one text, although these signatures differ. Books that share
+only a preface or a licence are not copies. A wrong choice loses a book, so relation and rule must agree.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bookprint_core.clusters.best_copy import KNOWN, Copy, best_copy, complete_copies
+from bookprint_core.matching.verification import JOINED
 from bookprint_corpus import storage
 from bookprint_corpus.components import connected_components
 from bookprint_corpus.dedupe.sections import (
@@ -70,7 +71,7 @@ def kept_books(out: str, same: Same, keep: Keep) -> KeptBooks:
     rows = storage.read(out, "books", _BOOK).sort_by("book")
     numbers = rows.column("book").to_numpy()
     words = rows.column("word_count").to_numpy()
-    relations = _verified(out, numbers)
+    relations = _joining(out)
     joined = relations.filter(pc.is_in(relations.column("kind"), pa.array(sorted(COPIES[same]))))
     founders = np.searchsorted(numbers, connected_components(*_ends(joined)).founders_of(numbers))
     reasons: list[str | None] = [None] * numbers.size
@@ -166,19 +167,10 @@ def _agreement(out: str, numbers: BookPlaces, founders: BookPlaces) -> NDArray[n
     return totals / np.maximum(counts, 1)
 
 
-def _verified(out: str, numbers: BookPlaces) -> pa.Table:
-    """Return the relations of books that the verification rule accepts as near-duplicates."""
-    candidates = storage.read(out, "candidates", ["left", "right", "near_duplicate"])
-    near = candidates.filter(candidates.column("near_duplicate"))
-    relations = storage.read(out, "relations", ["left", "right", "kind", "direction"])
-    accepted = np.isin(_keys(relations, numbers), _keys(near, numbers))
-    return relations.filter(pa.array(accepted))
-
-
-def _keys(pairs: pa.Table, numbers: BookPlaces) -> NDArray[np.int64]:
-    """Return a unique number for each pair of books."""
-    left, right = (np.searchsorted(numbers, books) for books in _ends(pairs))
-    return np.asarray(left * numbers.size + right)
+def _joining(out: str) -> pa.Table:
+    """Return the relations of books that their signatures join."""
+    relations = storage.read(out, "relations", ["left", "right", "kind", "direction", "verdict"])
+    return relations.filter(pc.is_in(relations.column("verdict"), pa.array(sorted(JOINED))))
 
 
 def _ends(relations: pa.Table | pa.RecordBatch) -> tuple[BookPlaces, BookPlaces]:

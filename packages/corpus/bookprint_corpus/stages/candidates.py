@@ -122,7 +122,6 @@ def _rows(found: JoinedCandidates) -> pa.RecordBatch:
         pa.array(found.others.astype(np.int64)),
         pa.array(distances, mask=distances == NO_DISTANCE),
         pa.array(found.shared.astype(np.int64)),
-        pa.array(found.near),
         pa.array(found.ranks),
         pa.array(found.left_out),
     ]

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bookprint_core.model import Metadata, MinHashSignature
-from bookprint_core.recipe import page_recipe
+from bookprint_core.matching.verification import MatchVerdict, evidence, verdict
+from bookprint_core.model import Metadata, Sketch
 from bookprint_core.relations.alignment import page_map, run_bounds
 from bookprint_core.relations.relation import ComparedBook, Relation, TextComparison, compare, relation_of
-from bookprint_core.signatures.page_minhash import from_records
+from bookprint_core.signatures.table_codec import METADATA, sketch_of
 from bookprint_corpus import storage
 from bookprint_corpus.corpus import Corpus
 from bookprint_corpus.pair_buckets import Numbers, PairBuckets, Pairs, pair_buckets, placement
@@ -29,7 +29,9 @@ from bookprint_corpus.tables import schema
 
 PAIRS, BOOKS = "work/pairs", "work/paired_books"
 
-SIGNED = ("minhash_recipe", "minhash", "shingle_count", "pages_recipe", "pages_unit", "pages")
+_UNSIGNED = ("book", "place", *METADATA, "page_labels", "content_key")
+
+SIGNED = tuple(name for name in schema("sketches").names if name not in _UNSIGNED)
 """Columns of `sketches` that a bucket contains only for the oldest book of each text."""
 
 DESCRIBED = ("title", "year", "volume")
@@ -55,8 +57,7 @@ def related_pairs(out: str, task: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     rows = _Rows()
     for place, (left, right) in enumerate(zip(*metadata, strict=True)):
         if starts[place]:
-            texts = int(pairs.left_text[place]), int(pairs.right_text[place])
-            rows.compared(compare(books.text(texts[0]), books.text(texts[1])))
+            rows.compared(books.text(int(pairs.left_text[place])), books.text(int(pairs.right_text[place])))
         rows.add(left, right)
         if rows.count == _ROWS_AT_ONCE or place == pairs.left.size - 1:
             yield rows.batch(pairs, place + 1)
@@ -77,14 +78,8 @@ class _Books:
     def metadata(self, book: int) -> Metadata:
         return self._metadata[self._places[book]]
 
-    def _text(self, book: int) -> ComparedBook:
-        row = {name: self._table.column(name)[self._places[book]].as_py() for name in SIGNED}
-        pages = minhash = None
-        if row["minhash"] is not None:
-            minhash = MinHashSignature.from_bytes(row["minhash_recipe"], row["minhash"], row["shingle_count"])
-        if row["pages"] is not None:
-            pages = from_records(page_recipe(row["pages_recipe"]), row["pages_unit"], row["pages"])
-        return ComparedBook(pages, minhash, self.metadata(book))
+    def _text(self, book: int) -> Sketch:
+        return sketch_of({name: self._table.column(name)[self._places[book]].as_py() for name in SIGNED})
 
 
 class _Rows:
@@ -92,6 +87,7 @@ class _Rows:
 
     def __init__(self) -> None:
         self._comparisons: list[TextComparison] = []
+        self._verdicts: list[MatchVerdict] = []
         self._relations: list[Relation] = []
         self._known: dict[tuple[Metadata, Metadata], int] = {}
         self._places: list[tuple[int, int]] = []  # places of each row's comparison and relation
@@ -100,9 +96,11 @@ class _Rows:
     def count(self) -> int:
         return len(self._places)
 
-    def compared(self, comparison: TextComparison) -> None:
-        """Add the comparison of two texts, to which the next pairs belong."""
-        self._comparisons.append(comparison)
+    def compared(self, left: Sketch, right: Sketch) -> None:
+        """Compare two texts, to which the next pairs belong."""
+        sides = (ComparedBook(text.pages, text.minhash, Metadata()) for text in (left, right))
+        self._comparisons.append(compare(*sides))
+        self._verdicts.append(verdict(evidence(left, right)))
         self._known.clear()
 
     def add(self, left: Metadata, right: Metadata) -> None:
@@ -119,11 +117,11 @@ class _Rows:
             "left": pa.array(pairs.left[rows], pa.int64()),
             "right": pa.array(pairs.right[rows], pa.int64()),
         }
-        made = (_aligned(self._comparisons), _classified(self._relations))
+        made = (_aligned(self._comparisons, self._verdicts), _classified(self._relations))
         for column, places in zip(made, zip(*self._places, strict=True), strict=True):
             order = pa.array(places, pa.int64())
             columns |= {name: values.take(order) for name, values in column.items()}
-        del self._comparisons[:-1], self._relations[:], self._places[:]
+        del self._comparisons[:-1], self._verdicts[:-1], self._relations[:], self._places[:]
         self._known.clear()
         return pa.RecordBatch.from_arrays([columns[name] for name in RELATED.names], schema=RELATED)
 
@@ -143,7 +141,7 @@ def _classified(relations: Sequence[Relation]) -> _Columns:
     }
 
 
-def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
+def _aligned(comparisons: Sequence[TextComparison], verdicts: Sequence[MatchVerdict]) -> _Columns:
     """Return the columns that depend only on the texts."""
     found = [each.alignment for each in comparisons]
     signals = [None if each.signals is None else json.dumps(asdict(each.signals)) for each in comparisons]
@@ -153,6 +151,7 @@ def _aligned(comparisons: Sequence[TextComparison]) -> _Columns:
     return {
         "signals": pa.array(signals, pa.string()),
         "unit": pa.array(units, pa.string()),
+        "verdict": pa.array(verdicts, pa.string()),
         "runs": _lists(runs, "runs"),
         "pages": _lists(pages, "pages"),
     }
