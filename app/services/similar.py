@@ -61,9 +61,9 @@ class SimilarBooks(VectorQueries):
     async def find(self, book_id: UUID, k: int, *, with_copies: bool) -> list[SimilarBook]:
         """Return the k books most similar to a book, most similar first; older books first among equals.
 
-        Without copies, books are left out that its signatures join to it or that are in the cluster of its
-        text. Each cluster of another text has only its most similar book. Raises `UnknownBook`, and
-        `NoVector` for a book that cannot be compared.
+        Without copies, books are left out that signatures join to this book, or that are in its cluster of
+        the same text. Each cluster of another text has only its most similar book. Raises
+        `UnknownBook`, and `NoVector` for a book that cannot be compared.
         """
         this, rows = await asyncio.gather(self.read_book(book_id), self._current_rows())
         if this.vector is None:
