@@ -39,5 +39,5 @@ def test_each_kind_of_schema_has_its_type() -> None:
         "    data: dict[str, Any]",
         "    anything: NotRequired[Any]",
     ]
-    with pytest.raises(ValueError, match="no name of a field"):
+    with pytest.raises(ValueError, match="is not a field name"):
         types.typed_dict("Linked", schema | {"properties": {"@context": {}}})

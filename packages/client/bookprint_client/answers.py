@@ -46,7 +46,7 @@ Kind = Literal[
 
 
 class ActorAnswer(TypedDict):
-    """Who wrote something, and from where."""
+    """The author of a write, with the address."""
 
     kind: Literal["key", "admin_key", "anyone", "command"]
     name: str
@@ -55,7 +55,7 @@ class ActorAnswer(TypedDict):
 
 
 class AuditAnswer(TypedDict):
-    """One thing that was done. It is never changed."""
+    """An entry of the audit log. Entries never change."""
 
     at: str
     actor: ActorAnswer
@@ -64,7 +64,7 @@ class AuditAnswer(TypedDict):
 
 
 class AuditList(TypedDict):
-    """One page of the audit log, the newest entry first."""
+    """One page of the audit log, newest entry first."""
 
     items: list[AuditAnswer]
     next_cursor: str | None
@@ -86,7 +86,7 @@ class BestCopyAnswer(TypedDict):
 
 
 class BookAnswer(TypedDict):
-    """A book as the catalogue holds it."""
+    """A book of the catalogue."""
 
     id: str
     identifier: str | None
@@ -121,13 +121,13 @@ class BookList(TypedDict):
 
 
 class BookSignatures(TypedDict):
-    """Signatures of a book, as posts and lookups take them."""
+    """Signatures of a book, in the form that posts and lookups accept."""
 
     datasketch: LeanMinHashAnswer | None
 
 
 class ChangeAnswer(TypedDict):
-    """A change. Each is told at least once; `at` grows along the feed."""
+    """A change. The feed contains each change at least once; `at` increases along the feed."""
 
     cursor: str
     at: str
@@ -145,7 +145,7 @@ class ChangesAnswer(TypedDict):
 
 
 class ClusterAnswer(TypedDict):
-    """Books that belong together: one page of them, oldest first. A book alone is a cluster of one."""
+    """One page of the books of a cluster, oldest first. A book alone is a cluster of one."""
 
     id: str
     key: str
@@ -159,7 +159,7 @@ class ClusterAnswer(TypedDict):
 
 
 class ClusterLinks(TypedDict):
-    """The cluster's own path, relative to the root of this service."""
+    """The path of the cluster, relative to the root of this service."""
 
     self: str
 
@@ -185,14 +185,14 @@ class ClusterMember(TypedDict):
 
 
 class ClusterNameAnswer(TypedDict):
-    """The name of a cluster, written in two ways."""
+    """The name of a cluster in two forms."""
 
     id: str
     key: str
 
 
 class CompletenessAnswer(TypedDict):
-    """Faults of a scan, found by copies of its printing, in the order of its pages."""
+    """Faults of a scan, found with copies of the same printing, in page order."""
 
     compared_with: list[str]
     findings: list[FaultAnswer]
@@ -220,14 +220,14 @@ class ConflictBookAnswer(TypedDict):
 
 
 class ConflictContainment(TypedDict):
-    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+    """Share of each book that the other book contains, estimated from their MinHash signatures."""
 
     this_in_other: float | None
     other_in_this: float | None
 
 
 class ConflictEvidence(TypedDict):
-    """Evidence from the two texts; null if a signature is missing."""
+    """Evidence from the two texts; a figure is null if a signature is missing."""
 
     distance: int | None
     jaccard: float | None
@@ -253,14 +253,14 @@ class ConflictRelation(TypedDict):
 
 
 class Containment(TypedDict):
-    """The share of each book that the other one contains, estimated from their MinHash signatures."""
+    """Share of each book that the other book contains, estimated from their MinHash signatures."""
 
     this_in_other: float | None
     other_in_this: float | None
 
 
 class ContentsAnswer(TypedDict):
-    """The contents of a book, as far as other books of the library tell."""
+    """The parts of a book that occur in other books of the library."""
 
     unit: Literal["page", "window"]
     page_count: int
@@ -270,7 +270,7 @@ class ContentsAnswer(TypedDict):
 
 
 class CutGroupAnswer(TypedDict):
-    """Books that share an ISBN or a title, and are too many to examine every pair of them."""
+    """Books with the same ISBN or title, too many to examine every pair."""
 
     shared: str
     size: int
@@ -278,7 +278,7 @@ class CutGroupAnswer(TypedDict):
 
 
 class DecidedAnswer(TypedDict):
-    """Result of one decision: an outcome, or the problem."""
+    """Result of one decision: an outcome or a problem."""
 
     left: str
     right: str
@@ -288,7 +288,7 @@ class DecidedAnswer(TypedDict):
 
 
 class DecidedList(TypedDict):
-    """Results of the decisions, in their order."""
+    """Results of the decisions, in the order of the request."""
 
     items: list[DecidedAnswer]
 
@@ -304,7 +304,7 @@ class DecisionAnswer(TypedDict):
 
 
 class DecisionBefore(TypedDict):
-    """The decision that counted until then."""
+    """The previous decision on the pair."""
 
     verdict: Literal["confirmed", "rejected", "kind"]
     kind: Kind | None
@@ -312,7 +312,7 @@ class DecisionBefore(TypedDict):
 
 
 class ExactAnswer(TypedDict):
-    """Shared parts of the two texts, counted and not estimated."""
+    """Overlap of the two texts, counted instead of estimated."""
 
     jaccard: float
     containment: ExactContainment
@@ -320,7 +320,7 @@ class ExactAnswer(TypedDict):
 
 
 class ExactContainment(TypedDict):
-    """Containment both ways, counted."""
+    """Containment in both directions, counted."""
 
     this_in_other: float
     other_in_this: float
@@ -339,11 +339,11 @@ FaultAnswer = TypedDict(
         "source": "PagesOfCopyAnswer | None",
     },
 )
-"""A fault of a scan. Pages are counted from 0, the end exclusive."""
+"""A fault of a scan. Pages are counted from 0, end exclusive."""
 
 
 class FieldError(TypedDict):
-    """One part of the request that has to change."""
+    """A part of the request to change."""
 
     field: str
     detail: str
@@ -351,7 +351,7 @@ class FieldError(TypedDict):
 
 
 class FindingAnswer(TypedDict):
-    """The machine's finding."""
+    """The result of the classifier."""
 
     kind: Kind
     direction: Literal["contains", "contained_in"] | None
@@ -359,21 +359,21 @@ class FindingAnswer(TypedDict):
 
 
 class FingerprintAnswer(TypedDict):
-    """A simhash: two of one recipe are compared by Hamming distance."""
+    """A simhash; simhashes with the same recipe are compared by Hamming distance."""
 
     recipe: str
     hex: str
 
 
 class History(TypedDict):
-    """One page of the history of decisions, the newest first."""
+    """One page of the history of decisions, newest first."""
 
     items: list[PastDecisionAnswer]
     next_cursor: str | None
 
 
 class JobAnswer(TypedDict):
-    """A background job as it stands now."""
+    """The present state of a background job."""
 
     id: int
     task: str
@@ -387,7 +387,7 @@ class JobAnswer(TypedDict):
 
 
 class LeanMinHashAnswer(TypedDict):
-    """A MinHash as datasketch 2 reads it; its permutations are those of seed 1 in the scheme `affine32`."""
+    """A MinHash for datasketch 2, with the permutations of seed 1 in the scheme `affine32`."""
 
     leanminhash: str
     shingle_count: int
@@ -401,7 +401,7 @@ class LeftOutAnswer(TypedDict):
 
 
 class LibraryAnswer(TypedDict):
-    """Contents of the library. Values are ordered by their numbers of books, most frequent first."""
+    """Numbers of books by year, language and collection, most frequent values first."""
 
     books: int
     estimated: bool
@@ -411,7 +411,7 @@ class LibraryAnswer(TypedDict):
 
 
 class LinearFitAnswer(TypedDict):
-    """Pages of the other book as a line over those of this one: slope · page + intercept."""
+    """Pages of the other book as a linear function of pages of this book: slope · page + intercept."""
 
     slope: float
     intercept: float
@@ -419,7 +419,7 @@ class LinearFitAnswer(TypedDict):
 
 
 class Links(TypedDict):
-    """Paths of the book's own resources, relative to the root of this service."""
+    """Paths of the book's resources, relative to the root of this service."""
 
     self: str
     near_duplicates: str
@@ -428,7 +428,7 @@ class Links(TypedDict):
 
 
 class ListedClusterAnswer(TypedDict):
-    """A cluster of two books or more, and how it hangs together."""
+    """A cluster of at least two books, and its agreement."""
 
     id: str
     key: str
@@ -443,7 +443,7 @@ class ListedClusterAnswer(TypedDict):
 
 
 class LookupAnswer(TypedDict):
-    """One page of the books near the query, nearest first, and how its file was read."""
+    """One page of the books near the query, nearest first, with format and warnings of a sent file."""
 
     query: NearnessQuestion
     exact: bool
@@ -456,7 +456,7 @@ class LookupAnswer(TypedDict):
 
 
 class MasterCopyAnswer(TypedDict):
-    """Pages of a text, each in the reading that most of its copies share."""
+    """Pages of a text, each in the reading that most copies share."""
 
     id: str
     key: str
@@ -515,7 +515,7 @@ class NamedCopyAnswer(TypedDict):
 
 
 class NearDuplicate(TypedDict):
-    """A book near the query, and how near it is; null where a signature is missing."""
+    """A book near the query, with figures of nearness; null if a signature is missing."""
 
     id: str
     identifier: str | None
@@ -540,7 +540,7 @@ class NearDuplicates(TypedDict):
 
 
 class NearnessQuestion(TypedDict):
-    """The question that is answered."""
+    """The query that is answered."""
 
     id: str | None
     max_distance: int | None
@@ -549,14 +549,14 @@ class NearnessQuestion(TypedDict):
 
 
 class PageCounts(TypedDict):
-    """Pages of both books."""
+    """Numbers of pages of two books."""
 
     this: int
     other: int
 
 
 class PageLabelsAnswer(TypedDict):
-    """Printed page numbers of both books; null for a page without one."""
+    """Page labels of both books; null for a page without a label."""
 
     this: list[str | None] | None
     other: list[str | None] | None
@@ -595,7 +595,7 @@ class PagesOfCopyAnswer(TypedDict):
 
 
 class PartBook(TypedDict):
-    """A book of the library that has a part of the volume, or has the volume as a part."""
+    """A book of the library that shares pages with the volume."""
 
     book_id: str
     title: str | None
@@ -608,7 +608,7 @@ class PartBook(TypedDict):
 
 
 class PastDecisionAnswer(TypedDict):
-    """One decision of the history. It stays there when it is withdrawn."""
+    """A decision of the history, in force or not."""
 
     at: str
     by: str | None
@@ -622,7 +622,7 @@ class PastDecisionAnswer(TypedDict):
 
 
 class PostedBook(TypedDict):
-    """A book and whether this request made it."""
+    """A book, and whether this request created it."""
 
     id: str
     identifier: str | None
@@ -663,7 +663,7 @@ class Problem(TypedDict):
 
 
 class RelationAnswer(TypedDict):
-    """A book and how it is related to the one in the path."""
+    """A book and its relation to the book in the path."""
 
     book_id: str
     title: str | None
@@ -680,14 +680,14 @@ class RelationAnswer(TypedDict):
 
 
 class RelationBrief(TypedDict):
-    """The relation of two books: by a person's decision, else as computed from their pages."""
+    """The relation of two books by a person's decision, otherwise computed from their pages."""
 
     kind: str
     confidence: float
 
 
 class RelationsAnswer(TypedDict):
-    """The relations of a book: all direct ones, closest first, and a page of those known `via` them."""
+    """All direct relations of a book, closest first, and one page of relations known `via` them."""
 
     pending: int
     failed: list[str]
@@ -697,7 +697,7 @@ class RelationsAnswer(TypedDict):
 
 
 class ReviewAnswer(TypedDict):
-    """A relation that nobody has decided on."""
+    """A relation without a decision."""
 
     books: list[ReviewBookAnswer]
     kind: Kind
@@ -707,7 +707,7 @@ class ReviewAnswer(TypedDict):
 
 
 class ReviewBookAnswer(TypedDict):
-    """A book of a relation to look at."""
+    """A book of a relation to review."""
 
     id: str
     title: str | None
@@ -716,27 +716,27 @@ class ReviewBookAnswer(TypedDict):
 
 
 class ReviewList(TypedDict):
-    """One page of the queue."""
+    """One page of the relations to review."""
 
     items: list[ReviewAnswer]
     next_cursor: str | None
 
 
 class RevisedAnswer(TypedDict):
-    """How much two books with the same pages differ in more than misread letters."""
+    """Difference of two books with the same pages, apart from misread letters."""
 
     share: float
 
 
 class RunAnswer(TypedDict):
-    """A run of pages in one book that matches one in the other."""
+    """A run of pages that matches a run in the other book."""
 
     left: list[int]
     right: list[int]
 
 
 class SetAnswer(TypedDict):
-    """The volumes among the parts of a whole, by the numbers in their metadata."""
+    """The volumes of a set that the book contains, by the volume numbers in their metadata."""
 
     volumes: list[SetVolumeAnswer]
     total: int | None
@@ -744,7 +744,7 @@ class SetAnswer(TypedDict):
 
 
 class SetVolumeAnswer(TypedDict):
-    """A volume of a set."""
+    """A book with a volume number."""
 
     number: int
     book_id: str
@@ -759,7 +759,7 @@ class SharedMatterAnswer(TypedDict):
 
 
 class SharedPlaces(TypedDict):
-    """The stretches of two books that the hashes span which both their samples have."""
+    """The range of each book from the first to the last hash that both samples contain."""
 
     this: list[float]
     other: list[float]
@@ -767,14 +767,14 @@ class SharedPlaces(TypedDict):
 
 
 class SharesAnswer(TypedDict):
-    """A figure of both books."""
+    """A figure for each of two books."""
 
     this: float
     other: float
 
 
 class ShingleCounts(TypedDict):
-    """Distinct shingles, runs of five words or eight characters."""
+    """Numbers of distinct shingles, that is, runs of five words or eight characters."""
 
     this: int
     other: int
@@ -800,7 +800,7 @@ class SignalsAnswer(TypedDict):
 
 
 class SimilarBookAnswer(TypedDict):
-    """A book that is like the one asked about."""
+    """A book similar to the book in the path."""
 
     id: str
     title: str | None
@@ -809,14 +809,14 @@ class SimilarBookAnswer(TypedDict):
 
 
 class SimilarBooksAnswer(TypedDict):
-    """The books most like the one asked about, the most similar first."""
+    """The most similar books, by descending similarity."""
 
     recipe: str
     items: list[SimilarBookAnswer]
 
 
 class VolumePartAnswer(TypedDict):
-    """Pages of the volume, counted from 0, the end exclusive."""
+    """Pages of the volume, counted from 0, end exclusive."""
 
     kind: Literal["work", "passage", "gap"]
     pages: list[int]
@@ -833,7 +833,7 @@ class VotingCopyAnswer(TypedDict):
 
 
 class WeakestLinkAnswer(TypedDict):
-    """The relation without which, and without weaker ones, the cluster would fall apart."""
+    """The weakest relation whose loss, with all weaker ones, would split the cluster."""
 
     book_id: str
     other_id: str
@@ -842,7 +842,7 @@ class WeakestLinkAnswer(TypedDict):
 
 
 class WebhookAnswer(TypedDict):
-    """A webhook as it stands now."""
+    """The present state of a webhook."""
 
     id: str
     url: str
