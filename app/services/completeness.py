@@ -74,7 +74,7 @@ class FaultList:
     faults: Sequence[FaultOfBook]
     compared: int  # books that were compared
     pending: int  # books that are still to be compared
-    alone: int  # books without a copy to compare with
+    alone: int  # books that cannot be compared
     next: UUID | None  # the last of these books; None: no others follow
 
 
@@ -196,7 +196,7 @@ class Completeness:
     async def _with_source(
         self, book_id: UUID, but: Sequence[UUID], text: StoredText, finding: Finding
     ) -> Finding:
-        """Return a finding of foreign pages with the book that contains them, if that was stored near."""
+        """Add the source to a finding of foreign pages, if a book stored near the scan contains them."""
         assert finding.pages is not None
         signed = page_signatures(text.content())
         pages = slice(*finding.pages)

@@ -129,7 +129,7 @@ class Patience:
 
     answer: float = 15.0  # maximum seconds to wait for an answer
     again: timedelta = timedelta(seconds=0.25)  # after a failure that follows delivered changes
-    first_wait: timedelta = timedelta(seconds=1)  # after a first failure without them; doubles each time
+    first_wait: timedelta = timedelta(seconds=1)  # after other failures; doubles each time
     longest_wait: timedelta = timedelta(hours=1)
     give_up_after: timedelta = timedelta(days=3)
 

@@ -250,7 +250,7 @@ def _records(source: Source, head: bytes, longest: int) -> Iterator[Unread]:
 
 
 def _numbers(source: Source, head: bytes) -> Iterator[Unread] | None:
-    """Return the lines of a text if at least half of them are ISBNs; else None."""
+    """Return the lines of a text if at least half of its first lines contain only ISBNs; else None."""
     if _MNEMONIC_MARC.match(head.removeprefix(codecs.BOM_UTF8)):
         raise InvalidInput("This form of MARC (.mrk) is not read. Save it as .mrc or MARCXML.")
     start = decoded(head)

@@ -124,7 +124,7 @@ class CompletenessStore:
         return list(map(_kept, found))
 
     async def count(self, collection: str | None) -> tuple[int, int, int]:
-        """Return the numbers of books (of a collection): compared, still to compare, without a copy."""
+        """Return the numbers of books (of a collection): compared, to be compared, not comparable."""
         [row] = await self._database.rows(_COUNT, collection=collection)
         return row["compared"], row["pending"], row["alone"]
 
