@@ -1,7 +1,7 @@
 """`python -m bench benchmark OUT`: what methods find among the books that were fetched to OUT.
 
 Each method says of every two books of one language whether they are copies, or share text. The page
-docs/why/benchmark.md is written from that. It holds no times, so it is the same to the digit when repeated.
+docs/why/benchmark.md is written from that. It holds no times: repeated, only its commit may differ.
 """
 
 import argparse

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness.checkout import this_checkout
 from bench.harness.report import Cell, Table
 from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest
 
@@ -117,6 +118,6 @@ def page(
         f"By language: {', '.join(f'{name} {count:,}' for name, count in languages)}.",
         Table(["repository", "books"], sorted(repositories.items())).to_markdown(),
         f"SHA-256, the first sixteen digits: `{BOOKS.name}` `{digest(BOOKS)}`, `{PAIRS.name}` "
-        f"`{digest(PAIRS)}`, all texts `{texts}`.",
+        f"`{digest(PAIRS)}`, all texts `{texts}`. Measured at commit {this_checkout().commit}.",
     ]
     return "\n\n".join(parts) + "\n"

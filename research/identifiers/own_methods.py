@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from app.services.signing import read_vector_weights
 from bench.harness.corpus import CorpusBook
 from bookprint_core.matching.identifier_comparison import compare
-from bookprint_core.matching.verification import VERIFICATION, evidence, is_near_duplicate
+from bookprint_core.matching.verification import VERIFICATION, evidence, is_named
 from bookprint_core.model import Entry
 from bookprint_core.recipe import (
     DEFAULT_FINGERPRINT,
@@ -68,19 +68,20 @@ def long_identifier(name: str) -> PairRule[Identifier]:
 
 
 def verified(name: str) -> PairRule[Entry]:
-    """The rule of lookups without a distance, on fingerprint and sample together."""
+    """The rule of lookups without a distance, on fingerprint and sample with its places together."""
 
     def sign(book: CorpusBook) -> Entry:
         text = normal_form(book)
         fingerprint = simhash(text, fingerprint_recipe(DEFAULT_FINGERPRINT))
-        return Entry(0, fingerprint, None, gram_sample(text, sample_recipe(DEFAULT_SAMPLE)))
+        words = _shingles(text, minhash_recipe(DEFAULT_MINHASH)).token_count
+        return Entry(0, fingerprint, None, gram_sample(text, sample_recipe(DEFAULT_SAMPLE)), words)
 
     return PairRule(
         name,
         sign=sign,
         bytes_of=_entry_bytes,
-        says_same=lambda one, other: is_near_duplicate(evidence(one, other)),
-        words="the rule of [decision 38](decisions/0038-letter-samples.md)",
+        says_same=lambda one, other: is_named(evidence(one, other)),
+        words="decisions [38](decisions/0038-letter-samples.md) and [49](decisions/0049-places.md)",
     )
 
 
@@ -118,6 +119,8 @@ def _entry(book: CorpusBook) -> tuple[Entry, int]:
 
 
 def _entry_bytes(entry: Entry) -> int:
-    """Bytes of fingerprint and sample."""
-    fingerprint = 0 if entry.fingerprint is None else len(entry.fingerprint.bits)
-    return fingerprint + (0 if entry.sample is None else len(entry.sample.packed()))
+    """Bytes of fingerprint, sample and places."""
+    size = 0 if entry.fingerprint is None else len(entry.fingerprint.bits)
+    if entry.sample is not None:
+        size += len(entry.sample.packed()) + len(entry.sample.places_to_bytes() or b"")
+    return size
