@@ -26,11 +26,12 @@ def test_pairs_are_counted_by_label_again_without_their_texts(tmp_path: Path) ->
         (tmp_path / "texts" / file).parent.mkdir(exist_ok=True)
         (tmp_path / "texts" / file).write_text(text)
     languages = {file: "fr" if file == "other-language.txt" else "en" for file in (*TEXTS, "absent.txt")}
-    books = Books("Made", tmp_path, languages, KNOWN)
+    books = Books("Made", tmp_path, languages, KNOWN, are_files=False)
     table = judged(books)
     assert table.caption.startswith("Made: 6 of 7 books")
     assert list(map(list, table.rows)) == [
         [UNLABELLED[0], None, 2, 2],
+        [UNLABELLED[1], None, 0, 0],
         ["paratext", 1, 1, 0],
         ["same_work", 1, 1, 1],
         ["all", 10, 4, 3],
