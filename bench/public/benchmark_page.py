@@ -40,12 +40,13 @@ _NOTES = """\
 Precision is the share of related pairs among those that a method calls copies. Recall is the share of the
 related pairs that it calls so. Both depend on which pairs are here, and these are no sample of a library.
 
-Bookprint's rule was chosen on other real books, some of them of the same works. Whoever changes it looks at
-these pairs, too. So its rows look better than they would elsewhere. The other rules are those that their
-authors or users take, at first try. Users of datasketch often verify what it finds. Institutional Books wants
-no errors rather than all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within
-the distance that its search server takes. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
-permutations, and calls copies what shares a band.
+Bookprint's rule was chosen on other real books, some of them of the same works, and that by places on the
+pairs called paratext. Whoever changes it looks at these pairs, too. So its rows look better than they would
+elsewhere. The other rules are those that their authors or users take, at first try. Users of datasketch
+often verify what it finds. Institutional Books wants no errors rather than all copies; that rule is our
+implementation. ISCC codes are those of `iscc-lib`, within the distance that its search server takes.
+MinHashLSH has shingles of five words (`\\w+`, lower case) and 128 permutations, and calls copies what shares
+a band.
 
 RETSim (`unisim` 1.0.1, at first try) was measured apart: all these books would take it hours, and its
 floating point can differ between processors. 100 Standard Ebooks were drawn (seed 20261125), with the texts

@@ -14,7 +14,7 @@ from bench.harness.confusion import wilson
 from bench.harness.corpus import CorpusBook, corpus_books, corpus_folder
 from bench.harness.report import CannotMeasure, Cell, Section, Table
 from bench.public.manifest import public_books
-from bookprint_core.matching.verification import evidence, is_near_duplicate
+from bookprint_core.matching.verification import evidence, is_named
 from bookprint_core.model import Metadata, Sketch
 from bookprint_core.relations.relation import ComparedBook, relate
 from bookprint_core.signatures.sketch import sketch
@@ -31,7 +31,7 @@ class DrawnPair:
 
     readers: tuple[str, str]  # empty: not read
     said: str  # by Bookprint's relation
-    near: bool  # to the verified lookup
+    near: bool  # named by the verified lookup
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
@@ -62,7 +62,7 @@ def _drawn_pairs(fetched: Path) -> Iterator[DrawnPair]:
         (one, left), (other, right) = books[row["a"]], books[row["b"]]
         found = relate(left, right).classification
         said = _SAID.get(found.direction or found.kind, found.kind)
-        yield DrawnPair((row["one"], row["two"]), said, is_near_duplicate(evidence(one, other)))
+        yield DrawnPair((row["one"], row["two"]), said, is_named(evidence(one, other)))
 
 
 def _signed(book: CorpusBook) -> tuple[Sketch, ComparedBook]:
