@@ -1,7 +1,7 @@
 """`python -m bench benchmark OUT`: results of methods on the books fetched to OUT.
 
 Each method decides for every pair of books of one language whether they are copies or share text. The page
-docs/why/benchmark.md is made of the results. It contains no times, so a repetition gives an equal page.
+docs/why/benchmark.md is made of the results. It contains no times, so a repetition changes only its commit.
 """
 
 import argparse

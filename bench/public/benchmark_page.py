@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.harness.checkout import this_checkout
 from bench.harness.report import Cell, Table
 from bench.public.manifest import BOOKS, PAIRS, Label, PublicBook, digest
 
@@ -39,11 +40,11 @@ _NOTES = """\
 Precision is the share of related pairs among the pairs that a method calls copies. Recall is the share of
 all related pairs that it calls copies. Both depend on this set of pairs. It is not a sample of a library.
 
-Bookprint's rule was chosen on other real books, some of them of the same works, and with regard to these
-pairs. Its rows therefore look better than they would elsewhere. The other rules are those of their authors
-or users, at first try. Users of datasketch often verify its candidates. Institutional Books prefers no
-errors to all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within the
-distance of its search server. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
+Bookprint's rule was chosen on other real books, some of them of the same works; its part by places was chosen
+on the pairs called paratext. Its rows therefore look better than they would elsewhere. The other rules are
+those of their authors or users, at first try. Users of datasketch often verify its candidates. Institutional
+Books prefers no errors to all copies; that rule is our implementation. ISCC codes are those of `iscc-lib`,
+within the distance of its search server. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128
 permutations; copies share a band.
 
 RETSim (`unisim` 1.0.1, at first try) was measured on 100 Standard Ebooks (seed 20261125) and their source
@@ -117,6 +118,6 @@ def page(
         f"By language: {', '.join(f'{name} {count:,}' for name, count in languages)}.",
         Table(["repository", "books"], sorted(repositories.items())).to_markdown(),
         f"SHA-256, the first sixteen digits: `{BOOKS.name}` `{digest(BOOKS)}`, `{PAIRS.name}` "
-        f"`{digest(PAIRS)}`, all texts `{texts}`.",
+        f"`{digest(PAIRS)}`, all texts `{texts}`. Measured at commit {this_checkout().commit}.",
     ]
     return "\n\n".join(parts) + "\n"

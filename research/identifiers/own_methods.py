@@ -81,7 +81,7 @@ def verified(name: str) -> PairRule[Entry]:
         sign=sign,
         bytes_of=_entry_bytes,
         says_same=lambda one, other: are_joined(evidence(one, other)),
-        words="the rule of [decision 49](decisions/0049-places.md)",
+        words="decisions [38](decisions/0038-letter-samples.md) and [49](decisions/0049-places.md)",
     )
 
 

@@ -69,7 +69,7 @@ def test_page_counts_pairs_by_label_and_is_the_same_again(
         *("2", "1", "66.7%", "100.0%"),
         *("1", "0", "0", "0", "1", "0"),
         *("1", "0", "0"),
-        "the rule of [decision 49](decisions/0049-places.md)",
+        "decisions [38](decisions/0038-letter-samples.md) and [49](decisions/0049-places.md)",
     ]
     assert "lookup calls copies: 1\n" in page
     assert "| made/stranger | Anon: stranger | made/unlabelled-copy | Anon: unlabelled-copy |" in page
