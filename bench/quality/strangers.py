@@ -62,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(out_dir: Path, options: argparse.Namespace) -> Section:
-    """Judge every pair: half a minute, and ten minutes where no signatures are kept."""
+    """Judge every pair: one minute, and ten more if no signatures are stored."""
     sets = [*_strangers(options.gathered), *_public(options.data)]
     if not sets:
         raise CannotMeasure("Name --gathered DIR and BOOKPRINT_STRANGERS, or --data of `bench fetch`.")
