@@ -234,7 +234,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_MAX_BODY_BYTES",
         gt=0,
         description="Maximum size of a JSON body in bytes, and of the text of a file in characters. A file "
-        "may have eight times as many bytes. Larger requests are refused with 413.",
+        "may be eight times this number of bytes. Larger requests are refused with 413.",
     )
     workers: int = Field(
         default_factory=_one_per_core,
@@ -264,8 +264,9 @@ class Settings(BaseSettings):
     cors_origins: _Listed = Field(
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
-        description="Origins whose pages may call the API from a browser, separated by commas. Unset: only "
-        "for reconciliation, from any origin with a key, and without keys from this machine.",
+        description="Origins whose pages may call the API from a browser, separated by commas. Unset: pages "
+        "may call only the reconciliation API: pages of any origin if keys are required, otherwise pages of "
+        "this machine.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console",

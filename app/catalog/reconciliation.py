@@ -185,7 +185,7 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def book_name(title: str | None, book_id: UUID) -> str:
-    """Return the name of a book in a list, which is never empty."""
+    """Return the title of a book, or its id if it has no title."""
     return title.strip() if title and title.strip() else f"Book {book_id}"
 
 

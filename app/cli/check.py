@@ -127,7 +127,7 @@ def _holdings(service: Client, collection: str | None, reporter: Reporter) -> It
 def _read(
     book_list: str, columns: Mapping[str, str], processes: int | None
 ) -> "Iterator[tuple[str, float, Submission | Refusal]]":
-    """Yield for each row: its place, the share of the list that has been read, and its book."""
+    """Yield the place of each row, the share of the list read so far, and the book."""
     from app.services.bulk.lists import listed_books, told_of
     from bookprint_core.errors import InvalidInput, Refusal
     from bookprint_core.model import Submission

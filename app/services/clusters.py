@@ -238,7 +238,7 @@ class MasterCopies:
         self._related = related
 
     async def read(self, name: ClusterName, pages: range) -> MasterCopyRead:
-        """Return the pages of the master copy with these numbers, counted from 0, that exist.
+        """Return the master copy's pages in this range; numbers count from 0, and missing pages are left out.
 
         In a cluster of related books the text is that of most books. Its copies vote on all pages, its parts
         on the pages that they contain. Raises `UnknownCluster`, and `TextNotKept` if no text is stored.

@@ -56,7 +56,7 @@ class VolumeContents:
     book: Book
     page_count: int  # number of windows if the pages are not known
     labels: Sequence[str | None] | None  # page labels; None: not known
-    parts: Sequence[VolumePart]  # in order, with the gaps
+    parts: Sequence[VolumePart]  # in page order; pages without a known part are parts too
     wholes: Sequence[SharedPages]  # books that contain this one
     books: Mapping[UUID, Book]  # books named in `parts` and `wholes`
     set: VolumeSet | None  # None: no part has a volume number in its metadata

@@ -157,7 +157,7 @@ class SharedMatterAnswer(Document):
 
     @classmethod
     def of(cls, signals: Signals) -> Self | None:
-        """Return the shared matter, or None if the books share no text, or more than such matter."""
+        """Return the shared front or back matter; None if the books share no text or other text."""
         if (shared := signals.common_matter) is None:
             return None
         paged = signals.unit == "page"
@@ -180,7 +180,7 @@ class RelationAnswer(Document):
     confidence: Share | None = Field(description="Confidence, 0 to 1; a person's decision has 1.")
     signals: SignalsAnswer | None = Field(description="Null if there was too little text to measure.")
     revised: RevisedAnswer | None = Field(
-        description="Only for books with the same pages; null if the texts were not compared."
+        description="Set only for SAME_PAGINATION; null if the texts were not compared."
     )
     shares: SharedMatterAnswer | None = Field(
         description="Front or back matter, such as a preface, if the books share nothing else."

@@ -165,7 +165,7 @@ def _replaced(record: MarcRecord, old: Field, new: Field | None) -> MarcRecord:
 
 
 def _with_values(record: MarcRecord, field: DataField, code: str, values: Sequence[str]) -> MarcRecord:
-    """Return the record with these values in the subfields with this code of a field."""
+    """Return the record in which the subfields `code` of `field` contain these values."""
     return _replaced(record, field, _with_subfields(field, code, values))
 
 

@@ -1,7 +1,7 @@
 """Loading a corpus that was computed elsewhere: books with their signatures, and their relations.
 
 Each book is stored in one transaction with its relations to older books. Then the index is rebuilt; until its
-end no lookup is answered. At each moment the catalogue is as if its books had been posted and their jobs
+end no lookup is answered. At any time the catalogue equals one whose books were posted and whose jobs are
 done. If it contains only the first books of the corpus, no other book can be related, and no jobs are
 created.
 """

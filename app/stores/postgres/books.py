@@ -236,7 +236,7 @@ class BookStore:
     ) -> Book:
         """Set the named metadata fields, and the `record` if it is named; other fields stay.
 
-        If relations depend on a named field, the transaction deletes them, and a job finds them again.
+        The transaction deletes relations that depend on these fields, and a job finds them again.
         """
         named: dict[str, Any] = dict(changes)
         record = cast(CatalogRecord | None, named.pop("record", None))

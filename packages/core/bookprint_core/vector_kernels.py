@@ -1,4 +1,4 @@
-"""Compiled kernels of vectors, which count words and compare vectors.
+"""Compiled kernels that count words and compare vectors.
 
 They write into arrays of the caller. The constants belong to version 1 of the recipe.
 """

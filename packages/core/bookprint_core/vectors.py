@@ -1,8 +1,8 @@
 """The vector of a book: the signs of 1,024 random projections of its word weights (Charikar 2002).
 
-It replaces the mean of word vectors in Reeve (2017). The weight of a word is the root of its count times its
-rarity, as in tf-idf (Spärck Jones 1972). An unknown word has a weight only if it occurs in bursts, as names
-do; books in unknown languages therefore have vectors too. Books of one series share names and subjects.
+It replaces the mean of word vectors in Reeve (2017). A word's weight is its rarity times the square root of
+its count, similar to tf-idf (Spärck Jones 1972). An unknown word has a weight only if it occurs in bursts, as
+names do; books in unknown languages therefore have vectors too. Books of one series share names and subjects.
 """
 
 import struct
@@ -123,7 +123,7 @@ def vector_of(words: WordCounts, weights: VectorWeights) -> Vector | None:
 
 
 def word_weights(words: WordCounts, weights: VectorWeights) -> NDArray[np.int64]:
-    """Compute the weight of each word, (distinct,): 64 times the root of its count, times its rarity."""
+    """Compute the weight of each word, (distinct,): 64 · rarity · square root of its count."""
     places = np.minimum(np.searchsorted(weights.hashes, words.hashes), weights.hashes.size - 1)
     known = weights.hashes[places] == words.hashes
     rarity = np.where(known, weights.rarity[places], np.where(words.bursting, RAREST, 0))

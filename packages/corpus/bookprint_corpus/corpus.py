@@ -67,8 +67,8 @@ class Corpus:
     ) -> "DataFrame":
         """Return the rows that `work` yields for all tasks, in this schema.
 
-        If the engine runs its tasks in one process, `work` runs in child processes, unless it starts
-        processes itself (`starts_processes`).
+        On an engine of one process, `work` runs in child processes. With `starts_processes` it does not,
+        because it starts its own.
         """
         storage.delete(self.out, f"{_TASKS}/{stage}")
         storage.write(self.out, f"{_TASKS}/{stage}", tasks)

@@ -31,7 +31,7 @@ DecisionOutcome = Literal["counts", "withdrawn", "undone", "unsure"]
 """Outcome of a decision: it counts or counted, was or is a withdrawal, undid a decision, or is unsure."""
 
 _LOCK = SQL("SELECT pg_advisory_xact_lock(1684366185)")
-"""Lock of the one transaction that decides, taken before its other locks; the number is "deci" in ASCII."""
+"""Lock that only one transaction with decisions can hold. The number is "deci" in ASCII."""
 
 _READ_ENTRIES = SQL(
     "SELECT id, entry_id, collection FROM books WHERE id = ANY($book_ids::uuid[]) ORDER BY id FOR KEY SHARE"

@@ -1,6 +1,6 @@
 """128-bit fingerprints: their Hamming distances, and the buckets of their bands for exact answers.
 
-Manku, Jain and Das Sarma (2007) describe tables of fingerprints by some of their bits. Multi-index hashing
+Manku, Jain and Das Sarma (2007) describe tables whose key is a part of the fingerprint. Multi-index hashing
 flips bits of the query to find all fingerprints at larger distances (Norouzi, Punjani and Fleet 2012).
 
 128 bits are 8 bands of 16. Two fingerprints that differ in d bits differ in at most d // 8 bits of some band

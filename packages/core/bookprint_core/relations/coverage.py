@@ -53,7 +53,7 @@ def page_coverage(
 ) -> Coverage:
     """Compute the coverage of two books whose pages match in `pairs` (n, 2).
 
-    `similarities` (left, right) are 0 to 255, `lengths` the code points of the left and the right pages.
+    `similarities` (left, right) are 0 to 255. `lengths` are the numbers of code points of the pages.
     `neighbours` (pages - 1,) are the similarities, 0 to 1, of each page of a book to the next page. Text that
     a page shares with its neighbours, such as formulas, does not count as common text.
     """

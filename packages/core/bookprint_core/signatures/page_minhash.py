@@ -3,7 +3,7 @@
 The top 7 bits of an n-gram's hash choose one of 128 bins. A bin contains 1 + (h mod 2^16)·255 // 2^16 of its
 least hash h, 1 to 255, or 0 if it is empty. A few bits are enough (Li and König 2010). The share of equal
 bins among the bins filled in both estimates the Jaccard similarity of two pages. This works even for half a
-page under OCR noise. The signature includes the page's length, its weight in sums.
+page under OCR noise. The signature includes the page's length, by which sums over pages are weighted.
 """
 
 from typing import Literal

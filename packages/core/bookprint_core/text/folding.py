@@ -5,8 +5,8 @@ old spelling confuse become one symbol: u and v, i and j, c and e, h and b.
 docs/why/decisions/0038-letter-samples.md contains the measurements.
 
 Arabic letters become one symbol if their shapes differ only in dots, hamza and other small signs. The shape
-inside a word counts, or the only shape. Alef and lam, both upright strokes, become one symbol too. Letters of
-Persian and Urdu, and other code points of a letter, are included.
+inside a word counts, or the only shape. Alef and lam, both upright strokes, become one symbol too. Persian
+and Urdu letters and presentation forms are included.
 """
 
 import unicodedata

@@ -72,7 +72,7 @@ def _write_nearest(corpus: Corpus) -> None:
     pairs = placed.where(f.col("place") <= nearest).select(
         f.least("book", "other").alias("left"), f.greatest("book", "other").alias("right"), *evidence
     )
-    # With capped hashes, the books of a pair may find each other by different numbers of hashes.
+    # Capped hashes can give the two books of a pair different numbers of shared hashes; the larger counts.
     candidates: DataFrame = pairs.groupBy("left", "right").agg(
         *(f.max(name).alias(name) for name in evidence)
     )

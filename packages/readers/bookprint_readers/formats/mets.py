@@ -160,7 +160,7 @@ class _Locations:
         self._by_end: dict[str, Source | None] = {}
         for path, source in package.members.items():
             for end in _ends(path):
-                # None: several files have this end.
+                # None: several paths end with these parts.
                 self._by_end[end] = None if end in self._by_end else source
 
     def find(self, href: str, mets_path: str) -> Source | None:
