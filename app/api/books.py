@@ -130,7 +130,7 @@ class _BookFacts(Document):
     )
     title: str | None
     page_count: int | None = Field(description="Number of pages, with blank pages; null: unknown.")
-    word_count: int = Field(description="Number of words; of characters in scripts without word spaces.")
+    word_count: int = Field(description="Number of words, or of characters in scripts without word spaces.")
     fingerprint: FingerprintAnswer | None = Field(description="Null if the text is too short or too even.")
     identifiers: list[str] = Field(description="Identifiers in normal form; an ISBN has 13 digits.")
     invalid_identifiers: list[str] = Field(

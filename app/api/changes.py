@@ -31,7 +31,7 @@ class ChangesQuery(Parameters):
         description="The next_cursor of the previous answer, or the cursor of an item; `now`: the present "
         "end of the feed; unset: from the oldest stored change.",
     )
-    limit: int = Field(default=100, ge=1, le=1_000, description="Most items to return.")
+    limit: int = Field(default=100, ge=1, le=1_000, description="Maximum number of items to return.")
     wait: float = waiting("there is a change")
     types: Annotated[list[ChangeType], Field(min_length=1, max_length=8)] | None = Field(
         default=None,

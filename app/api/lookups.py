@@ -333,7 +333,7 @@ async def _answer_entry(
     metrics: Metrics,
     sent: Submission | None = None,
 ) -> Response:
-    """Answer with the books near the signatures of a book; `sent` is the book read from a file."""
+    """Return an answer with the books near a book's signatures; `sent` is the book read from a file."""
     entry = await asyncio.to_thread(to_entry)
     fingerprint, minhash, sample = entry.fingerprint, entry.minhash, entry.sample
     asked = (

@@ -55,10 +55,10 @@ _Answer = dict[str, Any]
 Described = tuple[ReconciliationQuery, BookDescription] | Exception
 
 _MOST_NAMES = 100_000
-"""Most names of an object in a batch."""
+"""Maximum number of names of an object in a batch."""
 
 _MOST_FIELDS = 20
-"""Most fields of a form."""
+"""Maximum number of fields of a form."""
 
 _PART = 1 << 16
 """Bytes of a form to decode at once, so that other threads run between the parts."""

@@ -73,7 +73,7 @@ def identifiers_of(text: str, scheme: str | None = None) -> tuple[str, ...]:
 
 
 def unmistakable_identifiers(text: str) -> tuple[str, ...]:
-    """Return the `identifiers_of` a text that no title can be mistaken for: their values are checked.
+    """Return the identifiers in a text that cannot be a title, because their values are checked.
 
     >>> unmistakable_identifiers("isbn:0141439602"), unmistakable_identifiers("Emma: a novel")
     (('isbn:9780141439600',), ())

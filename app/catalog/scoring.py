@@ -93,8 +93,8 @@ def scored(
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates with at least `LEAST_SCORE`, best first. The first is a match if it stands out.
 
-    A match has at least `MATCH_SCORE` and is at least `MATCH_LEAD` ahead of every other candidate. Several
-    editions of one title are therefore no match, unless year, identifier or text distinguishes them.
+    A match has at least `MATCH_SCORE` and is at least `MATCH_LEAD` ahead of every other candidate. Editions
+    of one title therefore do not match unless year, identifier or text distinguishes them.
     """
     likely = [candidate for candidate in candidates if candidate.score >= LEAST_SCORE]
     best_first = sorted(likely, key=lambda candidate: (-candidate.score, candidate.id))

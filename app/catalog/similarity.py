@@ -144,7 +144,7 @@ _SAME_PERSON = 0.87
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Aspects in which two descriptions agree or contradict; aspects that either lacks are in neither."""
+    """Aspects in which two descriptions agree or contradict, without aspects that one of them lacks."""
 
     agrees: Sequence[Aspect]
     contradicts: Sequence[Aspect]

@@ -51,15 +51,16 @@ def create(
         typer.Option(
             min=1,
             max=MOST_PER_MINUTE,
-            help="Most requests per minute [BOOKPRINT_REQUESTS_PER_MINUTE of the service].",
+            help="Maximum requests per minute [BOOKPRINT_REQUESTS_PER_MINUTE of the service].",
         ),
     ] = None,
     lookups_per_minute: Annotated[
-        int | None, typer.Option(min=1, max=MOST_PER_MINUTE, help="Most lookups per minute [as the service].")
+        int | None,
+        typer.Option(min=1, max=MOST_PER_MINUTE, help="Maximum lookups per minute [as the service]."),
     ] = None,
     bytes_per_minute: Annotated[
         int | None,
-        typer.Option(min=LEAST_BYTES_PER_MINUTE, help="Most body bytes per minute [as the service]."),
+        typer.Option(min=LEAST_BYTES_PER_MINUTE, help="Maximum body bytes per minute [as the service]."),
     ] = None,
     collection: Annotated[
         str | None,

@@ -25,7 +25,7 @@ _MALLOC = {
 }
 """Settings of glibc: size in bytes from which arrays are mapped one by one, bytes kept free, number of heaps.
 
-Signing a book makes arrays of some MB. By default glibc would map and clear them again for every book.
+Signing a book makes arrays of some MB. By default glibc would map and clear this memory again for every book.
 """
 
 

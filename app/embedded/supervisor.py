@@ -246,7 +246,7 @@ class Supervisor:
         return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
-        """Start a command again, and end the old process once the new one is ready; returns False if never.
+        """Start a command again, and end its old process; return False if the new process does not get ready.
 
         A command that cannot report counts as ready at once.
         """

@@ -136,7 +136,7 @@ def outcome_of(stored: Stored | ExistingBook, *, indexed: bool = True) -> Outcom
 
 
 class Ingest:
-    """Writes books to the catalogue and the band index."""
+    """Writer of books to the catalogue and the band index."""
 
     def __init__(
         self,
@@ -342,7 +342,7 @@ def _id_of(millisecond: int) -> UUID:
 
 
 class FileReading:
-    """Reads files that clients send, each in a separate process."""
+    """Reader of files that clients send, each in a separate process."""
 
     def __init__(self, reader: IsolatedReader) -> None:
         self._reader = reader

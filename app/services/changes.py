@@ -85,7 +85,7 @@ class NumberedPage:
 
 
 class Changes:
-    """Reads the feed, and deletes old changes."""
+    """Service that reads the feed and deletes old changes."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed

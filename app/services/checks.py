@@ -105,7 +105,7 @@ class CheckAnswer:
 
 
 class Checks:
-    """Answers whether the library has a book."""
+    """Service that answers whether the library has a book."""
 
     def __init__(
         self,

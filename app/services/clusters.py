@@ -231,7 +231,7 @@ class _Electorate:
 
 
 class MasterCopies:
-    """Computes master copies of clusters, anew for each request."""
+    """Service that computes master copies of clusters, anew for each request."""
 
     def __init__(self, clusters: ClusterQueries, related: RelationQueries) -> None:
         self._clusters = clusters

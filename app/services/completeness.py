@@ -79,7 +79,7 @@ class FaultList:
 
 
 class Completeness:
-    """Compares scans with copies of their printing, and stores the faults until a scan or copy changes."""
+    """Service that compares scans with copies of their printing. Faults stay until a scan or copy changes."""
 
     def __init__(
         self,

@@ -77,7 +77,7 @@ class _Facts:
 
 
 class Conflicts:
-    """Finds metadata conflicts in the present catalogue."""
+    """Finder of metadata conflicts in the present catalogue."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -46,7 +46,7 @@ class Gone(NotTaken):
 
 
 class Sender:
-    """Sends to one URL over one connection, which ends with the block.
+    """HTTP client for one URL, with one connection that ends with the block.
 
     Only an answer of 2xx within `seconds` counts; redirects are not followed.
     """
@@ -99,7 +99,7 @@ class Sender:
 
 
 class _CheckedAddresses(httpcore.AsyncNetworkBackend):
-    """Resolves a name once for each connection, and connects to the addresses that were checked."""
+    """Network backend that resolves a name once per connection, and connects only to checked addresses."""
 
     def __init__(self, allowed_hosts: Collection[str]) -> None:
         self._allowed_hosts = allowed_hosts
@@ -147,7 +147,7 @@ class Patience:
 
 
 class Delivery:
-    """Delivers changes to the webhooks that wait for changes."""
+    """Service that delivers changes to the webhooks that wait for changes."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class Description:
 
 
 class Descriptions:
-    """Reads descriptions of books."""
+    """Reader of descriptions of books."""
 
     def __init__(
         self,

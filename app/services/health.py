@@ -37,7 +37,7 @@ class PartHealth:
 
 
 class Health:
-    """Checks Postgres, Redis and the job queue.
+    """Service that checks Postgres, Redis and the job queue.
 
     Faults are logged for the operator, because callers without a key do not see them.
     """

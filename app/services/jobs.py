@@ -50,7 +50,7 @@ _PASSWORDS = re.compile(r"(?<=://)[^\s/@]*@|(?<=password=)('[^']*'|\S+)", re.IGN
 
 
 class Jobs(JobStore):
-    """Reads the states of jobs, and retries, rescues and deletes jobs."""
+    """Service that reads the states of jobs, and retries, rescues and deletes jobs."""
 
     async def get(self, job_id: int) -> Job:
         """Return the job with this id; raises UnknownJob."""

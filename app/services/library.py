@@ -31,7 +31,7 @@ class LatestChanges:
 
 
 class WholeLibrary(LibraryQueries):
-    """Counts the contents of the library, at most every ten seconds, and reads the last changes."""
+    """Service that counts the library's contents, at most every ten seconds, and reads the last changes."""
 
     def __init__(self, database: Database, entries: EntryStore, names: NameQueries, changes: Changes) -> None:
         super().__init__(database)

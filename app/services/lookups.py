@@ -68,7 +68,7 @@ class Answer:
 
 
 class Lookup:
-    """Answers questions about nearness."""
+    """Service that finds the books near a book."""
 
     def __init__(self, entries: EntryStore, index: BandIndex, books: BookStore) -> None:
         self._entries = entries
@@ -123,7 +123,7 @@ class Lookup:
     ) -> Answer:
         """Return the books near an identifier; for a verified lookup, the books with the same text.
 
-        Comparing two identifiers without the service has the same verdict. The rule needs the lengths and the
+        `bookprint compare` gives the same verdict on two identifiers. The rule needs the lengths and the
         MinHash bits of both books. Therefore every book within its reach, and every book with the ISBN, is
         read from Postgres and compared. Raises `RecipeNotIndexed` as `look_up` does.
         """

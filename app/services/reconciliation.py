@@ -55,7 +55,7 @@ _Searched = tuple[int, BookDescription, ByContent]
 
 
 class Reconciliation(NameQueries):
-    """Finds the candidates that fit descriptions of books."""
+    """Finder of the candidates that fit descriptions of books."""
 
     def __init__(self, database: Database, lookup: Lookup, related: RelationQueries) -> None:
         super().__init__(database)
@@ -185,7 +185,7 @@ class FoundBooks:
 
 
 class BookFinder:
-    """Finds books by their metadata and by identifiers of their texts."""
+    """Finder of books by their metadata and by identifiers of their texts."""
 
     def __init__(self, books: Books, lookup: Lookup, reconciliation: Reconciliation) -> None:
         self._books = books

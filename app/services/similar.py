@@ -50,7 +50,7 @@ class SimilarBook:
 
 
 class SimilarBooks(VectorQueries):
-    """Finds the books that are most similar to a book."""
+    """Finder of the books that are most similar to a book."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

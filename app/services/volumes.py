@@ -63,7 +63,7 @@ class VolumeContents:
 
 
 class Volumes:
-    """Reads the contents of books."""
+    """Reader of the contents of books."""
 
     def __init__(self, related: RelationQueries, names: NameQueries) -> None:
         self._related = related

@@ -22,10 +22,10 @@ READS_AT_ONCE = 8
 """Reading requests that each API process works on at once."""
 
 _MOST_WRITES = 8
-"""Most requests that send texts or write, worked on at once by all API processes; at most one per core."""
+"""Maximum number of concurrent requests with texts or writes, in all API processes; at most one per core."""
 
 LONGEST_WAIT = 5.0
-"""Most seconds that a request waits for a permit."""
+"""Maximum seconds that a request waits for a permit."""
 
 _FLOODED = 0.1
 """Share of the longest wait that a request may expect in a flood, from the first refusal until none waits.
@@ -38,7 +38,7 @@ MOST_WAITING = 1_000
 """Most waiting requests of one kind; bounds a flood that starts before the rate of admission is known."""
 
 LINE_WAIT = 30.0
-"""Most seconds that a line of a bulk request waits for a permit; meanwhile no more lines are read."""
+"""Maximum seconds that a line of a bulk request waits for a permit; meanwhile no more lines are read."""
 
 SMALL_BODY = 64 * 1024
 """Largest body, in bytes, of a lookup that takes a permit for reading; a longer one contains a text."""

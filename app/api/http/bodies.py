@@ -76,10 +76,10 @@ _DIGITS = 19
 """Digits of a declared size that are read; a longer number exceeds every bound."""
 
 MAX_FIELDS = 1_000
-"""Most names in one object, because FastAPI lists every unknown name on the event loop."""
+"""Maximum number of names in one object, because FastAPI lists every unknown name on the event loop."""
 
 MAX_LEVELS = 100
-"""Most levels of nested lists and objects."""
+"""Maximum number of levels of nested lists and objects."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -19,7 +19,7 @@ HEAD_SECONDS = 10.0
 """Seconds from the connection, or from the first byte of a later request, to the end of the head."""
 
 MAX_HEAD_BYTES = 64 * 1024
-"""Most bytes of URL and headers."""
+"""Maximum bytes of URL and headers."""
 
 UNREAD_SECONDS = 60.0
 """Seconds for which the rest of a body is read after its request was answered."""

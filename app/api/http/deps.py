@@ -31,7 +31,7 @@ _ETAG = re.compile(r'(W/)?"?([^",\s]*)"?')
 _MOST_DIGITS = 9
 
 _SHOWN = 100
-"""Most characters of a wrong id in an error."""
+"""Maximum number of characters of a wrong id in an error."""
 
 _LONGEST_ADDRESS = 100  # characters
 

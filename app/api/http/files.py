@@ -80,14 +80,14 @@ def _is_utf8(data: bytes) -> bool:
 _FILE, _METADATA = "file", "metadata"
 
 _MOST_PARTS = 20
-"""Most parts of each kind that are read, enough to name superfluous ones in an error."""
+"""Maximum number of parts of each kind that are read, enough to name superfluous ones in an error."""
 
 _METADATA_BYTES = 1 << 20
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 _LONGEST_NAME = 200
-"""Most characters of a file name in a message."""
+"""Maximum number of characters of a file name in a message."""
 
 REQUEST_BODY: dict[str, Any] = {
     "schema": {

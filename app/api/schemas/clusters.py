@@ -61,7 +61,7 @@ class ClusterMember(Document):
     volume: str | None
     year: int | None
     page_count: int | None = Field(description="Number of pages, with blank pages; null: unknown.")
-    word_count: int = Field(description="Number of words; of characters in scripts without word spaces.")
+    word_count: int = Field(description="Number of words, or of characters in scripts without word spaces.")
 
 
 class ClusterLinks(Document):
@@ -126,7 +126,7 @@ class MasterCopyQuery(Parameters):
         le=MAX_PAGES,
         description="The first page to return, from 0. With a cursor, send the same value again.",
     )
-    limit: int = Field(default=20, ge=1, le=50, description="Most pages to return.")
+    limit: int = Field(default=20, ge=1, le=50, description="Maximum number of pages to return.")
     cursor: str | None = Field(
         default=None, max_length=200, description="The next_cursor of the previous answer."
     )

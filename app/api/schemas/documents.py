@@ -164,7 +164,7 @@ class Parameters(BaseModel):
 class PageQuery(Parameters):
     """The page of a list to return."""
 
-    limit: int = Field(default=100, ge=1, le=1_000, description="Most items to return.")
+    limit: int = Field(default=100, ge=1, le=1_000, description="Maximum number of items to return.")
     cursor: str | None = Field(
         default=None, max_length=200, description="The next_cursor of the previous page."
     )
@@ -172,7 +172,7 @@ class PageQuery(Parameters):
 
 def waiting(until: str) -> Any:
     """Return the parameter with the seconds to wait before answering."""
-    description = f"Most seconds to wait until {until}."
+    description = f"Maximum seconds to wait until {until}."
     return Field(default=0, ge=0, le=60, allow_inf_nan=False, description=description)
 
 

@@ -34,7 +34,7 @@ from bookprint_core.signatures.identifier import decode, is_identifier
 from bookprint_core.text.content import content_from_text
 
 BATCH_SIZE = 1_000
-"""Most queries of one batch, and most books of one data extension."""
+"""Maximum number of queries of one batch, and of books of one data extension."""
 
 BOOK_TYPE = {"id": "Book", "name": "Book"}
 WIDER_TYPE = {"id": "CreativeWork", "name": "Creative work"}
@@ -43,13 +43,13 @@ _TYPES = frozenset({BOOK_TYPE["id"], WIDER_TYPE["id"]})
 _MOST_VALUES = 1_000
 
 LONGEST_VALUE = 10_000
-"""Most characters of a query, or of a value other than a text; equals the limit of a title."""
+"""Maximum number of characters of a query, or of a value other than a text; equals the limit of a title."""
 
 LONGEST_ID = 1_000
-"""Most characters of an id, or of the name of a property or type."""
+"""Maximum number of characters of an id, or of the name of a property or type."""
 
 _MOST_MEANT = 30
-"""Most values of one field of a description, because each title is searched with each author."""
+"""Maximum number of values of one field of a description, because each title is searched with each author."""
 
 _OTHER_NAMES = {"authors": "author", "relation": "relations"}
 

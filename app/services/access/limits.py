@@ -54,7 +54,7 @@ class OverLimit:
 
 
 class Limits:
-    """Counts the use of limits. Without Redis, each of the `processes` of the API has an equal share.
+    """Counter of the use of limits. Without Redis, each of the `processes` of the API has an equal share.
 
     `seconds` is the length of the time windows.
     """

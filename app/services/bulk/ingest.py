@@ -24,7 +24,7 @@ from bookprint_readers.unread import Unread
 
 @dataclass(frozen=True, slots=True)
 class Known(ParentQuestion):
-    """Asks for the outcome of a book with this content key and external id.
+    """Question for the outcome of a book with this content key and external id.
 
     The answer is None if the book is new.
     """
@@ -35,7 +35,7 @@ class Known(ParentQuestion):
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Reads a book and computes its signatures, unless the parent process knows the outcome."""
+    """Function that reads a book and signs it, unless the parent process knows the outcome."""
 
     extras: Extras
     collection: str | None = None  # of the book; outranks its metadata

@@ -65,7 +65,7 @@ class ListedRow(UnreadRow):
 
 @dataclass(frozen=True, slots=True)
 class ListedObject(Unread):
-    """A line of JSON Lines. Parsed, it may need 40 times its bytes, so it is parsed only when it is read."""
+    """A line of JSON Lines, parsed only when it is read, because it may then need 40 times its bytes."""
 
     data: bytes
     named: Mapping[str, str]

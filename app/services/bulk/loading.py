@@ -65,7 +65,7 @@ class _Batch:
 
 
 class Loading:
-    """Loads a whole corpus into the catalogue and the band index."""
+    """Loader of a whole corpus into the catalogue and the band index."""
 
     def __init__(self, catalogue: BulkStore, entries: EntryStore, upkeep: IndexUpkeep, load: Load) -> None:
         self._catalogue = catalogue

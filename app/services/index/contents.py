@@ -43,7 +43,7 @@ _POSTING_ROW = 10
 """Maximum bytes of a posting in temporary files, and while a part is sorted."""
 
 _POSTED = np.dtype([("hash", "<u4"), ("entry_id", "<u4")])
-"""A posting in a temporary file; of its hash, only the compared bits."""
+"""Type of a posting in a temporary file, with only the compared bits of its hash."""
 
 EntryIds = NDArray[np.uint64]
 

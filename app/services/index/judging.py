@@ -1,6 +1,6 @@
 """Judging the hits of a lookup by the catalogue, by relations, and by the places of shared text.
 
-All three are stored in Postgres and not in the index.
+Deletions, relations and places are stored in Postgres and not in the index.
 """
 
 import asyncio

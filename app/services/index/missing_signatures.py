@@ -20,7 +20,7 @@ _COMPUTED_AT_ONCE = 32
 
 
 class MissingSignatures(UnsignedBooks):
-    """Computes signatures of stored books."""
+    """Service that computes signatures of stored books."""
 
     def __init__(
         self,

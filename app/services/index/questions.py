@@ -123,7 +123,7 @@ async def find(
 ) -> IndexAnswer:
     """Return the entries that answer a question; for `Nearest`, `spare` more than the question asks for.
 
-    If ascending entries `among` are given, only they count.
+    For `Nearest`, `among` limits the answer to these ascending entries; None: all entries.
     """
     fingerprint = query.fingerprint
     match question:

@@ -223,7 +223,7 @@ def _records_of(entry_ids: EntryIds, table: BucketTable, read: BucketsRead) -> I
 
 
 async def _beside(answer: Awaitable[T], work: Awaitable[None]) -> T:
-    """Return the answer when answer and work are done; also before raising, both are awaited."""
+    """Return the answer once answer and work have ended; raise the first error only then."""
     outcomes = await asyncio.gather(answer, work, return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

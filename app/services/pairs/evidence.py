@@ -53,7 +53,7 @@ _NEIGHBOURS = 6
 
 
 class EvidenceOfPairs:
-    """Reads the evidence for relations, for exchange and for display."""
+    """Reader of the evidence for relations, for exchange and for display."""
 
     def __init__(self, relations: Relations, books: Books, texts: TextStore) -> None:
         self._relations = relations

@@ -72,7 +72,7 @@ async def related(
 
 
 class Relate:
-    """Finds the relations of entries."""
+    """Service that finds the relations of entries."""
 
     def __init__(
         self,

@@ -92,7 +92,7 @@ class RelationList:
 
 
 class Relations(RelationQueries):
-    """Reads relations of books: people's decisions and computed results."""
+    """Reader of books' relations: people's decisions and computed results."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

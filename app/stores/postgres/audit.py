@@ -146,7 +146,7 @@ INSERT_CREATED_BOOKS = SQL(insert_entries("book.created", "unnest($book_ids::uui
 
 
 class AuditStore:
-    """Reads the audit log, and deletes its oldest entries."""
+    """Store that reads the audit log and deletes its oldest entries."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -163,7 +163,7 @@ _LIST = ConditionalSQL(
 
 
 class BookStore:
-    """Reads and writes books in Postgres."""
+    """Store of books in Postgres."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

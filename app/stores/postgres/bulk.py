@@ -127,7 +127,7 @@ Stored = int | UUID | Conflict
 
 
 class BulkStore:
-    """Stores many books in Postgres at a time."""
+    """Store for many books at a time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

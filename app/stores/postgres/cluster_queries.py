@@ -148,7 +148,7 @@ _LIST_CLUSTERS = {
 
 
 class Snapshot:
-    """Reads clusters in their state at one moment. A book without links is a cluster of one book."""
+    """Reader of clusters in their state at one moment. A book without links is a cluster of one book."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -238,7 +238,7 @@ class Snapshot:
 
 
 class ClusterQueries:
-    """Reads clusters."""
+    """Queries for clusters."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -115,7 +115,7 @@ _LIST_NAMED_COPIES = SQL(f"""
 
 
 class ConflictSnapshot:
-    """Reads books, their groups and their relations in their state at one moment."""
+    """Reader of books, their groups and their relations in their state at one moment."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

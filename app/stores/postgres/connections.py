@@ -128,7 +128,7 @@ async def rows(connection: Connection, statement: SQL, **parameters: object) -> 
 
 
 class Database:
-    """Runs statements on the catalogue; raises `Unavailable` while Postgres cannot be reached, or `Busy`."""
+    """Pools that run statements on the catalogue; raise `Unavailable` while Postgres is down, or `Busy`."""
 
     def __init__(self, statements: Pool, transactions: Pool) -> None:
         self._statements = _Connections(statements)
@@ -336,7 +336,7 @@ _READ_REVISIONS = SQL("SELECT version_num FROM alembic_version")
 
 
 class SchemaQueries:
-    """Reads the schema's revision."""
+    """Query for the schema's revision."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

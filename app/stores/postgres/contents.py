@@ -99,7 +99,7 @@ class StoredText:
 
 
 class TextStore:
-    """Reads the texts of books."""
+    """Store of the texts of books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -117,7 +117,7 @@ async def read_texts(connection: Connection, book_ids: Iterable[UUID]) -> dict[U
 
 
 class UnsignedBooks:
-    """Reads the books whose signatures must be computed, with their texts, and stores the signatures."""
+    """Store of the books whose signatures must be computed, with their texts."""
 
     def __init__(self, database: Database, lacking: str | None) -> None:
         """Select the books that lack a signature of the recipe `lacking`.
@@ -208,7 +208,7 @@ _READ_RECORDS = SQL(
 
 
 class MarcRecordStore:
-    """Reads the MARC records of books."""
+    """Store of the MARC records of books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -126,7 +126,7 @@ class CurrentHits:
 
 
 class EntryStore:
-    """Reads the current entries of all books."""
+    """Store of the current entries of all books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -255,7 +255,7 @@ class JobStore:
         """End the jobs of workers that have been silent for this time; the try counts as failed.
 
         When a worker dies, all its jobs end, and nothing shows which job was the cause. The jobs of a queue
-        therefore share a lock and are retried one after the other. The next time the cause ends only itself.
+        therefore share a lock and are retried one by one, so that the cause then ends no other job.
         """
         rows = await self._database.rows(_UPDATE_ABANDONED, silent_for=silent_for, most_tries=most_tries)
         return [Rescued(**row) for row in rows]

@@ -86,7 +86,7 @@ def _decade(start: int | None, years: Sequence[ValueCount]) -> Decade:
 
 
 class LibraryQueries:
-    """Counts books."""
+    """Queries that count books."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -81,7 +81,7 @@ class DescribedBook:
 
 
 class NameQueries:
-    """Reads books by their names."""
+    """Queries for books by their names."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -56,7 +56,7 @@ class _Part:
 
 
 class SignatureQueries:
-    """Reads one kind of signature of all entries, in ascending order of entry id."""
+    """Queries for one kind of signature of all entries, in ascending order of entry id."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

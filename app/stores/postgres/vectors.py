@@ -89,7 +89,7 @@ class QueryVector:
 
 
 class VectorQueries:
-    """Reads the vectors of the current entries."""
+    """Queries for the vectors of the current entries."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -53,7 +53,7 @@ class BucketsRead:
 
 
 class BandIndex:
-    """Reads and writes the buckets and the flat index."""
+    """Store of the buckets and the flat index."""
 
     def __init__(self, client: RedisClient, bands: MinHashBands) -> None:
         self.bands = bands

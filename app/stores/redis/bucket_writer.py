@@ -27,7 +27,7 @@ _GROWING_AT_ONCE = 4
 
 
 class BucketWriter:
-    """Writes records to the index whose epochs were read as `marks`."""
+    """Writer of records to the index whose epochs were read as `marks`."""
 
     def __init__(
         self, client: RedisClient, marks: Marks, sizes: Mapping[BucketTable, int] | None = None

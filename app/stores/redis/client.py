@@ -89,7 +89,7 @@ _SECONDS = 5.0
 
 
 class RedisClient:
-    """Runs commands: those of a node in the given order in one round trip, all nodes at the same time."""
+    """Client that runs a node's commands in order in one round trip, and all nodes at the same time."""
 
     def __init__(self, redis: "Redis | RedisCluster") -> None:
         self._redis = redis

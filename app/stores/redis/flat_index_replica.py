@@ -29,7 +29,7 @@ Answer = TypeVar("Answer")
 
 
 class Batcher(Generic[Request, Answer]):
-    """Calls a function for one batch of requests at a time; a single request is answered at once."""
+    """Queue that answers one batch of requests at a time; a single request is answered at once."""
 
     def __init__(
         self, answer: Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]], largest: int
@@ -136,7 +136,7 @@ class _Search:
 
 
 class FlatIndexReplica:
-    """Reads and writes the flat index in Redis, and keeps its copy in this process."""
+    """Store of the flat index in Redis, with its copy in this process."""
 
     def __init__(self, client: RedisClient, prefix: str) -> None:
         self._client = client

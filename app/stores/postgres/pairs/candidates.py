@@ -105,7 +105,7 @@ class StoredSignatures:
 
 
 class CandidateStore:
-    """Reads the candidates of relate jobs, and stores page signatures computed for them."""
+    """Store of the candidates of relate jobs, and of page signatures computed for them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -92,7 +92,7 @@ async def forget_completeness(connection: Connection, book_id: UUID) -> None:
 
 
 class CompletenessStore:
-    """Stores the faults of scans."""
+    """Store of the faults of scans."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

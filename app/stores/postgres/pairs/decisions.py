@@ -185,7 +185,7 @@ class HistoryFilter(NamedTuple):
 
 
 class DecisionStore:
-    """Writes decisions and reads their history."""
+    """Store of decisions and their history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -156,7 +156,7 @@ _COUNT = SQL("SELECT kind, pairs, seconds FROM relation_counts ORDER BY kind")
 
 
 class RelationQueries:
-    """Reads relations and decisions."""
+    """Queries for relations and decisions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

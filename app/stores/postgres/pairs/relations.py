@@ -97,7 +97,7 @@ class ComparedPair:
 
 
 class RelationStore:
-    """Writes relations."""
+    """Store of relations."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -128,7 +128,7 @@ class RelationStore:
             await rows(connection, _INSERT_SEARCH, entry_id=entry_id, passed_over=passed_over)
             if seconds:
                 kinds = sorted(seconds)
-                # Near the end, because every job changes these few rows.
+                # Written late, because every job changes and thus locks these few rows.
                 await rows(
                     connection,
                     _UPDATE_COUNTS,

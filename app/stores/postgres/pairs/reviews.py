@@ -136,7 +136,7 @@ class ReviewPage:
 
 
 class ReviewQueries:
-    """Reads the queue."""
+    """Queries for the queue."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -62,7 +62,7 @@ def counted(
 
 
 def chain_of(partner: NDArray[np.int64]) -> dict[int, int]:
-    """Return a longest ascending sequence of partners by scan page; of doubled pages, the first."""
+    """Return a longest ascending sequence of partners, by scan page, with the first of doubled pages."""
     ends: list[int] = []
     pages: list[int] = []
     before: dict[int, int] = {}

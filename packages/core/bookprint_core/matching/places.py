@@ -110,7 +110,7 @@ def _edge(this: _Side, other: _Side) -> float:
 def _begin(this: _Side, other: _Side) -> list[NDArray[np.bool_]]:
     """Return which hashes are in common matter that begins both books.
 
-    The first array allows `MOST_OF_A_BOOK` of each, the second half of that.
+    In the first array it may take `MOST_OF_A_BOOK` of each book, in the second array half of that.
     """
     near = (this.places * this.words <= EDGE_WORDS) & (other.places * other.words <= EDGE_WORDS)
     if not near.any():

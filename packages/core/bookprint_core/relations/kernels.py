@@ -107,8 +107,8 @@ def smith_waterman(
     telling = 0
     while telling < weights.size and weights[telling] <= none:
         telling += 1
-    # Both rows, this and the one above, are shifted by one column. `peaks` and `slots`, the best score so far
-    # and the path, are valid where the score is above 0.
+    # Both rows, this and the one above, are shifted by one column. `peaks` contains the best score so far and
+    # `slots` the path. Both are valid where the score is above 0.
     scores = np.zeros((2, columns + 1), dtype=np.float32)
     peaks = np.empty((2, columns + 1), dtype=np.float32)
     slots = np.empty((2, columns + 1), dtype=np.int32)

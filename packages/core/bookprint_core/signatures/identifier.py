@@ -104,7 +104,7 @@ def encode(fingerprint: Fingerprint, word_count: int) -> str:
 
 def encode_each(books: Sequence[tuple[Fingerprint, int]]) -> list[str]:
     """Encode the identifiers of books from fingerprints and word counts; raise the errors of `encode`."""
-    # Most lookups find no book, and the steps below take as long for none as for a few.
+    # Most lookups find no book; even then the steps below would take as long as for a few books.
     if not books:
         return []
     codes = {recipe: _recipe_code(recipe) for recipe in {fingerprint.recipe for fingerprint, _ in books}}

@@ -6,7 +6,7 @@ docs/why/decisions/0038-letter-samples.md contains the measurements.
 
 Arabic letters become one symbol if their shapes differ only in dots, hamza and other small signs. The shape
 inside a word counts, or the only shape. Alef and lam, both upright strokes, become one symbol too. Persian
-and Urdu letters and presentation forms are included.
+and Urdu letters are included, and all code points of a letter, such as both kinds of kaf.
 """
 
 import unicodedata
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SIZE = 0x3000
-"""First code point that folding leaves unchanged, as all after it."""
+"""Number of code points that the table contains; later code points are not folded."""
 
 CLASSES = {"i": "iltfj1yr", "n": "nuvhbmw68", "e": "eco0", "g": "gq9", "s": "sz25"}
 """Symbols, with the ASCII letters and digits that become them. f and long s differ from s: if equal, they

@@ -32,8 +32,7 @@ _SUBTITLE = re.compile(r"[:;(\[/]|\s[-–—=]\s|\.\s")
 _SHORTEST_MAIN_TITLE = 4
 
 _WHOLE = 10
-"""Maximum letters of a short title. Its keys leave out two letters; a longer title's, one letter of a half.
-"""
+"""Maximum letters of a title whose keys leave out two letters; longer titles leave out one per half."""
 
 _HALF = 8  # letters of a half that are compared
 _LONGEST_TYPED = 40  # letters; two errors in a longer title usually leave a common band

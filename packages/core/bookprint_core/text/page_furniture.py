@@ -139,8 +139,7 @@ def _are_alike(left: _Line, right: _Line) -> bool:
 
 
 def _line(page: Sequence[str], edge: int, index: int) -> _Line:
-    """Prepare the first (0) or last (-1) line of a page for comparison; returns `_NO_LINE` for a long line.
-    """
+    """Prepare the first (0) or last (-1) line of a page for comparison; a long line becomes `_NO_LINE`."""
     text = page[edge] if page else ""
     if len(text) > _LONGEST_HEAD:
         return _NO_LINE
