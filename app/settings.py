@@ -264,8 +264,8 @@ class Settings(BaseSettings):
     cors_origins: _Listed = Field(
         default=(),
         alias="BOOKPRINT_CORS_ORIGINS",
-        description="Origins whose pages may call the API from a browser, separated by commas. Unset: pages may "
-        "only call the reconciliation API: all pages if keys are required, else pages of this machine.",
+        description="Origins whose pages may call the API from a browser, separated by commas. Unset: pages "
+        "may only call the reconciliation API: all pages if keys are required, else pages of this machine.",
     )
     log_format: Literal["console", "json"] = Field(
         default="console",

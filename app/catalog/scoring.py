@@ -36,7 +36,8 @@ _WEIGHTS = {
 _UNKNOWN = 0.5
 
 _NEXT_YEAR, _NEAR_YEAR = 0.5, 0.25
-"""Values of the feature year: one year apart, as copyright and printing often are; two years apart."""
+"""Values of the feature `year` for one year apart (often copyright and printing) and two years apart.
+"""
 
 _VERIFIED = 0.8
 """Minimum value for a verified near-duplicate, which has the same text or a part of it."""

@@ -105,7 +105,7 @@ class Metrics:
 
 
 class _Snapshot(Collector):
-    """The metrics read from Postgres last; empty before the first read."""
+    """The latest metrics from Postgres; empty before the first read."""
 
     def __init__(self) -> None:
         self.metrics: list[Metric] = []

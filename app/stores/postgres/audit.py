@@ -1,7 +1,7 @@
 """The audit log in Postgres. Each statement that writes something also writes its entry.
 
-Each write has an entry, and each entry a write. Entries are never changed, and deleted only above the age
-that a deletion names; a trigger of the table refuses other changes.
+Therefore neither exists without the other. Entries are never changed, and deleted only above the age that a
+deletion names; a trigger of the table refuses other changes.
 """
 
 from dataclasses import asdict, dataclass

@@ -30,7 +30,7 @@ from bookprint_core.errors import Conflict, OtherContent
 from bookprint_core.model import NewBook
 
 _AT_ONCE = 2_000
-"""Number of pairs in a statement, of about five kilobytes each."""
+"""Number of pairs in a statement; a pair has about 5 kB."""
 
 _INSERT_SEARCHES = SQL("""
     INSERT INTO related_entries (entry_id, passed_over)

@@ -67,8 +67,8 @@ class Corpus:
     ) -> "DataFrame":
         """Return the rows that `work` yields for all tasks, in this schema.
 
-        On an engine of one process, `work` runs in child processes. With `starts_processes` it does not,
-        because it starts its own.
+        On an engine of one process, `work` runs in child processes. With `starts_processes`, `work` starts
+        its own processes instead.
         """
         storage.delete(self.out, f"{_TASKS}/{stage}")
         storage.write(self.out, f"{_TASKS}/{stage}", tasks)

@@ -73,7 +73,7 @@ def _evenness(side: "_Side") -> float:
 
 
 def _window(ordered: SharesByPlace) -> float:
-    """Return the length of the shortest stretch with three quarters of the places; others may be phrases."""
+    """Return the length of the shortest stretch with three quarters of the places; the rest may be chance."""
     count = max(2, -(-3 * ordered.size // 4))
     return float((ordered[count - 1 :] - ordered[: 1 - count]).min()) if ordered.size > 1 else 0.0
 

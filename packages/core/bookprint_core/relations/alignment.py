@@ -76,7 +76,7 @@ def align(left: PageSignatures, right: PageSignatures) -> Alignment:
 
 
 def page_similarities(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Compute the similarity, 0 to 255, of each two pages from their signatures' values, (left, right)."""
+    """Compute the similarity, 0 to 255, of each pair of pages from their signatures, (left, right)."""
     from bookprint_core.relations import kernels
 
     similarities = np.empty((len(left), len(right)), dtype=np.uint8)

@@ -76,7 +76,7 @@ class _Edge:
 
 
 def _edge(share: NDArray[np.float64], length: NDArray[np.int64], words: float) -> _Edge | None:
-    """Return the pages of the shared text; None: they reach further than common matter does."""
+    """Return the pages of the shared text; None if they are beyond the reach of common matter."""
     shared, total = share * length, int(length.sum())
     if not total or not shared.sum():
         return None

@@ -15,7 +15,7 @@ from bookprint_core.jit import U32, compiled
 def page_similarities(
     left: NDArray[np.uint8], right: NDArray[np.uint8], least: int, out: NDArray[np.uint8]
 ) -> None:
-    """Write the similarity of each two pages, 0 to 255, into `out`: 255 · equal bins / bins filled in both.
+    """Write the similarity of each pair of pages, 0 to 255, to `out`: 255 · equal bins / bins filled in both.
 
     Pages are rows of at most 255 bins; 0 is an empty bin. Pages with fewer than `least` bins filled in both
     have similarity 0. Each loop compares a row with all rows, which compiles to vector instructions.

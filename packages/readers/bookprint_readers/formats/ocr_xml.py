@@ -74,8 +74,8 @@ def _abbyy_character(element: Element) -> str:
 def read_alto(source: Source) -> Extraction:
     """Return the pages of ALTO, versions 1 to 4, with any namespace or none. Raises BrokenFile.
 
-    Blocks follow ReadingOrder (4.3), IDNEXT, or the order of the file. Page furniture consists of the top and
-    bottom margins, and of the blocks and lines that tags mark.
+    Blocks follow ReadingOrder (ALTO 4.3), else IDNEXT, else the order of the file. Page furniture consists of
+    the top and bottom margins, and of the blocks and lines that tags mark.
     """
     pages, labels = [], []
     repairs: list[str] = []

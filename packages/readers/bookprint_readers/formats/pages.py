@@ -1,7 +1,7 @@
 """Packages of files with one page each, in any readable format and in natural order.
 
 Pictures and metadata beside the pages are ignored. If a package contains the pages in several formats, only
-one format is read. A package that contains a book in one file is that book.
+one format is read. If a package contains a book in one file, that file is read.
 """
 
 import re
