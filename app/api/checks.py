@@ -75,10 +75,10 @@ async def check_rows(
     `authors` and `year`. The strongest evidence decides: text, then `identifier`, then catalogue numbers,
     then names; `by` is its kind. `verdict` is `have` (the same text, and the same pages if known),
     `other_edition`, `part_of` (a book contains the row), `contains` (the row contains a book), `perhaps` or
-    `no`. Names alone give at most `perhaps`, and so does a number that title, volume or check digit
-    contradict. `items` are the books, each with its own verdict and `evidence`. A row that cannot be answered
-    has `status` and `problem` instead, and does not affect other rows. A row with status 503 can be sent
-    again after `retry_after` seconds. Each row counts as a lookup, and waits for the key's limit.
+    `no`. Names alone, and numbers that title, volume or check digit contradict, give at most `perhaps`.
+    `items` are the books, each with its own verdict and `evidence`. A row that cannot be answered has
+    `status` and `problem` instead, and does not affect other rows. A row with status 503 can be sent again
+    after `retry_after` seconds. Each row counts as a lookup, and waits for the key's limit.
     """
 
     async def answer(line: bytes) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def _text(read: MasterCopyRead, request: Request, next_cursor: str | None) -> Re
 
 def _moved(path: str, request: Request) -> RedirectResponse:
     asked = f"?{request.url.query}" if request.url.query else ""
-    # Not cached, because after a split the id names its own cluster again.
+    # Clients must not cache this, because after a split the former id names a cluster again.
     return RedirectResponse(f"{path}{asked}", 308, {"Cache-Control": "no-cache"})
 
 

@@ -148,8 +148,8 @@ class PostgresServer(Server):
 def _shared_buffers(size: int) -> int:
     """Return the size in KB of Postgres's buffers on a machine with `size` bytes of memory.
 
-    The memory is only taken as it is used. A lookup reads rows from the whole catalogue, 2 GB with a million
-    books. Rows outside the buffers are read from the kernel's cache or from the disk.
+    The system assigns this memory only when it is used. A lookup reads rows from the whole catalogue, 2 GB
+    with a million books. Rows outside the buffers are read from the kernel's cache or from the disk.
     """
     return min(max(size // 8, _LEAST_BUFFERS), _MOST_BUFFERS) // 1024
 

@@ -21,7 +21,7 @@ def test_every_licence_is_listed_as_it_is_installed() -> None:
 def test_every_direct_dependency_is_given_a_reason() -> None:
     files = [ROOT / "pyproject.toml", *(ROOT / "packages").glob("*/pyproject.toml")]
     projects = [tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files]
-    reasons = EXPLAINED.partition("## What each direct dependency is for")[2].partition("\n## ")[0]
+    reasons = EXPLAINED.partition("## Purpose of each direct dependency")[2].partition("\n## ")[0]
     named = {
         name.split(" ")[0] for row in re.findall(r"^\| (.+?) \|", reasons, re.M) for name in row.split(", ")
     }

@@ -162,9 +162,9 @@ class _Answer:
 class Exchange:
     """The only layer between the server and the routes.
 
-    It answers HEAD as GET; the server leaves out the body. It counts and times each request, refuses what
-    `_OwnPages` objects to, applies CORS, and adds headers. An error becomes a problem. The problem of an
-    unforeseen error contains no internals, only the number of the request in the log.
+    It answers HEAD as GET; the server leaves out the body. It counts and times each request, refuses the
+    requests that `_OwnPages` forbids, applies CORS, and adds headers. An error becomes a problem. The problem
+    of an unforeseen error contains no internals, only the number of the request in the log.
     """
 
     def __init__(self, app: FastAPI, settings: Settings, page_of: PageOfProblem) -> None:

@@ -255,8 +255,8 @@ def _json_field(number: int, document: object) -> Field:
         pass
     tag = f" ({next(iter(document))[:20]})" if document and isinstance(document, dict) else ""
     raise InvalidRecord(
-        f"its field {number}{tag} is not an object whose only name is the tag and whose value is a text, or "
-        "an object of ind1, ind2 and subfields, each subfield an object with one code"
+        f"its field {number}{tag} is neither {{tag: text}} nor "
+        "{tag: {ind1: text, ind2: text, subfields: [{code: text}, …]}}"
     )
 
 

@@ -174,7 +174,7 @@ class IndexUpkeep:
         await self._insert(lacking, guarded=guarded)
         stale = np.setdiff1d(flat_ids, entry_ids)
         if stale.size:
-            # Entries of books that were just being deleted are removed by now.
+            # Entries of books whose deletion was in progress are removed by now.
             stale = np.intersect1d(stale, await flat_index.entry_ids())
         await self._remove(stale)
         return Changed(entries=entry_ids.size, added=lacking.size, removed=stale.size)

@@ -142,7 +142,7 @@ async def update_clusters(
     """Update the clusters for the present relations and decisions of these pairs.
 
     Must be called last in the transaction that changed relations or decisions of the pairs, or pages of
-    `changed` books. Each pair has the older book left. All these books are marked for completeness.
+    `changed` books. The older book of each pair is on the left. All these books are marked for completeness.
     """
     if not pairs and not changed:
         return

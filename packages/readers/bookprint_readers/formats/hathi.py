@@ -1,6 +1,6 @@
 """HathiTrust packages: one text file per page, named by eight digits, with `meta.yml` or a METS file.
 
-The METS file gives the order of the pages and the volume's identifier. Without it, the file names give both.
+The METS file gives the order of the pages and the volume's identifier. Without it, both come from the file names.
 """
 
 import re
