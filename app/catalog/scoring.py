@@ -92,7 +92,7 @@ def scored(
 
 
 def ranked(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates with at least `LEAST_SCORE`, best first. The first is a match if it stands out.
+    """Return candidates with at least `LEAST_SCORE`, best first. The first may be a match.
 
     A match has at least `MATCH_SCORE` and is at least `MATCH_LEAD` ahead of every other candidate. Editions
     of one title therefore do not match unless year, identifier or text distinguishes them.

@@ -3,8 +3,8 @@
 The scan is compared with copies of its printing, page by page. A page of a copy that the scan lacks may be
 missing. It may also belong to the copy alone: a plate, an advertisement, a leaf of another issue. Page
 numbers, other copies, sentences across pages and words common in the book decide; each finding gives its
-reasons. Books are compared in the order of their page numbers, so a copy scanned from the back makes no page
-misplaced. Measurements: docs/why/decisions/0041-completeness.md.
+reasons. Books are compared in the order of their page numbers, so pages do not look misplaced if a copy was
+scanned from the back. Measurements: docs/why/decisions/0041-completeness.md.
 """
 
 from collections import Counter

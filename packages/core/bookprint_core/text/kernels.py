@@ -40,7 +40,7 @@ def inspect(codes: Codes, traits: NDArray[np.uint8]) -> tuple[int, int]:
     page_breaks = 0
     for i in range(codes.size):
         code = U32(codes[i])
-        # Latin, Greek, Cyrillic and general punctuation have no trait but ALNUM in the table
+        # Latin, Greek, Cyrillic and general punctuation have only the trait ALNUM in the table
         usual = (
             U32(code - U32(1)) < U32(0x2FF)
             or U32(code - U32(0x388)) < U32(0x482 - 0x388)

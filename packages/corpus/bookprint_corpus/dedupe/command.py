@@ -119,7 +119,7 @@ def require_apart(inputs: Sequence[str], out: str) -> None:
     target = Path(out).resolve()
     for path in map(Path, inputs):
         if path.is_dir() and target.is_relative_to(path.resolve()):
-            raise InvalidInput(f"{out} lies within {path}. Choose an --out outside of the input.", "out")
+            raise InvalidInput(f"{out} is within {path}. Choose an --out outside of the input.", "out")
 
 
 def _require_ids(tables: Sequence[InputTable]) -> None:

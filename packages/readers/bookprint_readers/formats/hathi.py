@@ -1,6 +1,6 @@
 """HathiTrust packages: one text file per page, named by eight digits, with `meta.yml` or a METS file.
 
-The METS file gives the order of the pages and the volume's identifier. Without it, both come from the file names.
+The METS file gives page order and volume identifier. Without it, both come from the file names.
 """
 
 import re
@@ -67,7 +67,7 @@ def read(package: Package, read_file: FileReader) -> Extraction:
     numbers = {path: int(page[1]) for path in package.members if (page := _PAGE.fullmatch(path))}
     files = {path: package.members[path] for path in numbers}
     if not files:
-        raise NoText(f"{package.name} has no page: there is no file that is named like 00000001.txt.")
+        raise NoText(f"{package.name} has no pages: no file is named like 00000001.txt.")
     if len(set(numbers.values())) < len(files):
         raise SeveralBooks(
             f"{package.name} has pages of one number twice. Send its volumes one by one, or in bulk."

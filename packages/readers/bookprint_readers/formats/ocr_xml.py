@@ -136,8 +136,8 @@ def _alto_text(lines: Iterable[Element]) -> str:
     """Return the text of lines, with each divided word whole in the place of its first half.
 
     SUBS_CONTENT of both halves contains the whole word (ALTO schema, String). A second half alone stays as it
-    is printed. A first half alone becomes the whole word, except at the foot of the page. There it keeps its
-    hyphen, for the normal form to join.
+    is printed. A first half alone becomes the whole word, except at the foot of the page. This half keeps its
+    hyphen, so that the normal form joins the word.
     """
     rows = [[part for part in line if local_name(part) in {"String", "HYP"}] for line in lines]
     strings = [
