@@ -1,7 +1,7 @@
 """Similar books: books with other texts and similar vectors. They are a hint and have no other effect.
 
 All vectors are compared in the memory of this process. Each search first reads the vectors written since the
-last search, and finally drops books that are not current. Every process therefore answers for the whole
+last search, and finally drops books that are not current. Every process can therefore search the whole
 catalogue.
 """
 

@@ -307,7 +307,7 @@ def _matched(matches: PageMatches, *, same_breaks: bool) -> list[MatchedPage]:
     every, others = matches.pairs[order].T
     pages, starts, counts = np.unique(every, return_index=True, return_counts=True)
     best = np.repeat(others[starts], counts)
-    near = np.where(np.abs(others - best) <= around, others, best)  # without pages of another run
+    near = np.where(np.abs(others - best) <= around, others, best)  # leaves out pages of other runs
     if not pages.size:
         return []
     first = np.maximum(np.minimum.reduceat(near, starts) - around, 0)

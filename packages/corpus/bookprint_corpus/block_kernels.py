@@ -1,7 +1,7 @@
 """Compiled kernels for the join of two blocks.
 
-All fingerprints are compared. With vector instructions, a comparison of all is faster than probing bands, and
-equally fast in every library. A tile of fingerprints stays in the first-level cache for a group of queries.
+All fingerprints are compared. With vector instructions this is faster than probing bands, and equally fast in
+every library. A tile of fingerprints stays in the first-level cache for a group of queries.
 """
 
 import numpy as np

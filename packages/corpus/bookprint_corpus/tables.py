@@ -80,7 +80,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
             *_COUNTS,
             _CONTENT_KEY,
             ("identifier", "string", "Identifier, computed from the text; null if the text is too short."),
-            ("passed_over", "int64", "Number of candidates that were too many to compare."),
+            ("passed_over", "int64", "Number of candidates not compared because there were too many."),
         ),
         "sketches": _columns(
             _BOOK,

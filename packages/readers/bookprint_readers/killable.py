@@ -58,7 +58,7 @@ _KERNEL = ctypes.CDLL(None)
 _NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
 
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
-"""Namespaces of <linux/sched.h>. In its own user namespace, a process cannot inspect the user's others."""
+"""Namespaces of <linux/sched.h>. A process in its own user namespace cannot inspect other processes."""
 
 # multiprocessing checks all children whenever it starts one, and fails if a child is half closed.
 _LOCK = threading.Lock()

@@ -90,5 +90,5 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal("Reading it takes more memory than a book may. Split it.", FileTooLarge.problem)
     if isinstance(error, OSError):
         return Refusal(f"Cannot be read: {error.strerror or error}.", "unreadable")
-    # Readers should raise no other error. If one does, the other books must still be read.
+    # Readers should not raise other errors. After an unexpected error the remaining books must still be read.
     return Refusal(f"Cannot be read: {type(error).__name__}: {error}"[:500], BrokenFile.problem)

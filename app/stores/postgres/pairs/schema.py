@@ -115,7 +115,7 @@ related_entries = Table(
     Column(
         "entry_id", ForeignKey(books.c.entry_id, ondelete="CASCADE"), primary_key=True, autoincrement=False
     ),
-    Column("passed_over", Integer, nullable=False),  # number of candidates that were too many to compare
+    Column("passed_over", Integer, nullable=False),  # number of candidates beyond those compared
 )
 
 relation_counts = Table(

@@ -279,7 +279,7 @@ class _Other:
         if run is None:
             return None
         rows, columns = run.pairs.T
-        # From the page that matches the one before to the page that matches the one after.
+        # The copy's pages from the match of the preceding page to the match of the following page.
         first = columns[max(int(np.searchsorted(rows, index)) - 1, 0)]
         last = columns[min(int(np.searchsorted(rows, index, side="right")), len(rows) - 1)]
         others = self.text.joined(first, last + 1)

@@ -76,8 +76,8 @@ def count_sharing(
 
     `words` are the postings of all buckets in sequence; the postings of bucket i end at `ends[i]`. A posting
     is an entry id of `id_bits[i]` bits with a tag above it, compared with `tags[i]`. The entries are written
-    into `entry_ids` in order of occurrence, and their numbers of such buckets into `counts`. The size of both
-    arrays is a power of two.
+    into `entry_ids` in order of occurrence, and the number of such buckets of each entry into `counts`. The
+    size of both arrays is a power of two.
     """
     table = np.zeros(2 * entry_ids.size, dtype=np.int32)  # hash table of places in `entry_ids`, each plus 1
     seen = np.empty(entry_ids.size, dtype=np.int64)  # last bucket of each entry

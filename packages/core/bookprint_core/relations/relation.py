@@ -61,7 +61,7 @@ def relate(left: ComparedBook, right: ComparedBook) -> Relation:
 
 
 def compare(left: ComparedBook, right: ComparedBook) -> TextComparison:
-    """Compare two books, which takes nearly all the time of `relate`; raise `RecipeMismatch` as it does."""
+    """Compare two books, the slow part of `relate`; raise `RecipeMismatch` for signatures of two recipes."""
     if left.pages is None or right.pages is None:
         missing = (
             "The page signatures of at least one book are missing, as of a book known by its identifier."

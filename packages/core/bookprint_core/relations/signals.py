@@ -153,7 +153,7 @@ def _mutual(matched: Run) -> NDArray[np.bool_]:
 
 
 def _between(pairs: NDArray[np.int64], agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which pairs are directly between two agreeing pairs; their breaks agree too, hidden by noise."""
+    """Return which pairs are directly between two agreeing pairs; noise hides that their breaks agree too."""
     agreeing = {(i, j) for i, j in pairs[agree].tolist()}
     return np.array(
         [(i - 1, j - 1) in agreeing and (i + 1, j + 1) in agreeing for i, j in pairs.tolist()], dtype=np.bool_
