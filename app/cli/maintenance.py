@@ -165,11 +165,8 @@ def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> 
     with started(settings, new) as own:
         upgrade_schema(str(own.database_url))
 
-        async def catch_up(services: "Services") -> None:
-            await services.upkeep.catch_up()
-
         if not to_rebuild:
-            within(own, catch_up)
+            within(own, lambda services: services.upkeep.catch_up())
         yield own
 
 
