@@ -165,11 +165,8 @@ def library(settings: Settings, new: bool = False, to_rebuild: bool = False) -> 
     with started(settings, new) as own:
         upgrade_schema(str(own.database_url))
 
-        async def catch_up(services: "Services") -> None:
-            await services.upkeep.catch_up()
-
         if not to_rebuild:
-            within(own, catch_up)
+            within(own, lambda services: services.upkeep.catch_up())
         yield own
 
 
@@ -210,26 +207,18 @@ def jobs(
             counts, failed = within(complete, read)
         _print(counts, failed)
         return
-    job_id = _number(retry)
+    if retry != "all" and not (retry.isascii() and retry.isdecimal()):
+        raise UserError("--retry must be the id of a failed job, or all.", status=2)
 
     async def put_back(services: "Services") -> int:
-        if job_id is None:
+        if retry == "all":
             return await services.jobs.retry_all()
-        await services.jobs.retry(job_id)
+        await services.jobs.retry(int(retry))
         return 1
 
     with library(settings) as complete:
         count = within(complete, put_back)
     results().print(f"{count:,} failed {'job' if count == 1 else 'jobs'} will be retried")
-
-
-def _number(argument: str) -> int | None:
-    """Parse the id of a job; returns None for `all`."""
-    if argument == "all":
-        return None
-    if not argument.isascii() or not argument.isdecimal():
-        raise UserError("--retry must be the id of a failed job, or all.", status=2)
-    return int(argument)
 
 
 def _print(counts: "list[JobCounts]", failed: "list[Job]") -> None:

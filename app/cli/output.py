@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -332,7 +333,7 @@ Report = Annotated[
 """Option that names the table of refused books."""
 
 
-class Refusals:
+class Refusals(AbstractContextManager["Refusals"]):
     """A printer of refused books, which also writes them to the table `report`."""
 
     def __init__(self, report: Path | None, reporter: Reporter) -> None:
@@ -343,9 +344,6 @@ class Refusals:
             self._file = open_table(report)
             self._writer = CsvWriter(self._file)
             self._writer.row(("path", "place", "reason", "type"))
-
-    def __enter__(self) -> "Refusals":
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:

@@ -19,7 +19,6 @@ from bookprint_core.model import Metadata
 from bookprint_core.recipe import DEFAULT_FINGERPRINT
 from bookprint_core.signatures import identifier as identifiers
 from bookprint_core.signatures.identifier import Identifier
-from bookprint_core.signatures.minhash import Range
 
 DIFFERENT, FAILED, UNSURE = 1, 2, 3
 """Exit statuses; 0 means that the books are the same."""
@@ -188,11 +187,7 @@ def _lines(comparison: Comparison) -> Iterator[tuple[str, str]]:
     )
     for name, share in shares:
         if share is not None:
-            yield name, _bounds(share)
+            yield name, f"{share.estimate:.2f} (between {share.low:.2f} and {share.high:.2f})"
     excluded = ", too short for such a similarity" if comparison.lengths_exclude else ""
     yield "length of the shorter", f"{comparison.length_ratio:.0%} of the longer{excluded}"
     yield "ISBN", comparison.isbn
-
-
-def _bounds(share: Range) -> str:
-    return f"{share.estimate:.2f} (between {share.low:.2f} and {share.high:.2f})"

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 
 from app.embedded.postgres import PostgresServer
 from app.embedded.processes import kill, marked_processes
@@ -189,9 +188,7 @@ class EmbeddedServers:
     def __enter__(self) -> Servers:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

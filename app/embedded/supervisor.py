@@ -229,21 +229,16 @@ class Supervisor:
             self._replacing.clear()
             old, new = self._forking, self._fork_server()
             self._take(new)
-            if not await self._replace_all():
-                self._log("a new process did not get ready; the running processes continue")
-                if not new.forks:
-                    self._forking = old
+            for spec in self._specs:
+                if not await self._replace(spec):
+                    self._log("a new process did not get ready; the running processes continue")
+                    if not new.forks:
+                        self._forking = old
+                    break
             for each in [each for each in self._all_forking if each is not self._forking]:
                 if not each.forks:
                     each.kill()
                     await self._all_forking.pop(each)
-
-    async def _replace_all(self) -> bool:
-        """Replace the commands one by one; returns False if a new process does not get ready."""
-        for spec in self._specs:
-            if not await self._replace(spec):
-                return False
-        return True
 
     async def _replace(self, spec: ChildSpec) -> bool:
         """Start a command again, and end its old process; return False if the new process does not get ready.

@@ -182,9 +182,8 @@ class Checks:
         near = {other: wrong for wrong in wanted if not is_valid(wrong) for other in nearest_isbns(wrong)}
         named = list(filter(can_name_a_book, wanted))
         searches = [CandidateSearch(identifiers=named), CandidateSearch(identifiers=[*near])]
-        found, meant = (
-            sorted(each, key=_id) for each in await self._reconciliation.list_candidates(searches)
-        )
+        listed = await self._reconciliation.list_candidates(searches)
+        found, meant = (sorted(each, key=lambda book: book.id) for each in listed)
         items = [_by_number(each, _first(named, each.metadata.identifiers), metadata) for each in found]
         if metadata.external_id is not None:
             own = BookFilter(external_id=metadata.external_id)
@@ -302,10 +301,6 @@ def _by_score(candidate: Candidate) -> CheckedBook:
 
 def _likeness(value: float) -> str:
     return "the same" if value == 1 else f"{value:.0%} alike" if value else "different"
-
-
-def _id(book: DescribedBook) -> UUID:
-    return book.id
 
 
 def _first(wanted: Iterable[str], held: Iterable[str]) -> str:

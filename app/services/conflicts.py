@@ -5,7 +5,7 @@ and the pairs of a request are limited. The answer contains a place to continue.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import assert_never
@@ -97,7 +97,8 @@ class Conflicts:
             snapshot = ConflictSnapshot(connection)
             while True:
                 steps, more = await _next_steps(snapshot, by, place)
-                facts = await _read_facts(snapshot, steps)
+                ids = {book_id for step in steps for pair in step.pairs for book_id in pair}
+                facts = _Facts(await snapshot.read_books(ids), await snapshot.read_relations(ids))
                 for step in steps:
                     if step.end <= place:
                         continue
@@ -138,11 +139,6 @@ async def _next_steps(
 def _step(group: Sharing) -> _Step:
     pairs = list(combinations(sorted(set(group.examined)), 2))
     return _Step(group.key, pairs, len(pairs), ConflictPlace(group.key, _LAST, _LAST), group)
-
-
-async def _read_facts(snapshot: ConflictSnapshot, steps: Iterable[_Step]) -> _Facts:
-    book_ids = {book_id for step in steps for pair in step.pairs for book_id in pair}
-    return _Facts(await snapshot.read_books(book_ids), await snapshot.read_relations(book_ids))
 
 
 def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataConflict]:

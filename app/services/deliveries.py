@@ -8,9 +8,9 @@ import asyncio
 import ssl
 import time
 from collections.abc import Collection, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from urllib.parse import urlsplit
 
 import httpcore
@@ -45,7 +45,7 @@ class Gone(NotTaken):
     """The receiver wants no more messages: status 410."""
 
 
-class Sender:
+class Sender(AbstractAsyncContextManager["Sender"]):
     """HTTP client for one URL, with one connection that ends with the block.
 
     Only an answer of 2xx within `seconds` counts; redirects are not followed.
@@ -58,12 +58,7 @@ class Sender:
             max_connections=1, ssl_context=tls, network_backend=_CheckedAddresses(allowed_hosts)
         )
 
-    async def __aenter__(self) -> "Sender":
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._connection.aclose()
 
     async def send(self, body: bytes, headers: dict[str, str]) -> None:

@@ -57,7 +57,8 @@ def synthetic_library(
     books, and work n does not depend on `works`.
     """
     tongue = language()
-    donor = _outside_book(seed)
+    outside = np.random.default_rng([seed, _OUTSIDE])
+    donor = prose(world(tongue, outside, outside), 40_000, outside)  # foreign sentences are taken from it
     chapters: deque[tuple[int, str]] = deque(maxlen=REMEMBERED_CHAPTERS)
     for work in range(works):
         rng = np.random.default_rng([seed, work])
@@ -100,12 +101,6 @@ def paginate(text: str, characters: int) -> tuple[str, ...]:
         while start < len(text) and text[start].isspace():
             start += 1
     return (*pages, text[start:])
-
-
-def _outside_book(seed: int) -> str:
-    """Return a book outside the library, from which foreign sentences are taken."""
-    rng = np.random.default_rng([seed, _OUTSIDE])
-    return prose(world(language(), rng, rng), 40_000, rng)
 
 
 def _with_chapter(text: str, chapter: str, size: int, rng: np.random.Generator) -> str:

@@ -8,10 +8,9 @@ import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Self
 
 from starlette.types import Scope
 
@@ -186,7 +185,7 @@ class Held:
         self.hold(-self._size)
 
 
-class Permit:
+class Permit(AbstractAsyncContextManager["Permit"]):
     """The permit of one request, and the memory that its body occupies."""
 
     def __init__(self, permits: Permits, memory: Room) -> None:
@@ -213,9 +212,6 @@ class Permit:
             yield
         finally:
             self._permits.give_back()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         self.release()

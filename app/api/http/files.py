@@ -19,6 +19,7 @@ from app.api.schemas.submissions import MetadataBody
 from app.catalog.marc import forms
 from app.catalog.marc.forms import is_marc
 from app.catalog.marc.record import InvalidRecord
+from app.catalog.marc.values import is_utf8
 from app.services.books import FileReading
 from bookprint_core.errors import FileTooLarge
 from bookprint_core.metadata import FIELDS, MetadataField
@@ -66,15 +67,7 @@ def as_bytes(text: str) -> bytes:
     """
     latin = text.encode("latin-1", "ignore")
     counted = re.match(r"\d{5}", text) is not None and int(text[:5]) == len(text) == len(latin)
-    return latin if counted and not _is_utf8(latin) else text.encode("utf-8", "surrogatepass")
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return latin if counted and not is_utf8(latin) else text.encode("utf-8", "surrogatepass")
 
 
 _FILE, _METADATA = "file", "metadata"

@@ -61,9 +61,6 @@ class DecisionBody(OneOfBody):
             raise PydanticCustomError("decision_form", "This is not a decision")
         return {"verdict": value} if isinstance(value, str) else value
 
-    def to_verdict(self) -> tuple[DecisionVerdict, Kind | None]:
-        return self.verdict or "kind", self.kind
-
 
 class SharesAnswer(Document):
     """A figure for each of two books."""
@@ -337,8 +334,8 @@ async def decide(
     `confirmed` fixes the classifier's present result; `rejected` separates the two books; `kind` sets another
     relation. The body may also be just the string `"confirmed"` or `"rejected"`.
     """
-    verdict, kind = body.to_verdict()
-    await services.decisions.decide([NewDecision(book_id, other_id, verdict, kind)], actor=actor)
+    decision = NewDecision(book_id, other_id, body.verdict or "kind", body.kind)
+    await services.decisions.decide([decision], actor=actor)
     return PageRelation.of_pair(*await services.relations.pair(book_id, other_id))
 
 

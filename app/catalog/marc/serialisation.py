@@ -33,6 +33,7 @@ from app.catalog.marc.record import (
     checked,
     require_marc21,
 )
+from app.catalog.marc.values import is_utf8
 from bookprint_core.json_limits import exceeds_json_limits
 
 _LEADER, _ENTRY = 24, 12
@@ -322,17 +323,9 @@ def _decoder(data: bytes) -> Callable[[bytes], str]:
         return bytes.decode
     if coding != b" ":
         raise InvalidRecord(f"position 9 of its leader is not a character coding: {coding!r}")
-    if not data.isascii() and _is_utf8(data):
+    if not data.isascii() and is_utf8(data):
         raise InvalidRecord("its leader says MARC-8 (position 9 is blank), but it is written in UTF-8")
     return marc8.decoded
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _decoded(field: pymarc.Field, decode: Callable[[bytes], str]) -> Field:

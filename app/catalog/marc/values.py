@@ -19,6 +19,15 @@ def plain(text: str) -> str:
     return " ".join(_CONTROL.sub("", text.translate(_LINE_ENDS)).split())
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return whether the bytes are a text in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def trimmed(text: str) -> str:
     """Return the plain text without ISBD punctuation at its end.
 

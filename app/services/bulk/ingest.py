@@ -17,7 +17,7 @@ from app.stores.postgres.audit import Actor
 from app.stores.redis.epoch import IndexState
 from bookprint_core.errors import Refusal, Unavailable
 from bookprint_core.model import NewBook
-from bookprint_readers.processes import SECONDS_PER_BOOK, Ask, ParentQuestion, ReadingProcesses
+from bookprint_readers.processes import Ask, ParentQuestion, ReadingProcesses
 from bookprint_readers.reading import key_of, refusal_of, results_of, submission_in
 from bookprint_readers.unread import Unread
 
@@ -90,7 +90,6 @@ async def ingest_in_bulk(
     tell: Tell,
     actor: Actor,
     collection: str | None = None,
-    seconds: float = SECONDS_PER_BOOK,
 ) -> None:
     """Ingest the books, count their outcomes in `run`, and pass each book in order to `tell`.
 
@@ -108,7 +107,7 @@ async def ingest_in_bulk(
 
     prepare = Prepare(ingest.extras, collection)
     kinds = (NewBook, Refusal, Outcome, Known)
-    reading = ReadingProcesses(processes, prepare, kinds, answer, seconds)
+    reading = ReadingProcesses(processes, prepare, kinds, answer)
     try:
         await _in_stages(ingest, reading, books, run, tell, actor)
     finally:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from app.stores.postgres.connections import Database
-from app.stores.postgres.contents import StoredText, TextStore
+from app.stores.postgres.contents import TextStore
 from app.stores.postgres.pairs.relation_queries import RelationQueries
 from bookprint_core.errors import NotCompared, TextNotKept, UnknownBook
 from bookprint_core.relations.classification import RELATED, Kind
@@ -139,17 +139,14 @@ class Relations(RelationQueries):
         for each in (book_id, other_id):
             if each not in texts:
                 raise TextNotKept(f"The text of book {each}", "exact")
-        return await asyncio.to_thread(_exact_overlap, texts[book_id], texts[other_id])
+        this, other = texts[book_id], texts[other_id]
+        return await asyncio.to_thread(lambda: exact_overlap(this.content(), other.content()))
 
     async def _progress(self, book_id: UUID) -> RelationProgress:
         progress = await self.read_progress(book_id)
         if progress is None:
             raise UnknownBook(book_id)
         return progress
-
-
-def _exact_overlap(this: StoredText, other: StoredText) -> ExactOverlap:
-    return exact_overlap(this.content(), other.content())
 
 
 def effective_of(related: RelatedBook) -> RelationSummary | None:

@@ -295,13 +295,11 @@ def _busy(reason: str) -> Busy:
     return Busy(f"The catalogue (Postgres) is busy: {reason}. Try again in a moment.", 2)
 
 
-_LOCK = SQL("SELECT pg_try_advisory_lock($key) AS locked")
+_LOCK = SQL("SELECT pg_try_advisory_lock(7236502) AS locked")
 
 
-class SessionLock:
-    """A lock that at most one process acquires at a time."""
-
-    _KEY: int
+class ReconcileLock:
+    """The lock of the one process that reconciles the band index."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -312,17 +310,11 @@ class SessionLock:
         connection = await self._held.enter_async_context(self._database.session())
         # The end of the session releases the lock in any state of the connection.
         self._held.push_async_callback(connection.close)
-        [row] = await rows(connection, _LOCK, key=self._KEY)
+        [row] = await rows(connection, _LOCK)
         return bool(row["locked"])
 
     async def __aexit__(self, *_: object) -> None:
         await self._held.aclose()
-
-
-class ReconcileLock(SessionLock):
-    """The lock of the process that reconciles the band index."""
-
-    _KEY = 7_236_502
 
 
 _MIGRATION_LOCK = 7_236_501

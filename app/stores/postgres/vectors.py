@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from app.stores.postgres.connections import SQL, Connection, Database, Row, rows
+from app.stores.postgres.connections import SQL, Database, Row, rows
 from app.stores.postgres.rows import FOUNDER, IS_VECTOR, select_summaries, to_summary
 from bookprint_core.errors import UnknownBook
 from bookprint_core.model import BookSummary
@@ -100,7 +100,8 @@ class VectorQueries:
         place = {"since": since or 0, "entry_id": 0}
         async with self._database.connection() as connection:
             while True:
-                part = await _read_part(connection, since is None, **place)
+                asked = place | {"all": since is None, "limit": _READ_AT_ONCE}
+                [part] = await rows(connection, _READ_WRITTEN, **asked)
                 if since is not None and part["next"] < since:
                     # An older state of the database has been restored.
                     return await self.read_written(None)
@@ -129,12 +130,6 @@ class VectorQueries:
         """Return the current books with these entries, by entry."""
         found = await self._database.rows(_READ_BOOKS, entry_ids=list(entry_ids))
         return {row["entry_id"]: _described(row) for row in found}
-
-
-async def _read_part(connection: Connection, is_all: bool, since: int, entry_id: int) -> Row:
-    place = {"since": since, "entry_id": entry_id}
-    [row] = await rows(connection, _READ_WRITTEN, all=is_all, limit=_READ_AT_ONCE, **place)
-    return row
 
 
 def _entries(row: Row) -> NDArray[np.uint64]:

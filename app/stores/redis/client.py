@@ -147,8 +147,8 @@ class RedisClient:
         elif self.is_cluster:
             # Single keys show redis-py which nodes serve them, or that it must find the nodes anew.
             with suppress(ConnectionLost, ClusterError):
-                for key in {_key_of(words) for words in commands}:
-                    await self._redis.type(key)
+                for key in {words[3] if words[0] == "EVALSHA" else words[1] for words in commands}:
+                    await self._redis.type(str(key))
         else:
             return False
         return True
@@ -326,10 +326,6 @@ def options_of(url: str) -> dict[str, Any]:
         ClusterNode(other.get("host", "localhost"), other.get("port", 6379)) for other in others
     ]
     return options | named
-
-
-def _key_of(words: Command) -> str:
-    return str(words[3] if words[0] == "EVALSHA" else words[1])
 
 
 _WINDOWS = "bp-limits"
