@@ -81,8 +81,7 @@ class Proposed:
     @property
     def distances(self) -> NDArray[np.uint8]:
         """Distances of the entries; 129 if either book has no fingerprint."""
-        distances: NDArray[np.uint8] = np.minimum(self.candidates.distances, LAST_DISTANCE).astype(np.uint8)
-        return distances
+        return np.asarray(np.minimum(self.candidates.distances, LAST_DISTANCE), dtype=np.uint8)
 
 
 def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:

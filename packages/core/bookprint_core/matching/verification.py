@@ -262,10 +262,7 @@ def _shares(
     """
     kept, kept_by_others = kept_shares(levels, _SAMPLE), kept_shares(others, _SAMPLE)
     smaller = _SAMPLE.mean_kept / np.maximum(kept, kept_by_others)
-    shares: NDArray[np.float64] = np.minimum(
-        1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)
-    )
-    return shares
+    return np.asarray(np.minimum(1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)))
 
 
 def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
