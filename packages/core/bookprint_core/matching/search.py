@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from bookprint_core.index.fingerprints import probe_radius, probes
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.minhash_bands import MinHashBands
-from bookprint_core.index.records import (
-    NO_SAMPLE,
-    Buckets,
-    Hits,
-    entries_near,
-    entries_sharing,
-)
+from bookprint_core.index.records import NO_SAMPLE, Buckets, Hits, entries_near, entries_sharing
 from bookprint_core.index.tables import BucketKeys, hash_keys
 from bookprint_core.matching.identifier_comparison import compare, reach
 from bookprint_core.matching.verification import (

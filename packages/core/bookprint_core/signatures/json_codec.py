@@ -129,8 +129,7 @@ def _check(sketch: Sketch, field: str) -> None:
         return
     if (pages.unit == "page") != (sketch.page_count is not None):
         raise InvalidInput(
-            'The unit must be "page" with a page_count, and "window" without.',
-            field=f"{field}.pages.unit",
+            'The unit must be "page" with a page_count, and "window" without.', field=f"{field}.pages.unit"
         )
     if sketch.page_count is not None and len(pages.values) != sketch.page_count:
         raise InvalidInput(
