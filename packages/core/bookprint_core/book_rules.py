@@ -32,9 +32,7 @@ def known_labels(labels: Sequence[str | None]) -> PageLabels:
     return tuple(labels) if any(labels) else ()
 
 
-def checked_labels(
-    labels: Sequence[str | None], page_count: int | None, field: str = "page_labels"
-) -> PageLabels:
+def checked_labels(labels: Sequence[str | None], page_count: int | None) -> PageLabels:
     """Return the labels that were sent with a book of `page_count` pages.
 
     Raises InvalidInput unless each page has a label: None, or 1 to 32 characters without control characters.
@@ -43,13 +41,13 @@ def checked_labels(
         pages = "no pages" if page_count is None else f"{page_count:,} pages"
         raise InvalidInput(
             f"{len(labels):,} labels came with {pages}. Send one for each page, null where it has none.",
-            field,
+            "page_labels",
         )
     for index, label in enumerate(labels):
         if label is not None and not (0 < len(label) <= LONGEST_LABEL and control_in(label) is None):
             raise InvalidInput(
                 f"A label has 1 to {LONGEST_LABEL} characters and no control character. Send null where "
                 "there is none.",
-                f"{field}[{index}]",
+                f"page_labels[{index}]",
             )
     return known_labels(labels)

@@ -32,7 +32,6 @@ class FingerprintRecipe:
     min_count: int  # rarer n-grams have no weight
     min_features: int  # a text with fewer non-zero weights has no fingerprint
     identifier_code: int  # 0 to 255; names the recipe in a `bp1:` identifier
-    normaliser: str = "nfkc-lower-v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,6 @@ class MinHashRecipe:
     shingle_weight: int  # a shingle is the shortest run of tokens with this total weight
     word_weight: int
     character_weight: int  # of one code point of an unspaced script, dense scripts included
-    normaliser: str = "nfkc-lower-v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,6 @@ class PageRecipe:
     window_weight: int  # total weight of the tokens of a window, in a book without pages
     word_weight: int
     character_weight: int  # as in the MinHash recipe
-    normaliser: str = "nfkc-lower-v1"
 
 
 def folded_name(name: str) -> str:
@@ -160,12 +157,7 @@ DEFAULT_PAGES = _CHAR6.name
 
 _PLAIN = (_GAP, _TF)
 _FOLDED = tuple(
-    replace(
-        recipe,
-        name=folded_name(recipe.name),
-        identifier_code=recipe.identifier_code + 2,
-        normaliser="nfkc-lower-folded-v1",
-    )
+    replace(recipe, name=folded_name(recipe.name), identifier_code=recipe.identifier_code + 2)
     for recipe in _PLAIN
 )
 PRESENT_RECIPES = (

@@ -79,10 +79,8 @@ def without_licence(text: str) -> GutenbergText:
 def title_in(caption: str | None) -> str | None:
     """Return the title in a caption such as "The Project Gutenberg eBook of Emma, by Jane Austen".
 
-    >>> title_in("The Project Gutenberg eBook of Emma, by Jane Austen")
-    'Emma'
-    >>> title_in("Emma")
-    'Emma'
+    >>> title_in("The Project Gutenberg eBook of Emma, by Jane Austen"), title_in("Emma")
+    ('Emma', 'Emma')
     """
     found = _CAPTION.match(caption or "")
     return found["title"] if found else caption

@@ -30,14 +30,10 @@ class Allowance:
     def spend(self, count: int) -> None:
         """Subtract decompressed bytes. Raises FileTooLarge beyond the allowance."""
         self._left -= count
+        if self._left < 0 and self._most == MOST_BYTES:
+            raise too_large()
         if self._left < 0:
-            raise (
-                too_large()
-                if self._most == MOST_BYTES
-                else FileTooLarge(
-                    f"The file expands to more than {self._most:,} bytes. Send it uncompressed."
-                )
-            )
+            raise FileTooLarge(f"The file expands to more than {self._most:,} bytes. Send it uncompressed.")
 
 
 def too_many_pages(name: str) -> FileTooLarge:

@@ -156,16 +156,11 @@ def _several(value: object) -> list[str]:
 def _identifiers(value: object) -> list[str | None]:
     """Return the identifiers in a cell of texts scheme:value, or of lists of values by scheme."""
     if isinstance(value, Mapping):
-        return [
-            each
-            for scheme, values in value.items()
-            for part in _several(values)
-            for each in _numbers(_scheme_of(scheme) or scheme, part)
-        ]
-    pairs = (text.partition(":") for text in _several(value))
-    return [
-        each for scheme, _, rest in pairs if rest for each in _numbers(_scheme_of(scheme) or scheme, rest)
-    ]
+        pairs = [(scheme, part) for scheme, values in value.items() for part in _several(values)]
+    else:
+        texts = (text.partition(":") for text in _several(value))
+        pairs = [(scheme, rest) for scheme, _, rest in texts if rest]
+    return [each for scheme, part in pairs for each in _numbers(_scheme_of(scheme) or scheme, part)]
 
 
 def _numbers(scheme: str, text: str) -> list[str | None]:

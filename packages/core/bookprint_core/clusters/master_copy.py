@@ -47,10 +47,6 @@ class FramedPage:
     before: str  # end of the page before, and the separator: a page break, or a blank between windows
     after: str  # the separator, and the beginning of the page after
 
-    @classmethod
-    def of(cls, text: str, before: str, after: str, between: str) -> "FramedPage":
-        return cls(text, f"{before[-_CONTEXT:]}{between}", f"{between}{after[:_CONTEXT]}")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageReading:
@@ -246,11 +242,6 @@ class _Pages:
         return cls("page", content.text.split(PAGE_BREAK))
 
     @property
-    def between(self) -> str:
-        """Separator between two pages or two windows."""
-        return PAGE_BREAK if self.unit == "page" else " "
-
-    @property
     def signatures(self) -> PageSignatures:
         return page_signatures(Content(PAGE_BREAK.join(self.texts), len(self.texts)))
 
@@ -263,7 +254,9 @@ class _Pages:
     def framed(self, index: int) -> FramedPage:
         before = _spaced(self.texts[index - 1]) if index else ""
         after = _spaced(self.texts[index + 1]) if index + 1 < len(self.texts) else ""
-        return FramedPage.of(_spaced(self.texts[index]), before, after, self.between)
+        separator = PAGE_BREAK if self.unit == "page" else " "
+        text = _spaced(self.texts[index])
+        return FramedPage(text, f"{before[-_CONTEXT:]}{separator}", f"{separator}{after[:_CONTEXT]}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

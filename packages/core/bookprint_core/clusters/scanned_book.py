@@ -55,10 +55,14 @@ def counted(
             [known[page] for page in order] if known else printed_numbers([texts[page] for page in order])
         )
         offsets = np.array(numbers, dtype=np.float64) - np.arange(len(texts))
-        steps = np.diff(offsets[~np.isnan(offsets)]) == 0
+        steps = np.diff(_numbered(offsets)) == 0
         if 2 * steps.size >= len(texts) and steps.sum() >= _LEAST_COUNTED * steps.size:
             return name, order, offsets
     return "as printed", np.arange(len(texts)), np.full(len(texts), nan)
+
+
+def _numbered(offsets: NDArray[np.float64]) -> NDArray[np.float64]:
+    return offsets[~np.isnan(offsets)]
 
 
 def chain_of(partner: NDArray[np.int64]) -> dict[int, int]:
@@ -85,19 +89,15 @@ def order_between(
 
     Returns the order, the reordered pages of the copy, and the reordered pages of the scan.
     """
-
-    def length(partners: NDArray[np.int64]) -> int:
-        return len(chain_of(partners))
-
     by_copy = [
-        (length(np.where(partner >= 0, pages[partner], -1)), name, pages)
+        (len(chain_of(np.where(partner >= 0, pages[partner], -1))), name, pages)
         for name, pages in orders(copy_pages)
     ]
     longest, order, pages = max(by_copy, key=lambda each: each[0])
     if longest < max(_LONGER * by_copy[0][0], _LEAST_CHAIN):
         _, order, pages = by_copy[0]
-    by_scan = [(length(partner[pages]), pages) for name, pages in orders(partner.size) if name == order]
-    return order, pages, max(by_scan, key=lambda each: each[0])[1]
+    by_scan = (each for name, each in orders(partner.size) if name == order)
+    return order, pages, max(by_scan, key=lambda each: len(chain_of(partner[each])))
 
 
 _LEAST_LETTERS = 4  # minimum number of letters of a typical word
@@ -198,11 +198,8 @@ class ScannedBook:
 
     def skipped(self, before: int, after: int) -> float:
         """Return the page numbers skipped between two pages; negative: uncounted pages; NaN: unknown."""
-        here, there = (
-            self.offsets[max(before - _NEAR + 1, 0) : before + 1],
-            self.offsets[after : after + _NEAR],
-        )
-        here, there = here[~np.isnan(here)], there[~np.isnan(there)]
+        here = _numbered(self.offsets[max(before - _NEAR + 1, 0) : before + 1])
+        there = _numbered(self.offsets[after : after + _NEAR])
         return float(there[0] - here[-1]) if here.size and there.size else nan
 
     def counts_on(self, pages: tuple[int, int]) -> int:
@@ -210,16 +207,9 @@ class ScannedBook:
 
         Returns 0 if these pages, or the pages around them, have no numbers.
         """
-        own, around = (
-            each[~np.isnan(each)]
-            for each in (
-                self.offsets[slice(*pages)],
-                np.append(
-                    self.offsets[max(pages[0] - _NEAR, 0) : pages[0]],
-                    self.offsets[pages[1] : pages[1] + _NEAR],
-                ),
-            )
-        )
+        before = self.offsets[max(pages[0] - _NEAR, 0) : pages[0]]
+        after = self.offsets[pages[1] : pages[1] + _NEAR]
+        own, around = _numbered(self.offsets[slice(*pages)]), _numbered(np.append(before, after))
         if not own.size or not around.size:
             return 0
         return 1 if np.isin(own, around).mean() > 0.5 else -1

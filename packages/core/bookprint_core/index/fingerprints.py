@@ -70,15 +70,6 @@ def band_keys(bits: bytes) -> list[int]:
     return [*_KEYS.unpack(bits)]
 
 
-def flips_needed(d: int) -> int:
-    """Return the most bits that differ in the most similar band of two fingerprints at distance d.
-
-    >>> [flips_needed(d) for d in (0, 7, 8, 15, 16, 23)]
-    [0, 0, 1, 1, 2, 2]
-    """
-    return d // BANDS
-
-
 @cache
 def flip_masks(flips: int) -> NDArray[np.uint32]:
     """Return the masks that flip up to `flips` bits of a band, (masks,); the first mask flips none."""
@@ -112,9 +103,6 @@ RECORD_NANOSECONDS = 30
 ROW_NANOSECONDS = 1.3
 """Time to compare one row of the flat index."""
 
-MOST_FLIPS = 3
-"""Maximum number of flips of a band; with more, a probe reads 20,000 of at most 524,288 buckets."""
-
 
 def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int) -> int | None:
     """Return the flips of each band to probe for distance d; None: scanning the flat index is cheaper.
@@ -122,8 +110,9 @@ def probe_radius(bits: bytes, d: int, bucket_sizes: NDArray[np.int32], rows: int
     `bucket_sizes` (8, 65536) are the numbers of entries with each key of a band; `rows` is the number of rows
     of the flat index.
     """
-    flips = flips_needed(d)
-    if flips > MOST_FLIPS or ROW_NANOSECONDS * rows <= KEY_NANOSECONDS * BANDS:
+    flips = d // BANDS
+    # With four flips of a band, a probe would read 20,000 of at most 524,288 buckets.
+    if flips > 3 or ROW_NANOSECONDS * rows <= KEY_NANOSECONDS * BANDS:
         return None
     size = BAND_BUCKETS.size_for(rows, 0)
     addresses, levels = probes(bits, flips).place(np.full(BANDS, size))

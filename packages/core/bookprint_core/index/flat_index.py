@@ -174,8 +174,7 @@ class FlatIndex:
             room = max(1024, self._size // 8)
             for name in columns:
                 column = getattr(self, name)
-                added = np.zeros((room, *column.shape[1:]), dtype=column.dtype)
-                setattr(self, name, np.concatenate([column, added]))
+                setattr(self, name, np.append(column, np.zeros(room, column.dtype)))
         for name in columns:
             column = getattr(self, name)
             column[at + 1 : self._size + 1] = column[at : self._size].copy()

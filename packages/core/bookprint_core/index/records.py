@@ -8,7 +8,7 @@ bucket of a record.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -284,12 +284,10 @@ def differences(expected: bytes, actual: bytes, width: int) -> tuple[list[bytes]
     >>> differences(b"aabbcc", b"bbddbb", 2)
     ([b'aa', b'cc'], [b'bb', b'dd'])
     """
-    wanted, present = Counter(_split(expected, width)), Counter(_split(actual, width))
+    wanted, present = (
+        Counter(data[at : at + width] for at in range(0, len(data), width)) for data in (expected, actual)
+    )
     return sorted(set(wanted) - set(present)), sorted((present - Counter(set(wanted))).elements())
-
-
-def _split(data: bytes, width: int) -> Iterator[bytes]:
-    return (data[at : at + width] for at in range(0, len(data), width))
 
 
 def capped(postings: Records) -> Records:

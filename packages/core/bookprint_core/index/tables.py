@@ -76,13 +76,10 @@ BAND_BUCKETS = BucketTable(
 )
 """Table of fingerprints by the key of a band: one partition per band, 12 bytes per record."""
 
-_HASH_BITS = 31
-"""Bits of a hash that are compared; two hashes agree by chance once in 2^31 times."""
-
 POSTINGS = BucketTable(
     "p",
     partitions=16,
-    key_bits=_HASH_BITS - 4,
+    key_bits=27,  # with the bits of the partition 31: two hashes agree by chance once in 2^31 times
     least=1 << 8,
     most=1 << 24,
     per_entry=2 / 16,  # about 140 records per bucket with 281 records per entry

@@ -121,8 +121,7 @@ def reach(words: NDArray[np.integer], *, with_minhash: bool) -> NDArray[np.int64
     array([44, 32])
     """
     bound = UNSURE if with_minhash else SAME
-    bits: NDArray[np.int64] = np.floor(expected_distances(words) + bound * _SPREAD).astype(np.int64)
-    return bits
+    return np.asarray(np.floor(expected_distances(words) + bound * _SPREAD), dtype=np.int64)
 
 
 def stranger_chance(distance: int, unequal: int | None, words: int) -> float:
@@ -164,7 +163,4 @@ def expected_distance(words: int) -> float:
 def expected_distances(words: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return `expected_distance` for many pairs of strangers, (n,)."""
     doublings = np.log2(np.maximum(1, words)) - _MEAN_FALLS_FROM
-    means: NDArray[np.float64] = np.clip(
-        _SHORTEST_MEAN - _MEAN_FALLS * doublings, _LONGEST_MEAN, _SHORTEST_MEAN
-    )
-    return means
+    return np.asarray(np.clip(_SHORTEST_MEAN - _MEAN_FALLS * doublings, _LONGEST_MEAN, _SHORTEST_MEAN))

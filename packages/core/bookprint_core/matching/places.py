@@ -14,9 +14,6 @@ from bookprint_core.model import FracMinHash, require_same_recipe
 from bookprint_core.relations.common_matter import EDGE_WORDS, MOST_OF_A_BOOK, NEARLY_ALL, STARTS
 from bookprint_core.signatures.fracminhash import PLACES
 
-_REACH = 3
-"""Longest stretch of a whole over which its part may be spread, in lengths of the part."""
-
 SharesByPlace = NDArray[np.float64]
 
 
@@ -38,7 +35,7 @@ class Where:
     @property
     def is_scattered(self) -> bool:
         """Whether the shared hashes are farther apart than the hashes of a part in the longer book."""
-        return self.reach > _REACH
+        return self.reach > 3  # lengths of a part
 
 
 def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -> Where | None:

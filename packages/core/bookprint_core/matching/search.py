@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from bookprint_core.index.fingerprints import probe_radius, probes
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.minhash_bands import MinHashBands
-from bookprint_core.index.records import (
-    NO_SAMPLE,
-    Buckets,
-    Hits,
-    entries_near,
-    entries_sharing,
-)
+from bookprint_core.index.records import NO_SAMPLE, Buckets, Hits, entries_near, entries_sharing
 from bookprint_core.index.tables import BucketKeys, hash_keys
 from bookprint_core.matching.identifier_comparison import compare, reach
 from bookprint_core.matching.verification import (
@@ -81,8 +75,7 @@ class Proposed:
     @property
     def distances(self) -> NDArray[np.uint8]:
         """Distances of the entries; 129 if either book has no fingerprint."""
-        distances: NDArray[np.uint8] = np.minimum(self.candidates.distances, LAST_DISTANCE).astype(np.uint8)
-        return distances
+        return np.asarray(np.minimum(self.candidates.distances, LAST_DISTANCE), dtype=np.uint8)
 
 
 def plan_range(fingerprint: Fingerprint, distance: int, flat: FlatIndex | None) -> Plan:

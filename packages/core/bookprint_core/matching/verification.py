@@ -133,7 +133,6 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
 def is_accepted(evidence: Evidence) -> bool:
     """Return whether the rule without places accepts two books.
 
-
     This is how the index proposes a book. Only `verdict` says what two books are to each other.
 
     >>> is_accepted(Evidence(40, shared=16, sampled=0.08)), is_accepted(Evidence(50, shared=16, sampled=0.08))
@@ -182,24 +181,15 @@ def verdict(evidence: Evidence) -> MatchVerdict:
     where = evidence.where
     if where is not None and where.is_common_matter:
         return "common_matter"
-    if (
-        where is not None
-        and where.is_scattered
-        and (evidence.shared or 0) < _FEW
-        and not _is_near_enough(evidence)
-    ):
+    is_thin = where is not None and where.is_scattered and (evidence.shared or 0) < _FEW
+    # The last step, the share of a part alone, is not enough here.
+    if is_thin and not _meet(Candidates.of(evidence), VERIFICATION.steps[:-1])[0]:
         return "none"
     if max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= _WHOLE:
         return "near_duplicate"
     # Two badly read copies share few words, but over the whole of either book.
     whole = where is not None and where.even >= _EVEN and (evidence.sampled or 0.0) >= _HALF
     return "near_duplicate" if whole else "overlap"
-
-
-def _is_near_enough(evidence: Evidence) -> bool:
-    """Return whether a step other than the last, by the share of a part alone, accepts two books."""
-    candidates = Candidates.of(evidence)
-    return bool(_meet(candidates, VERIFICATION.steps[:-1])[0])
 
 
 def are_joined(evidence: Evidence) -> bool:
@@ -272,10 +262,7 @@ def _shares(
     """
     kept, kept_by_others = kept_shares(levels, _SAMPLE), kept_shares(others, _SAMPLE)
     smaller = _SAMPLE.mean_kept / np.maximum(kept, kept_by_others)
-    shares: NDArray[np.float64] = np.minimum(
-        1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)
-    )
-    return shares
+    return np.asarray(np.minimum(1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)))
 
 
 def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:

@@ -64,13 +64,9 @@ def direction_of(shares: Sides) -> Direction:
 
 def opposite(direction: Direction | None) -> Direction | None:
     """Return the direction from the other book's point of view."""
-    match direction:
-        case "contains":
-            return "contained_in"
-        case "contained_in":
-            return "contains"
-        case None:
-            return None
+    if direction is None:
+        return None
+    return "contains" if direction == "contained_in" else "contained_in"
 
 
 LEAST_SHARED = 0.04

@@ -15,9 +15,6 @@ from bookprint_core.relations.signals import Signals
 
 DecisionVerdict = Literal["confirmed", "rejected", "kind"]
 
-_DIRECTED: frozenset[Kind] = frozenset({"CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT"})
-"""Kinds in which one book may contain the other."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -46,7 +43,8 @@ def effective_relation(machine: RelationSummary | None, decision: Decision | Non
     if decision is None:
         return machine
     kind: Kind = decision.kind or "UNRELATED"
-    direction = None if machine is None or kind not in _DIRECTED else machine.direction
+    may_contain = kind in ("CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT")
+    direction = machine.direction if machine is not None and may_contain else None
     return RelationSummary(kind, direction, 1.0, decided=True)
 
 

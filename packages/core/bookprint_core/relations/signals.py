@@ -71,12 +71,10 @@ class Signals:
     common_matter: CommonMatter | None = None  # None: the books share no text, or more than a preface
 
     def swapped(self) -> "Signals":
-        sides = {name: getattr(self, name).swapped() for name in _SIDES}
+        names = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
+        sides = {name: getattr(self, name).swapped() for name in names}
         matter = self.common_matter and self.common_matter.swapped()
         return replace(self, **sides, fit=self.reverse_fit, reverse_fit=self.fit, common_matter=matter)
-
-
-_SIDES = ("text_pages", "text_shared", "pages_matched", "span_matched", "span")
 
 
 def measure(alignment: Alignment, book_similarity: float, words: Sides) -> Signals:

@@ -21,15 +21,8 @@ from bookprint_core.model import Digest
 from bookprint_core.recipe import MD5_TEXT, TEXTPROFILE_MD5
 from bookprint_core.text.unicode_table import ALNUM, unicode_table
 
-LEAST_UNITS = 3
-"""Minimum number of UTF-16 units of a token that counts."""
-
-QUANT_RATE = np.float32(0.01)
-"""Step of the counts, as a share of the highest count."""
-
 _UNITS = 1 << 16
 _SPACE = 0x20
-_CAPITAL_I_WITH_DOT = 0x130
 
 # Letters that the frozen table does not mark, because their normal forms contain no letter or are dropped.
 _OTHER_LETTERS = (0x37A, 0x115F, 0x1160, 0x3164, 0xFF9E, 0xFF9F, 0xFFA0)
@@ -71,7 +64,7 @@ def text_profile(text: str) -> str:
     """
     units = np.frombuffer(text.encode("utf-16-le"), dtype="<u2")
     tokens = _lower_units()[units].tobytes().decode("utf-16-le").split()
-    counts = Counter(token for token in tokens if len(token) >= LEAST_UNITS)
+    counts = Counter(token for token in tokens if len(token) > 2)
     step = _step(max(counts.values(), default=0))
     rounded = [(token, count // step * step) for token, count in counts.items() if count >= step]
     # No token contains a character beyond U+FFFF, so code points have the order of UTF-16 units.
@@ -80,7 +73,7 @@ def text_profile(text: str) -> str:
 
 
 def _step(highest: int) -> int:
-    share = np.float32(highest) * QUANT_RATE
+    share = np.float32(highest) * np.float32(0.01)
     return max(math.floor(float(share) + 0.5), 2 if highest > 1 else 1)
 
 
@@ -94,7 +87,7 @@ def _lower_units() -> NDArray[np.uint16]:
         character = chr(unit)
         kind = category(character)
         if kind[0] == "L" or kind == "Nd":
-            lower[unit] = ord(character.lower()[0] if unit == _CAPITAL_I_WITH_DOT else character.lower())
+            lower[unit] = ord(character.lower()[0])  # İ alone becomes two characters
     return lower
 
 

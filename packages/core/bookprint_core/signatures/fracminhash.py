@@ -88,8 +88,7 @@ def _level_up_to(limit: int, recipe: FracMinHashRecipe) -> int:
 def kept_shares(levels: NDArray[np.integer], recipe: FracMinHashRecipe) -> NDArray[np.float64]:
     """Return the share of all hashes that samples of these levels contain, (n,), above 0 and at most 1."""
     high, low = np.divmod(levels.astype(np.int64), recipe.per_octave)
-    shares: NDArray[np.float64] = (recipe.per_octave + low) * 2.0 ** (high + recipe.lowest - 64)
-    return shares
+    return np.asarray((recipe.per_octave + low) * 2.0 ** (high + recipe.lowest - 64))
 
 
 def shared_hashes(a: FracMinHash, b: FracMinHash) -> int:

@@ -53,9 +53,6 @@ LENGTH_STEPS = 10
 SHINGLE_STEPS = 100
 """Steps of the shingle code per doubling of the count."""
 
-MINHASH_RECIPE = DEFAULT_MINHASH
-"""MinHash recipe of all long identifiers, unless a future recipe code names another recipe."""
-
 _SHORT, _LONG = "bp1:", "bp2:"
 _SHORT_LETTERS, _LONG_LETTERS = 32, 60
 _LONG_HEAD = 36  # bytes before the check
@@ -272,7 +269,8 @@ def _decode_long(identifier: str) -> Identifier:
     head = number >> 16
     _require_check(_long_check(head) == number & 0xFFFF)
     data = (head >> 20).to_bytes(33)
-    bits = MinHashBits(MINHASH_RECIPE, data[17:], round(2 ** ((head & 0xFFF) / SHINGLE_STEPS)))
+    # A future recipe code may name another MinHash recipe.
+    bits = MinHashBits(DEFAULT_MINHASH, data[17:], round(2 ** ((head & 0xFFF) / SHINGLE_STEPS)))
     return Identifier(Fingerprint(_recipe_of(data[0]), data[1:17]), decoded_length(head >> 12 & 0xFF), bits)
 
 

@@ -129,8 +129,7 @@ def _check(sketch: Sketch, field: str) -> None:
         return
     if (pages.unit == "page") != (sketch.page_count is not None):
         raise InvalidInput(
-            'The unit must be "page" with a page_count, and "window" without.',
-            field=f"{field}.pages.unit",
+            'The unit must be "page" with a page_count, and "window" without.', field=f"{field}.pages.unit"
         )
     if sketch.page_count is not None and len(pages.values) != sketch.page_count:
         raise InvalidInput(
@@ -168,10 +167,10 @@ def _text(value: Any, field: str) -> str:
     return value
 
 
-def decoded_count(value: Any, field: str, least: int = 1) -> int:
+def decoded_count(value: Any, field: str, least: int = 1, most: int = MAX_COUNT) -> int:
     """Check that a value is a whole number in bounds and return it; raise InvalidInput."""
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_COUNT:
-        raise InvalidInput(f"A whole number from {least} to {MAX_COUNT} was expected here.", field=field)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidInput(f"A whole number from {least} to {most} was expected here.", field=field)
     return value
 
 
@@ -211,11 +210,7 @@ def _minhash(document: Mapping[str, Any], field: str) -> MinHashSignature:
 
 def _sample(document: Mapping[str, Any], field: str) -> FracMinHash:
     recipe = _recipe(sample_recipe, document, field)
-    level = document.get("level")
-    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= recipe.top_level:
-        raise InvalidInput(
-            f"A whole number from 0 to {recipe.top_level} was expected here.", field=f"{field}.level"
-        )
+    level = decoded_count(document.get("level"), f"{field}.level", 0, recipe.top_level)
     data, places = decoded_bytes(document.get("hashes"), f"{field}.hashes", 8), document.get("places")
     if places is not None:
         places = decoded_bytes(places, f"{field}.places", 2, len(data) // 8)

@@ -260,13 +260,6 @@ def vote(features: NDArray[np.uint32], weights: NDArray[np.int64], votes: NDArra
 
 
 @compiled
-def _set_bits(hashes: NDArray[np.uint64], shift: np.uint64, bits: NDArray[np.uint8]) -> None:
-    for k in range(hashes.size):
-        place = hashes[k] >> shift
-        bits[place >> U64(3)] |= np.uint8(1 << (place & U64(7)))
-
-
-@compiled
 def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[np.uint64]) -> int:
     """Write all hashes that occur more than once, and a few others by chance; return their number.
 
@@ -289,7 +282,9 @@ def repeated(hashes: NDArray[np.uint64], bits: NDArray[np.uint8], out: NDArray[n
         repeats = Index(repeats + (one if before & bit else Index(0)))
         bits[byte] = before | bit
     bits[:] = 0
-    _set_bits(out[:repeats], shift, bits)
+    for k in range(repeats):
+        place = out[k] >> shift
+        bits[place >> U64(3)] |= np.uint8(1 << (place & U64(7)))
     count = Index(0)
     for k in range(hashes.size):
         place = hashes[k] >> shift

@@ -17,19 +17,15 @@ from bookprint_core.text.normal_form import NormalText, normalise
 
 
 def sketch(
-    content: Content,
-    fingerprint_recipe: str = DEFAULT_FINGERPRINT,
-    minhash_recipe: str = DEFAULT_MINHASH,
-    page_recipe: str = DEFAULT_PAGES,
-    text: NormalText | None = None,
+    content: Content, fingerprint_recipe: str = DEFAULT_FINGERPRINT, text: NormalText | None = None
 ) -> Sketch:
-    """Compute the sketch of a book with the recipes of these names; raise UnknownRecipe.
+    """Compute the sketch of a book with the fingerprint recipe of this name; raise UnknownRecipe.
 
     `text` is its normal form, if already computed. The kernels release the GIL. A book of 600 KB takes some
     milliseconds and 10 MB; both grow with its length.
     """
     for_fingerprint = recipes.fingerprint_recipe(fingerprint_recipe)
-    for_minhash, for_pages = recipes.minhash_recipe(minhash_recipe), recipes.page_recipe(page_recipe)
+    for_minhash, for_pages = recipes.minhash_recipe(DEFAULT_MINHASH), recipes.page_recipe(DEFAULT_PAGES)
     text = normalise(content) if text is None else text
     words = shingles(text, for_minhash, for_pages)
     return Sketch(
@@ -45,9 +41,9 @@ def sketch(
     )
 
 
-def page_signatures(content: Content, recipe: str = DEFAULT_PAGES) -> PageSignatures:
-    """Compute the page signatures of a book with the recipe of this name."""
-    text, for_pages = normalise(content), recipes.page_recipe(recipe)
+def page_signatures(content: Content) -> PageSignatures:
+    """Compute the page signatures of a book."""
+    text, for_pages = normalise(content), recipes.page_recipe(DEFAULT_PAGES)
     words = shingles(text, recipes.minhash_recipe(DEFAULT_MINHASH), for_pages)
     return page_minhash(text, words, for_pages)
 

@@ -13,22 +13,13 @@ import numpy as np
 
 from bookprint_core.errors import EmptyText, InvalidText
 from bookprint_core.model import PAGE_BREAK, Content
-from bookprint_core.text.unicode_table import (
-    ALNUM,
-    COMBINING,
-    MAX_COMBINING,
-    NFC_SUSPECT,
-    NUL,
-    PILE,
-    SURROGATE,
-    unicode_table,
-)
+from bookprint_core.text import unicode_table as u
 
 _PART = 1 << 20  # characters normalised at once; no other thread runs meanwhile
 
 _LETTER_OR_DIGIT = re.compile("[0-9A-Za-z]")
 
-_CONTEXT = 2 * MAX_COMBINING  # characters on either side of a cut, read to check that none combine across it
+_CONTEXT = 2 * u.MAX_COMBINING  # characters on either side of a cut, read to find any that combine
 
 
 def content_from_text(text: str) -> Content:
@@ -71,12 +62,12 @@ def _checked(text: str, field: str) -> tuple[str, int]:
     if text.isascii() and "\0" not in text and _LETTER_OR_DIGIT.search(text):
         # str.count would take as long as this branch saves
         return text, int(np.count_nonzero(np.frombuffer(text.encode(), np.uint8) == ord(PAGE_BREAK)))
-    seen, page_breaks = kernels.inspect(kernels.codes_of(text), unicode_table().traits)
-    if seen & (NUL | SURROGATE | PILE):
+    seen, page_breaks = kernels.inspect(kernels.codes_of(text), u.unicode_table().traits)
+    if seen & (u.NUL | u.SURROGATE | u.PILE):
         raise InvalidText(_reason(text, seen, field), field=field)
-    if not seen & ALNUM:
+    if not seen & u.ALNUM:
         raise EmptyText("There is no letter and no digit. Send the text of the book.", field=field)
-    return in_form("NFC", text) if seen & NFC_SUSPECT else text, page_breaks
+    return in_form("NFC", text) if seen & u.NFC_SUSPECT else text, page_breaks
 
 
 def in_form(form: Literal["NFC", "NFKC"], text: str) -> str:
@@ -98,22 +89,23 @@ def _combines(form: Literal["NFC", "NFKC"], before: str, after: str) -> bool:
 
 
 def _reason(text: str, seen: int, field: str) -> str:
-    if seen & NUL:
+    if seen & u.NUL:
         return (
             f"A NUL character (U+0000) at {_where(text, text.index(chr(0)), field)}. Remove it from the text."
         )
     from bookprint_core.text import kernels
 
     codes = kernels.codes_of(text)
-    if seen & SURROGATE:
+    if seen & u.SURROGATE:
         position = int(np.argmax((codes >= 0xD800) & (codes < 0xE000)))
         where = f"(U+{ord(text[position]):04X}) at {_where(text, position, field)}"
         return f"Half a surrogate pair {where}. Send well-formed Unicode."
-    marked = (unicode_table().traits[codes] & COMBINING) != 0
+    marked = (u.unicode_table().traits[codes] & u.COMBINING) != 0
     places = np.arange(codes.size, dtype=np.int32)
     run = places - np.maximum.accumulate(np.where(marked, np.int32(-1), places))
-    place = _where(text, int(np.argmax(run > MAX_COMBINING)), field)
-    return f"More than {MAX_COMBINING} combining marks in a row at {place}. No text has so many; remove them."
+    place = _where(text, int(np.argmax(run > u.MAX_COMBINING)), field)
+    many = f"More than {u.MAX_COMBINING} combining marks"
+    return f"{many} in a row at {place}. No text has so many; remove them."
 
 
 def _where(text: str, position: int, field: str) -> str:

@@ -91,6 +91,7 @@ def _metadata(source: Source) -> Metadata:
     stated = [
         value.removeprefix("urn:").replace("oclc:record:", "oclc:") for value in values("external-identifier")
     ]
+    schemes = {"identifier": "ia", "isbn": "isbn", "oclc-id": "oclc", "lccn": "lccn"}
     return description(
         title=next(iter(values("title")), None),
         authors=values("creator"),
@@ -98,10 +99,7 @@ def _metadata(source: Source) -> Metadata:
         date=next(iter(values("date") or values("year")), None),
         volume=next(iter(values("volume")), None),
         identifiers=[
-            *(identifier("ia", value) for value in values("identifier")),
-            *(identifier("isbn", value) for value in values("isbn")),
-            *(identifier("oclc", value) for value in values("oclc-id")),
-            *(identifier("lccn", value) for value in values("lccn")),
+            *(identifier(scheme, value) for name, scheme in schemes.items() for value in values(name)),
             *(identifier(value.partition(":")[0], value) for value in stated if ":" in value),
         ],
     )

@@ -240,11 +240,10 @@ def _targets(
         except BrokenFile:
             continue  # the book can be read without its pages
         for target in listed:
-            href = target.href
-            fragment = unquote(href.partition("#")[2])
+            fragment = unquote(target.href.partition("#")[2])
             place = parse_cfi(fragment)
             if place is None:
-                document_name = files.name(href, name)
+                document_name = files.name(target.href, name)
             else:
                 document_name = names[place.itemref] if place.itemref < len(names) else None
             if document_name is not None:
