@@ -228,6 +228,7 @@ class _Connections:
         self._pool = pool
         self._kept: list[tuple[Connection, float]] = []  # with the time of release
         self._waiting = 0
+        self._is_closed = False
 
     @asynccontextmanager
     async def lent(self, wait: float, *, passed_on: bool = False) -> AsyncIterator[Connection]:
@@ -236,7 +237,7 @@ class _Connections:
             connection, is_usable = await self._take(wait), False
             try:
                 yield connection
-                is_usable = passed_on and not self._waiting and _is_open(connection)
+                is_usable = passed_on and not (self._waiting or self._is_closed) and _is_open(connection)
             finally:
                 if is_usable:
                     self._kept.append((connection, get_running_loop().time()))
@@ -244,7 +245,8 @@ class _Connections:
                     await self._pool.release(connection)
 
     async def close(self) -> None:
-        """Release the kept connections."""
+        """Release the kept connections, and keep none that a running statement returns later."""
+        self._is_closed = True
         while self._kept:
             await self._pool.release(self._kept.pop()[0])
 

@@ -13,6 +13,7 @@ from app.settings import SHARE, Settings
 from app.stores.postgres import connections
 from app.stores.postgres.connections import SQL, Database, open_database, rows
 from bookprint_core.errors import Busy, Unavailable
+from tests.waiting import until
 from workers.queue_worker import QUEUE_CONNECTIONS
 
 ECHO = SQL("SELECT $number::bigint AS number, $word::text AS word, $id::uuid AS id, $data::bytea AS data")
@@ -26,6 +27,9 @@ SERVER = SQL("SELECT pg_backend_pid() AS pid")
 async def divides(database: Database) -> bool:
     [row] = await database.rows(DIVIDE, number=1)
     return bool(row["n"] == 1)
+
+
+SLEEPING = SQL("SELECT count(*) AS sleeping FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
 
 
 async def test_values_come_back_as_they_were_sent(database: Database) -> None:
@@ -161,3 +165,16 @@ def test_all_processes_together_stay_below_what_the_embedded_server_accepts(
         _, each = _share_out_connections(most, processes, workers)[SHARE].split()
         pools = 2 * (processes + workers + 1)  # a command such as `bookprint verify` beside the service
         assert pools * int(each) + 2 * QUEUE_CONNECTIONS * workers <= most
+
+
+async def sleeps(database: Database) -> bool:
+    [row] = await database.rows(SLEEPING)
+    return bool(row["sleeping"])
+
+
+async def test_a_statement_that_ends_after_the_close_returns_its_connection(module_database_url: str) -> None:
+    async with asyncio.timeout(120), open_database(module_database_url, 2) as database:
+        running = asyncio.create_task(database.rows(SQL("SELECT pg_sleep(2)")))
+        await until(lambda: sleeps(database))
+        await database.close()
+    await running
