@@ -34,36 +34,22 @@ def records(count: int) -> list[ReadBook]:
     ]
 
 
-class NotedWaits(threading.Event):
-    """Notes how long it would have waited."""
-
-    def __init__(self, waits: list[float]) -> None:
-        super().__init__()
-        self._waits = waits
+class NoWaits(threading.Event):
+    """Takes no time to wait."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None
-        self._waits.append(timeout)
         return self.is_set()
 
 
 def post(
-    url: str,
-    books: list[ReadBook],
-    jobs: int = 2,
-    patience: float = 60.0,
-    waits: list[float] | None = None,
+    url: str, books: list[ReadBook], jobs: int = 2, patience: float = 60.0
 ) -> tuple[IngestRun, list[tuple[Unread, Outcome]], NoService | None]:
     """The counts, what became of each book, and why posting stopped early."""
     run, told = IngestRun(), list[tuple[Unread, Outcome]]()
     with Client(url, jobs, patience) as service:
-        service.stop = NotedWaits([] if waits is None else waits)
+        service.stop = NoWaits()
         stopped = post_all(service, books, jobs, run, lambda book, outcome: told.append((book, outcome)))
     return run, told, stopped
-
-
-def ignore(book: Unread, outcome: Outcome) -> None:
-    """Report nothing."""
 
 
 def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server: Prescribed) -> None:
