@@ -18,7 +18,7 @@ from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState, size_of
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
-from bookprint_core.model import Book, Metadata, Submission
+from bookprint_core.model import Book, Submission
 from tests.factories import ACTOR, a_sketch, flipped
 from tests.index_buckets import placed
 from tests.open_services import OpenServices, open_on
@@ -40,9 +40,8 @@ async def services(
         yield replace(services, lookup=elsewhere.lookup)
 
 
-async def post(services: OpenServices, bits: bytes | None = None, external_id: str | None = None) -> Book:
-    submission = Submission(metadata=Metadata(external_id=external_id), sketch=a_sketch(RNG, bits))
-    return (await services.ingest.post(submission, actor=ACTOR)).book
+async def post(services: OpenServices, bits: bytes | None = None) -> Book:
+    return (await services.ingest.post(Submission(sketch=a_sketch(RNG, bits)), actor=ACTOR)).book
 
 
 async def neighbours(services: OpenServices, book: Book, d: int = 7) -> set[object]:

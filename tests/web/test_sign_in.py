@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi import FastAPI
@@ -22,9 +21,8 @@ def settings(database_url: str, redis_url: str) -> Settings:
     return Settings(database_url=database_url, redis_url=redis_url, auth="keys", attempts_per_minute=20)
 
 
-async def made_key(services: OpenServices, *scopes: Scope, ends: timedelta | None = None) -> str:
-    ends_at = None if ends is None else datetime.now(UTC) + ends
-    return (await services.keys.create("Ada", list(scopes) or ["read"], ends_at, actor=ACTOR)).text
+async def made_key(services: OpenServices, *scopes: Scope) -> str:
+    return (await services.keys.create("Ada", list(scopes) or ["read"], actor=ACTOR)).text
 
 
 async def signed_in(browser: AsyncClient, key: str) -> None:
