@@ -15,7 +15,7 @@ from app.stores.postgres.keys import NO_LIMITS, KeyLimits, Scope
 from tests.api.access.key_holders import ADMIN_KEY, with_keys
 from tests.api.conftest import asking, started
 from tests.factories import ACTOR
-from tests.redis_cluster import operator_of
+from tests.redis_cluster import Operator
 from tests.services.access.passing_time import PassingTime
 
 TEXT = "Some words of a book that nobody has written so far. " * 40
@@ -39,12 +39,11 @@ async def app(keyed: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 @pytest.fixture
-async def clock(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PassingTime]:
+async def clock(redis: Operator, monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     """The time by which requests are counted, which stands still until a test lets it pass."""
-    async with operator_of(redis_url) as operator:
-        clock = PassingTime(monkeypatch, operator)
-        clock.stand_at(1_800_000_000.0)
-        yield clock
+    clock = PassingTime(monkeypatch, redis)
+    clock.stand_at(1_800_000_000.0)
+    return clock
 
 
 @asynccontextmanager
