@@ -72,5 +72,5 @@ def test_proxies_are_named_by_address(proxies: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("origin", ["*", "catalog.example.org", "https://catalog.example.org/"])
 def test_origins_are_named_whole(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKPRINT_CORS_ORIGINS", origin)
-    with pytest.raises(ValueError, match="is no origin"):
+    with pytest.raises(ValueError, match="is not an origin"):
         Settings()
