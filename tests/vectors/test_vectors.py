@@ -59,9 +59,9 @@ def test_plain_implementation_finds_the_same_signatures(name: str) -> None:
     book = BOOKS[name]
     text = book["text"]
     assert reference.signatures(text, book["page_count"]) == book["signatures"]
-    normal, _ = reference.normal_form(text)
+    normal, _, _ = reference.form_of(text)
     assert sha256(normal.encode()).hexdigest() == book["normal_form_sha256"]
-    all_bits = reference.tf_fingerprint(normal, 256)
+    all_bits = reference.simhash(normal, 256, (4, 2, 2, 4), 1000, 1, 16, gap=False)
     for recipe, digits in book["studied_fingerprints"].items():
         assert (all_bits and all_bits[: fingerprint_recipe(recipe).bits // 4]) == digits
 
