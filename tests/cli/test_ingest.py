@@ -32,14 +32,10 @@ def library() -> list[SyntheticBook]:
 
 
 def books(service: Service) -> list[dict[str, object]]:
-    items: list[dict[str, object]] = []
-    query: dict[str, str | int] = {"limit": 1000}
-    while True:
-        page = httpx.get(f"{service.url}/v1/books", params=query, timeout=60).json()
-        items += page["items"]
-        if page["next_cursor"] is None:
-            return items
-        query["cursor"] = page["next_cursor"]
+    items: list[dict[str, object]] = httpx.get(f"{service.url}/v1/books?limit=1000", timeout=60).json()[
+        "items"
+    ]
+    return items
 
 
 def described(items: Sequence[Mapping[str, object]]) -> list[tuple[object, ...]]:
