@@ -292,23 +292,6 @@ async def test_too_many_pending_books_make_lookups_refuse(
         await neighbours(services, first)
 
 
-@on_cluster_too
-async def test_health_names_what_is_wrong(
-    services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.services.health._SECONDS", 60.0)  # for a busy machine
-    assert {name: part.ok for name, part in (await services.health.check()).items()} == {
-        "postgres": True,
-        "redis": True,
-        "jobs": True,
-    }
-    await redis.flushdb()
-    await asyncio.sleep(0.3)  # an answer stands for 0.2 seconds
-    health = await services.health.check()
-    assert not health["redis"].ok
-    assert "rebuilt" in health["redis"].detail
-
-
 async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(
     services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
