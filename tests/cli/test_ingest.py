@@ -130,16 +130,12 @@ def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_l
     assert refused(tmp_path / "b.csv") == refused(report)
 
 
-def own_words(book: int) -> list[str]:
-    """Words of one book alone: books that share words would all be related."""
-    return [f"w{book}x{n}" for n in range(200)]
-
-
 @pytest.mark.slow
 def test_after_a_kill_a_second_run_gives_the_library_of_one_run(service: Service, tmp_path: Path) -> None:
+    # Words of one book alone: books that share words would all be related.
+    texts = [" ".join(f"w{book}x{n}" for n in range(200)) for book in range(300)]
     lines = [
-        json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": " ".join(own_words(n % 300))})
-        for n in range(340)
+        json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": texts[n % 300]}) for n in range(340)
     ]
     file = tmp_path / "books.jsonl"
     file.write_text("\n".join(lines))
