@@ -21,14 +21,9 @@ from tests.redis_cluster import Cluster, wait_for
 KEYS = [f"bp:{{a:{number}}}:{number}" for number in range(200)]
 
 
-@pytest.fixture(scope="module")
-def index_url(cluster: Cluster) -> str:
-    return cluster.url
-
-
 @pytest.fixture(autouse=True)
-def _empty(cluster: Cluster) -> None:
-    cluster.flush()
+def index_url(cluster_url: str) -> str:
+    return cluster_url
 
 
 @pytest.fixture
