@@ -18,7 +18,7 @@ from bookprint_readers.unread import Unread
 from tests.cli.command_line import in_a_process
 from tests.forks import Fork
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
-from tests.redis_cluster import wait_for
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_says_that_not_all_was_posted(
     file.write_text("".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(1000)))
 
     def interrupt(process: Fork) -> None:
-        wait_for(lambda: bool(server.bodies))
+        assert eventually(lambda: bool(server.bodies))
         process.send_signal(signal.SIGINT)
 
     done = in_a_process("ingest", file, "--url", server.url, "--jobs", jobs, meanwhile=interrupt)
