@@ -47,15 +47,6 @@ async def test_the_same_content_is_found_and_keeps_its_metadata(catalogue: BookS
     assert again.book == first.book
 
 
-async def test_one_content_under_two_external_ids_is_two_books(catalogue: BookStore) -> None:
-    same = content()
-    ids = {
-        (await catalogue.insert(new_book_id(), Metadata(external_id=external_id), same, actor=ACTOR)).book.id
-        for external_id in ("a", "b", None)
-    }
-    assert len(ids) == 3
-
-
 async def test_an_external_id_with_other_content_names_the_put(catalogue: BookStore) -> None:
     first = await catalogue.insert(new_book_id(), Metadata(external_id="x"), content(), actor=ACTOR)
     with pytest.raises(Conflict, match=f"Book {first.book.id} has the external_id") as caught:
