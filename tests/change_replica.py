@@ -5,6 +5,8 @@ from typing import Any
 
 from httpx import AsyncClient
 
+from tests.api.posting import all_pages
+
 Json = dict[str, Any]
 Pair = tuple[str, str]
 
@@ -52,16 +54,8 @@ class Replica:
 async def state_of(client: AsyncClient) -> Replica:
     """What the service itself answers about everything."""
     state = Replica()
-    books = []
-    cursor = None
-    while cursor is not None or not books:
-        parameters = {"limit": "1000"} | ({"cursor": cursor} if cursor else {})
-        answer = (await client.get("/v1/books", params=parameters)).json()
-        books += answer["items"]
-        cursor = answer["next_cursor"]
-        if not answer["items"]:
-            break
-    for book in books:
+    pages = await all_pages(client, "/v1/books", limit=1000)
+    for book in [book for page in pages for book in page["items"]]:
         state.books[book["id"]] = {name: book[name] for name in _TOLD}
         for item in (await client.get(book["links"]["relations"])).json()["items"]:
             if item["via"] is None and book["id"] < item["book_id"]:

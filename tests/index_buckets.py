@@ -1,12 +1,24 @@
-"""The buckets of the band index, as tests look into them."""
+"""The band index as tests look into it, and its writes as they fail."""
 
 import numpy as np
+import pytest
 
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient
 from app.stores.redis.epoch import size_of
 from app.stores.redis.keys import bucket_keys, epochs_of
+from bookprint_core.errors import Unavailable
 from bookprint_core.index.tables import BucketTable, Records
+
+
+def let_redis_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until undone, writes to the band index fail as if Redis were gone."""
+
+    async def fail(*_: object, **__: object) -> None:
+        raise Unavailable("Redis is gone.")
+
+    monkeypatch.setattr(BandIndex, "insert", fail)
+    monkeypatch.setattr(BandIndex, "delete", fail)
 
 
 async def sizes_of(index: BandIndex, table: BucketTable) -> list[int]:

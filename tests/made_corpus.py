@@ -34,9 +34,9 @@ class _Rows:
     by_table: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {table: [] for table in TABLES})
 
 
-def made_books(works: int, seed: int = 3, characters: int = 12_000) -> list[Submission]:
+def made_books(works: int, seed: int = 3) -> list[Submission]:
     """Books of so many works, one to three of each, with titles and external ids."""
-    library = synthetic_library(seed, works, copies=(1, 2), characters=(characters, characters))
+    library = synthetic_library(seed, works, copies=(1, 2), characters=(12_000, 12_000))
     return [
         Submission(
             Metadata(title=book.title, authors=(book.author,), year=book.year, external_id=book.id),

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +17,11 @@ class Message:
 
     headers: dict[str, str]
     body: bytes
-    at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @cached_property
     def item(self) -> Json:
         item: Json = json.loads(self.body)
         return item
-
-    @property
-    def age(self) -> float:
-        """Seconds between the change and its arrival."""
-        return (self.at - datetime.fromisoformat(self.item["at"])).total_seconds()
 
 
 @dataclass

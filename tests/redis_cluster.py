@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +62,7 @@ class Master:
                 death_signal=signal.SIGTERM,
                 output=log,
             )
-        wait_for(lambda: _answers(self.client))
+        assert eventually(lambda: _answers(self.client))
 
     def kill(self) -> None:
         """End the server without warning."""
@@ -118,7 +118,7 @@ class Cluster:
 
     def wait_until_well(self) -> None:
         """Return when every master finds the cluster complete."""
-        wait_for(lambda: all(self._is_well(master) for master in self.masters))
+        assert eventually(lambda: all(self._is_well(master) for master in self.masters))
 
     @contextmanager
     def replica(self, master: Master) -> Iterator[Master]:
@@ -127,10 +127,10 @@ class Cluster:
         try:
             for other in self.masters:
                 replica.meet(other)
-            wait_for(lambda: replica.call("NODES").count("master") > _MASTERS)
+            assert eventually(lambda: replica.call("NODES").count("master") > _MASTERS)
             replica.call("REPLICATE", master.name)
-            wait_for(lambda: replica.client.info("replication").get("master_link_status") == "up")
-            wait_for(lambda: all("slave" in other.call("NODES") for other in self.masters))
+            assert eventually(lambda: replica.client.info("replication").get("master_link_status") == "up")
+            assert eventually(lambda: all("slave" in other.call("NODES") for other in self.masters))
             yield replica
         finally:
             replica.kill()
@@ -160,7 +160,7 @@ class Cluster:
         """
         with self._ending:
             self._assign(slot, taker)
-            wait_for(self._agrees)
+            assert eventually(self._agrees)
 
     def hand_over(self, slots: range, giver: Master, taker: Master) -> None:
         """Have another master serve slots, whose keys are lost: what an operator should not do."""
@@ -214,11 +214,6 @@ def running_cluster() -> Iterator[Cluster]:
         cluster = Cluster(masters)
         cluster.form()
         yield cluster
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Return when the condition holds."""
-    assert eventually(condition)
 
 
 def _answers(client: redis.Redis) -> bool:

@@ -15,7 +15,7 @@ from app.stores.postgres import connections
 from app.stores.postgres.connections import Database
 from tests.forks import have_readers_load_kernels
 from tests.open_services import empty
-from tests.redis_cluster import Cluster, running_cluster
+from tests.redis_cluster import Cluster, Operator, operator_of, running_cluster
 from tests.secret_search import lines_with_secrets
 from tests.servers import flushed_redis, fresh_database, migrated_template, scratch_folder, session_servers
 
@@ -137,6 +137,13 @@ def index_url(request: pytest.FixtureRequest) -> str:
     """An empty Redis server; for tests marked `on_cluster_too` once more an empty cluster of three."""
     kind = getattr(request, "param", "server")
     return str(request.getfixturevalue("redis_url" if kind == "server" else "cluster_url"))
+
+
+@pytest.fixture
+async def redis(index_url: str) -> AsyncIterator[Operator]:
+    """The server or the cluster as an operator sees it."""
+    async with operator_of(index_url) as operator:
+        yield operator
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Books that are sent as files: what is answered, what outranks what, and what is refused."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.api.test_bad_input import assert_problem
 # The tests share one application: they post different books.
 
 ALTO = "application/xml"
-Json = dict[str, Any]
 
 
 @pytest.fixture
@@ -35,11 +33,8 @@ def alto(*pages: str) -> bytes:
     return f"<?xml version='1.0'?><alto>{''.join(map(page, pages))}</alto>".encode()
 
 
-async def sent(client: AsyncClient, path: str, data: bytes, metadata: Json | None = None) -> Response:
-    parts: Json = {"file": ("folder/book.xml", data, ALTO)}
-    if metadata is not None:
-        parts["metadata"] = (None, json.dumps(metadata), "application/json")
-    return await client.post(path, files=parts)
+async def sent(client: AsyncClient, path: str, data: bytes) -> Response:
+    return await client.post(path, files={"file": ("folder/book.xml", data, ALTO)})
 
 
 async def test_file_is_the_book_that_its_pages_are(client: AsyncClient) -> None:
@@ -71,10 +66,6 @@ async def test_lookup_by_file_finds_the_book(client: AsyncClient) -> None:
     assert (answer["exact"], answer["format"], answer["warnings"]) == (True, "alto", [])
     in_json = (await client.post("/v1/lookups?d=3", json={"pages": pages})).json()
     assert (in_json["items"], in_json["format"], in_json["warnings"]) == (answer["items"], None, [])
-
-
-HTML = """<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" lang="de"><head>
-<title>Title of the file</title></head><body><p>{}</p></body></html>"""
 
 
 REFUSED: dict[str, tuple[bytes, int, str]] = {

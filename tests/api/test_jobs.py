@@ -1,6 +1,5 @@
 """Background jobs as clients and Prometheus see them."""
 
-from typing import Any
 from uuid import UUID
 
 from httpx import AsyncClient
@@ -12,15 +11,6 @@ from tests.api.library import prose
 from tests.api.test_operation import labelled, samples
 
 
-async def posted(client: AsyncClient, services: Services) -> tuple[dict[str, Any], int]:
-    """A book and its entry."""
-    book = (await client.post("/v1/books", json={"text": prose(1)})).json()
-    [row] = await services.database.rows(
-        SQL("SELECT entry_id FROM books WHERE id = $id"), id=UUID(book["id"])
-    )
-    return book, row["entry_id"]
-
-
 async def deferred(services: Services, *entry_ids: int) -> list[int]:
     """New relate jobs of these entries."""
     defer = SQL(insert_relate_jobs_of("unnest($entry_ids::bigint[]) AS entry_id"))
@@ -30,7 +20,8 @@ async def deferred(services: Services, *entry_ids: int) -> list[int]:
 
 
 async def test_a_waiting_job_names_its_book_and_its_next_try(client: AsyncClient, services: Services) -> None:
-    book, entry_id = await posted(client, services)
+    book = (await client.post("/v1/books", json={"text": prose(1)})).json()
+    entry_id = (await services.books.get(UUID(book["id"]))).entry_id
     later, soon = await deferred(services, entry_id, entry_id)
     await services.database.rows(
         SQL("UPDATE procrastinate_jobs SET scheduled_at = now() + interval '1 hour' WHERE id = $id"),

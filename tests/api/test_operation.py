@@ -115,6 +115,7 @@ async def test_flushed_index_is_not_ready_and_lookups_say_when_to_try_again(
     lookup = await client.post("/v1/lookups", json={"text": prose(1)})
 
     assert ready.json()["parts"]["redis"]["ok"] is False
+    assert "rebuilt" in ready.json()["parts"]["redis"]["detail"]
     for response in (near, lookup):
         assert response.status_code == 503
         assert response.headers["content-type"] == "application/problem+json"

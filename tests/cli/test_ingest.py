@@ -32,14 +32,10 @@ def library() -> list[SyntheticBook]:
 
 
 def books(service: Service) -> list[dict[str, object]]:
-    items: list[dict[str, object]] = []
-    query: dict[str, str | int] = {"limit": 1000}
-    while True:
-        page = httpx.get(f"{service.url}/v1/books", params=query, timeout=60).json()
-        items += page["items"]
-        if page["next_cursor"] is None:
-            return items
-        query["cursor"] = page["next_cursor"]
+    items: list[dict[str, object]] = httpx.get(f"{service.url}/v1/books?limit=1000", timeout=60).json()[
+        "items"
+    ]
+    return items
 
 
 def described(items: Sequence[Mapping[str, object]]) -> list[tuple[object, ...]]:
@@ -134,16 +130,12 @@ def test_mixed_files_are_taken_in_directly_as_over_http_and_what_is_refused_is_l
     assert refused(tmp_path / "b.csv") == refused(report)
 
 
-def own_words(book: int) -> list[str]:
-    """Words of one book alone: books that share words would all be related."""
-    return [f"w{book}x{n}" for n in range(200)]
-
-
 @pytest.mark.slow
 def test_after_a_kill_a_second_run_gives_the_library_of_one_run(service: Service, tmp_path: Path) -> None:
+    # Words of one book alone: books that share words would all be related.
+    texts = [" ".join(f"w{book}x{n}" for n in range(200)) for book in range(300)]
     lines = [
-        json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": " ".join(own_words(n % 300))})
-        for n in range(340)
+        json.dumps({"id": f"book-{n % 300}", "title": f"{n}", "text": texts[n % 300]}) for n in range(340)
     ]
     file = tmp_path / "books.jsonl"
     file.write_text("\n".join(lines))

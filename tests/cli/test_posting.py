@@ -18,7 +18,7 @@ from bookprint_readers.unread import Unread
 from tests.cli.command_line import in_a_process
 from tests.forks import Fork
 from tests.prescribed_server import BUSY, CREATED, Answer, Prescribed, prescribing
-from tests.redis_cluster import wait_for
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -34,36 +34,22 @@ def records(count: int) -> list[ReadBook]:
     ]
 
 
-class NotedWaits(threading.Event):
-    """Notes how long it would have waited."""
-
-    def __init__(self, waits: list[float]) -> None:
-        super().__init__()
-        self._waits = waits
+class NoWaits(threading.Event):
+    """Takes no time to wait."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None
-        self._waits.append(timeout)
         return self.is_set()
 
 
 def post(
-    url: str,
-    books: list[ReadBook],
-    jobs: int = 2,
-    patience: float = 60.0,
-    waits: list[float] | None = None,
+    url: str, books: list[ReadBook], jobs: int = 2, patience: float = 60.0
 ) -> tuple[IngestRun, list[tuple[Unread, Outcome]], NoService | None]:
     """The counts, what became of each book, and why posting stopped early."""
     run, told = IngestRun(), list[tuple[Unread, Outcome]]()
     with Client(url, jobs, patience) as service:
-        service.stop = NotedWaits([] if waits is None else waits)
+        service.stop = NoWaits()
         stopped = post_all(service, books, jobs, run, lambda book, outcome: told.append((book, outcome)))
     return run, told, stopped
-
-
-def ignore(book: Unread, outcome: Outcome) -> None:
-    """Report nothing."""
 
 
 def test_a_book_refused_for_the_moment_is_posted_again_until_it_is_taken(server: Prescribed) -> None:
@@ -119,7 +105,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_says_that_not_all_was_posted(
     file.write_text("".join(json.dumps({"text": f"book {n}"}) + "\n" for n in range(1000)))
 
     def interrupt(process: Fork) -> None:
-        wait_for(lambda: bool(server.bodies))
+        assert eventually(lambda: bool(server.bodies))
         process.send_signal(signal.SIGINT)
 
     done = in_a_process("ingest", file, "--url", server.url, "--jobs", jobs, meanwhile=interrupt)

@@ -138,7 +138,7 @@ def test_workers_of_serve_give_way_to_the_api(pair: Serve) -> None:
     def give_way() -> bool:
         workers = [process for process in pair.family() if is_named(process, "worker 1")]
         with suppress(psutil.NoSuchProcess):  # a connection's, that has the name for a moment
-            return bool(workers) and all(_gives_way(process) for process in workers)
+            return {process.nice() for process in workers} == {psutil.Process().nice() + 5}
         return False
 
     assert eventually(give_way)
@@ -148,7 +148,3 @@ def test_workers_of_serve_give_way_to_the_api(pair: Serve) -> None:
     for urgent in (*apis(pair), *delivery):
         assert urgent.nice() == psutil.Process().nice()
     assert delivery
-
-
-def _gives_way(worker: psutil.Process) -> bool:
-    return worker.nice() == psutil.Process().nice() + 5

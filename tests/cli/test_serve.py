@@ -22,7 +22,7 @@ from tests.cli.command_line import (
     in_a_process,
     serving,
 )
-from tests.redis_cluster import running_cluster, wait_for
+from tests.redis_cluster import running_cluster
 from tests.secret_search import ADMIN_KEY
 from tests.waiting import eventually
 
@@ -51,12 +51,12 @@ def test_on_a_cluster_it_names_the_node_that_is_down_and_mends_the_index_when_it
         victim = cluster.masters[0]
         victim.kill()
         # An answer given just before stands for 0.2 s.
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 503)
+        assert eventually(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 503)
         ready = httpx.get(f"{service.url}/health/ready", timeout=60).json()
         assert f"127.0.0.1:{victim.port}" in ready["parts"]["redis"]["detail"]
         assert httpx.get(ask, timeout=60).status_code == 503
         victim.start()
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
+        assert eventually(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
         assert [item["id"] for item in httpx.get(ask, timeout=60).json()["items"]] == [books[1]["id"]]
         for command in ("verify", "reindex"):
             done = bookprint(command, "--data-dir", service.data_dir)

@@ -19,7 +19,6 @@ from tests.cli.command_line import (
     serving,
 )
 from tests.embedded.programs import is_named
-from tests.redis_cluster import wait_for
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -66,7 +65,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
             server.kill()
         statuses = {httpx.get(f"{service.url}/v1/books", timeout=60).status_code for _ in range(3)}
         assert statuses <= {200, 503}
-        wait_for(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
+        assert eventually(lambda: httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200)
         family = service.family()
         status = service.stop()
         _, left = psutil.wait_procs(family, timeout=STOP_SECONDS)

@@ -13,7 +13,7 @@ from functools import cache
 from math import floor, sqrt
 from pathlib import Path
 
-from tests.core.reference_text import DENSE, UNSPACED, form_of as form_of, kinds, normal_form as normal_form
+from tests.core.reference_text import DENSE, UNSPACED, form_of as form_of, kinds
 
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1, 0xD3A2646D)
 BASE = 0x9E3779B97F4A7C15
@@ -64,13 +64,6 @@ def tokens(normal: str) -> list[tuple[int, int, int]]:
     return spans
 
 
-def shingle_hash(span: str) -> int:
-    running = 0
-    for char in span:
-        running = (running * BASE + ord(char)) & M64
-    return mix64(running)
-
-
 def shingles(normal: str) -> list[int]:
     """The 64-bit hash of each shingle, in order."""
     hashes = []
@@ -80,7 +73,10 @@ def shingles(normal: str) -> list[int]:
         for _, end, heavy in all_tokens[first:]:
             weight += heavy
             if weight >= 40:
-                hashes.append(shingle_hash(normal[all_tokens[first][0] : end]))
+                running = 0
+                for char in normal[all_tokens[first][0] : end]:
+                    running = (running * BASE + ord(char)) & M64
+                hashes.append(mix64(running))
                 break
     return hashes
 
@@ -232,11 +228,6 @@ def page_signature(normal: str, lengths: Sequence[int], start: int, end: int) ->
     for _, h in ngrams(normal, lengths, start, end):
         least[h >> 25] = min(h, least.get(h >> 25, M32))
     return [1 + ((least[b] & 0xFFFF) * 255 >> 16) if b in least else 0 for b in range(128)]
-
-
-def tf_fingerprint(normal: str, bits: int) -> str | None:
-    """`tf-simhash<bits>-v1`."""
-    return simhash(normal, bits, (4, 2, 2, 4), 1000, 1, 16, gap=False)
 
 
 def _base64(numbers: Sequence[int], size: int) -> str:

@@ -73,12 +73,6 @@ def _is_folded(normal: str) -> bool:
     return 2 * len(folded) > len(letters)
 
 
-def normal_form(text: str) -> tuple[str, list[int]]:
-    """The normal form, and where each page starts in it."""
-    normal, starts, _ = form_of(text)
-    return normal, starts
-
-
 def form_of(text: str) -> tuple[str, list[int], bool]:
     """The normal form, where each page starts in it, and whether folding changes it."""
     plain, starts = _normal_form(text, folded=False)

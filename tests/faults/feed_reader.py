@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ class FeedReader:
     file: Path
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
-    seen: list[Json] = field(default_factory=list)
 
     def start(self) -> None:
         """Go on behind the last whole line."""

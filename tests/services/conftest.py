@@ -7,7 +7,6 @@ import pytest
 from app.settings import Settings
 from app.stores.postgres.connections import Database
 from tests.open_services import OpenServices, open_on
-from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
@@ -19,9 +18,3 @@ async def services(
     async with open_on(emptied_database, settings) as services:
         await services.upkeep.catch_up()
         yield services
-
-
-@pytest.fixture
-async def redis(index_url: str) -> AsyncIterator[Operator]:
-    async with operator_of(index_url) as operator:
-        yield operator

@@ -23,10 +23,8 @@ def noisy(seed: int, pages: Sequence[str]) -> list[str]:
     return [scanned(page, 100 * seed + place, 0.02) for place, page in enumerate(pages)]
 
 
-async def post(services: OpenServices, pages: Sequence[str], labels: Sequence[str] = ()) -> Book:
-    submission = Submission(
-        Metadata(collection="scans"), content_from_pages(pages), page_labels=tuple(labels)
-    )
+async def post(services: OpenServices, pages: Sequence[str]) -> Book:
+    submission = Submission(Metadata(collection="scans"), content_from_pages(pages))
     return (await services.ingest.post(submission, actor=ACTOR)).book
 
 

@@ -18,9 +18,9 @@ from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState, size_of
 from app.stores.redis.flat_index_replica import FlatIndexReplica, Reading
 from bookprint_core.errors import BookprintError, IndexRebuilding, Unavailable
-from bookprint_core.model import Book, Metadata, Submission
+from bookprint_core.model import Book, Submission
 from tests.factories import ACTOR, a_sketch, flipped
-from tests.index_buckets import placed
+from tests.index_buckets import let_redis_fail, placed
 from tests.open_services import OpenServices, open_on
 from tests.redis_cluster import Operator, on_cluster_too
 
@@ -40,25 +40,14 @@ async def services(
         yield replace(services, lookup=elsewhere.lookup)
 
 
-async def post(services: OpenServices, bits: bytes | None = None, external_id: str | None = None) -> Book:
-    submission = Submission(metadata=Metadata(external_id=external_id), sketch=a_sketch(RNG, bits))
-    return (await services.ingest.post(submission, actor=ACTOR)).book
+async def post(services: OpenServices, bits: bytes | None = None) -> Book:
+    return (await services.ingest.post(Submission(sketch=a_sketch(RNG, bits)), actor=ACTOR)).book
 
 
 async def neighbours(services: OpenServices, book: Book, d: int = 7) -> set[object]:
     answer = await services.lookup.near_duplicates(book.id, Within(d), None, 100)
     assert answer.total == len(answer.matches)
     return {match.book.book_id for match in answer.matches}
-
-
-def let_redis_fail(services: OpenServices, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until undone, writes to the band index fail as if Redis were gone."""
-
-    async def fail(*_: object, **__: object) -> None:
-        raise Unavailable("Redis is gone.")
-
-    monkeypatch.setattr(type(services.index), "insert", fail)
-    monkeypatch.setattr(type(services.index), "delete", fail)
 
 
 @on_cluster_too
@@ -77,7 +66,7 @@ async def test_a_book_posted_while_redis_fails_is_pending_and_found(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await post(services)
-    let_redis_fail(services, monkeypatch)
+    let_redis_fail(monkeypatch)
     second = await post(services, flipped(first.fingerprint.bits, 3))
     assert not second.indexed
     assert await neighbours(services, first) == {second.id}
@@ -109,7 +98,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
     first = await post(services)
     query = await entry_of(services, first)
     with monkeypatch.context() as patch:
-        let_redis_fail(services, patch)
+        let_redis_fail(patch)
         second = await post(services, flipped(first.fingerprint.bits, 3))
     read = FlatIndexReplica.read
 
@@ -131,7 +120,7 @@ async def test_a_pending_book_that_is_indexed_during_a_lookup_is_found(
 async def test_a_pending_book_of_which_a_part_is_in_the_index_is_mended(
     services: OpenServices, index_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    let_redis_fail(services, monkeypatch)
+    let_redis_fail(monkeypatch)
     book = await post(services)
     monkeypatch.undo()
     [summary] = await services.entries.read_summaries([book.entry_id])
@@ -152,7 +141,7 @@ async def test_ghosts_of_deleted_and_replaced_books_are_never_shown_and_are_swep
     kept = await post(services)
     deleted = await post(services, flipped(kept.fingerprint.bits, 1))
     replaced = await post(services, flipped(kept.fingerprint.bits, 2))
-    let_redis_fail(services, monkeypatch)
+    let_redis_fail(monkeypatch)
     await services.ingest.delete(deleted.id, None, actor=ACTOR)
     new = await services.ingest.replace_content(replaced.id, None, a_sketch(RNG), None, actor=ACTOR)
     assert not new.book.indexed
@@ -279,7 +268,7 @@ async def test_the_k_nearest_are_exact_with_pending_and_stale_books_among_them(
     monkeypatch.setattr("app.services.lookups._SPARE", 2)
     query = await post(services)
     near = [await post(services, flipped(query.fingerprint.bits, *range(n))) for n in range(1, 13)]
-    let_redis_fail(services, monkeypatch)
+    let_redis_fail(monkeypatch)
     far = await post(services, flipped(query.fingerprint.bits, *range(40)))
     close = await post(services, flipped(query.fingerprint.bits, 50, 60))
     for gone in near[2:7]:
@@ -295,29 +284,12 @@ async def test_too_many_pending_books_make_lookups_refuse(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await post(services)
-    let_redis_fail(services, monkeypatch)
+    let_redis_fail(monkeypatch)
     monkeypatch.setattr("app.stores.postgres.entries.PENDING_LIMIT", 2)
     for _ in range(3):
         await post(services)
     with pytest.raises(Unavailable, match="wait to be indexed"):
         await neighbours(services, first)
-
-
-@on_cluster_too
-async def test_health_names_what_is_wrong(
-    services: OpenServices, redis: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.services.health._SECONDS", 60.0)  # for a busy machine
-    assert {name: part.ok for name, part in (await services.health.check()).items()} == {
-        "postgres": True,
-        "redis": True,
-        "jobs": True,
-    }
-    await redis.flushdb()
-    await asyncio.sleep(0.3)  # an answer stands for 0.2 seconds
-    health = await services.health.check()
-    assert not health["redis"].ok
-    assert "rebuilt" in health["redis"].detail
 
 
 async def test_a_redis_that_may_drop_books_is_not_well_and_its_index_cannot_be_proved(

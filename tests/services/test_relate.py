@@ -11,7 +11,6 @@ import pytest
 
 from app.services.pairs.relate import PairsFailed
 from app.stores.postgres.connections import SQL
-from app.stores.redis.band_index import BandIndex
 from app.wiring import Services
 from bookprint_core.errors import Unavailable
 from bookprint_core.model import Book, Metadata, Submission
@@ -20,6 +19,7 @@ from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_pages, content_from_text
 from tests.api.library import prose, scanned
 from tests.factories import ACTOR, a_sketch, pages_of
+from tests.index_buckets import let_redis_fail
 from tests.paged_books import run_jobs, waiting, with_limits
 
 TEXT = prose(1, 3000)
@@ -86,11 +86,8 @@ async def test_of_two_books_posted_at_once_one_sees_the_other(
 async def test_books_whose_index_write_failed_are_related_all_the_same(
     services: Services, order: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(index: BandIndex, entries: object, **_: object) -> None:
-        raise Unavailable("Redis refuses.")
-
     with monkeypatch.context() as failing:
-        failing.setattr(BandIndex, "insert", fail)
+        let_redis_fail(failing)
         books = await asyncio.gather(post(services, PAGES), post(services, SCAN))
     assert not any(book.indexed for book in books)
     await services.relate.relate_entry(books[order[0]].entry_id)

@@ -10,19 +10,11 @@ from app.stores.postgres.entries import EntryStore
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import RedisClient, open_client
 from tests.factories import BANDS
-from tests.redis_cluster import Operator, operator_of
 
 
 @pytest.fixture
 def database(emptied_database: Database) -> Database:
     return emptied_database
-
-
-@pytest.fixture
-async def redis(index_url: str) -> AsyncIterator[Operator]:
-    """The server or the cluster as an operator sees it."""
-    async with operator_of(index_url) as operator:
-        yield operator
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The page of two stored books and the queue: what they show, and that deciding there is deciding."""
 
 import re
-from collections.abc import AsyncIterator
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
@@ -154,7 +153,7 @@ async def test_what_another_has_decided_is_told_and_stays(
 
 
 async def test_who_may_only_read_sees_no_button_and_cannot_decide(
-    application: FastAPI, books: list[str], services: Services, keyless: None
+    application: FastAPI, books: list[str], services: Services
 ) -> None:
     key = await services.keys.create("reader", ["read"], actor=OTHER)
     application.state.asks_for_keys = True
@@ -166,10 +165,3 @@ async def test_who_may_only_read_sees_no_button_and_cannot_decide(
             assert not document.xpath("//button[@name='answer']")
         answer = await reader.post(f"/pairs/{books[0]}/{books[1]}/decision", data={"answer": "rejected"})
         assert answer.status_code == 403
-
-
-@pytest.fixture
-async def keyless(application: FastAPI) -> AsyncIterator[None]:
-    """Has the application ask for no keys again."""
-    yield
-    application.state.asks_for_keys = False

@@ -1,8 +1,6 @@
 """Signing in to the pages: by a key, with its scopes, until it ends; and no form of another site."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi import FastAPI
@@ -22,9 +20,8 @@ def settings(database_url: str, redis_url: str) -> Settings:
     return Settings(database_url=database_url, redis_url=redis_url, auth="keys", attempts_per_minute=20)
 
 
-async def made_key(services: OpenServices, *scopes: Scope, ends: timedelta | None = None) -> str:
-    ends_at = None if ends is None else datetime.now(UTC) + ends
-    return (await services.keys.create("Ada", list(scopes) or ["read"], ends_at, actor=ACTOR)).text
+async def made_key(services: OpenServices, *scopes: Scope) -> str:
+    return (await services.keys.create("Ada", list(scopes) or ["read"], actor=ACTOR)).text
 
 
 async def signed_in(browser: AsyncClient, key: str) -> None:
@@ -134,19 +131,11 @@ async def test_signing_in_is_a_request_of_the_key_and_ends_the_oldest_of_many_se
     assert await services.sessions.find(last) is not None
 
 
-@pytest.fixture
-async def open_browser(database_url: str, redis_url: str) -> AsyncIterator[AsyncClient]:
-    """The pages where no key is asked for."""
-    async with (
-        started(Settings(database_url=database_url, redis_url=redis_url)) as app,
-        asking(app) as client,
-    ):
-        client.headers.update(OF_BROWSERS)
-        yield client
-
-
-async def test_where_no_key_is_asked_for_nobody_signs_in(open_browser: AsyncClient) -> None:
-    page = await open_browser.get("/")
-    assert page.status_code == 200
-    assert "Sign out" not in page.text
-    assert (await open_browser.get("/sign-in")).headers["location"] == "/"
+async def test_where_no_key_is_asked_for_nobody_signs_in(database_url: str, redis_url: str) -> None:
+    settings = Settings(database_url=database_url, redis_url=redis_url)
+    async with started(settings) as app, asking(app) as browser:
+        browser.headers.update(OF_BROWSERS)
+        page = await browser.get("/")
+        assert page.status_code == 200
+        assert "Sign out" not in page.text
+        assert (await browser.get("/sign-in")).headers["location"] == "/"

@@ -96,6 +96,12 @@ async def ended(services: Services, ids: list[int]) -> list[Job]:
     return [await services.jobs.get(job_id) for job_id in ids]
 
 
+async def tried(services: Services, job_id: int, state: str, attempts: int) -> bool:
+    """Whether the job is in this state after so many attempts."""
+    job = await services.jobs.get(job_id)
+    return (job.state, job.attempts) == (state, attempts)
+
+
 async def execute(services: Services, statement: str) -> None:
     await services.database.rows(SQL(statement))
 
@@ -147,26 +153,17 @@ async def test_a_poison_job_that_kills_its_worker_fails_at_the_cap_and_all_other
 @pytest.mark.slow
 async def test_a_job_of_a_killed_worker_is_taken_up_by_another(services: Services, database_url: str) -> None:
     [job_id] = await defer(database_url, "endless")
-
-    async def in_state(state: str, attempts: int) -> bool:
-        job = await services.jobs.get(job_id)
-        return (job.state, job.attempts) == (state, attempts)
-
     async with supervised(database_url):
-        await until(lambda: in_state("running", 1))
+        await until(lambda: tried(services, job_id, "running", 1))
     async with working(database_url, services):
-        await until(lambda: in_state("running", 2))
+        await until(lambda: tried(services, job_id, "running", 2))
         assert (await services.jobs.get(job_id)).reason == "The worker died 1 time"
 
 
 async def test_a_worker_that_has_to_end_gives_its_jobs_back(services: Services, database_url: str) -> None:
     [job_id] = await defer(database_url, "endless")
-
-    async def running() -> bool:
-        return (await services.jobs.get(job_id)).state == "running"
-
     async with working(database_url, services):
-        await until(running)
+        await until(lambda: tried(services, job_id, "running", 1))
     job = await services.jobs.get(job_id)
     assert (job.state, job.reason) == ("waiting", None)
 
@@ -185,17 +182,12 @@ def always() -> asyncio.Event:
 async def test_jobs_wait_for_the_index_without_losing_a_try(services: Services, database_url: str) -> None:
     whole = asyncio.Event()
     [job_id] = await defer(database_url, "good")
-
-    async def in_state(state: str) -> bool:
-        return (await services.jobs.get(job_id)).state == state
-
     async with looping(database_url, services, QueueWorker("relate", 2, whole, pace=PACE)):
-        await until(lambda: in_state("running"))
+        await until(lambda: tried(services, job_id, "running", 1))
         await asyncio.sleep(0.3)
-        assert await in_state("running")
+        assert await tried(services, job_id, "running", 1)
         whole.set()
-        await until(lambda: in_state("succeeded"))
-    assert (await services.jobs.get(job_id)).attempts == 1
+        await until(lambda: tried(services, job_id, "succeeded", 1))
 
 
 async def test_a_job_that_never_ends_fails_and_frees_its_place(services: Services, database_url: str) -> None:

@@ -114,19 +114,16 @@ async def _log(client: AsyncClient, **query: Any) -> list[Json]:
     return items
 
 
-async def _key_id(keys: Holders, scope: Scope) -> str:
-    services: Services = keys.app.state.services
-    return next(str(key.id) for key in await services.keys.list_keys() if key.name == scope)
-
-
 async def test_every_operation_is_known_to_write_or_not() -> None:
     assert set(LEAVES) == {operation for operation in operations() if operation[0] != "GET"}
 
 
 async def test_every_operation_that_writes_leaves_one_entry(keys: Holders, client: AsyncClient) -> None:
+    services: Services = keys.app.state.services
+    ids = {key.name: str(key.id) for key in await services.keys.list_keys()}
     for operation in WRITES:
         scope: Scope = operations("keys")[operation]["x-scope"]
-        names, key_id = await _prepared(client), await _key_id(keys, scope)
+        names, key_id = await _prepared(client), ids[scope]
         before = await _log(client, key_id=key_id)
         answer = await _ask(client, operation, keys.valid[scope], names)
         with naming(operation):

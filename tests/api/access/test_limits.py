@@ -9,13 +9,12 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
-from app.main import create_app
 from app.settings import Settings
 from app.stores.postgres.keys import NO_LIMITS, KeyLimits, Scope
 from tests.api.access.key_holders import ADMIN_KEY, with_keys
 from tests.api.conftest import asking, started
 from tests.factories import ACTOR
-from tests.redis_cluster import operator_of
+from tests.redis_cluster import Operator
 from tests.services.access.passing_time import PassingTime
 
 TEXT = "Some words of a book that nobody has written so far. " * 40
@@ -39,12 +38,11 @@ async def app(keyed: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 @pytest.fixture
-async def clock(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PassingTime]:
+async def clock(redis: Operator, monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     """The time by which requests are counted, which stands still until a test lets it pass."""
-    async with operator_of(redis_url) as operator:
-        clock = PassingTime(monkeypatch, operator)
-        clock.stand_at(1_800_000_000.0)
-        yield clock
+    clock = PassingTime(monkeypatch, redis)
+    clock.stand_at(1_800_000_000.0)
+    return clock
 
 
 @asynccontextmanager
@@ -173,11 +171,3 @@ async def test_without_a_valid_key_an_address_has_few_tries(app: FastAPI, clock:
         assert (await client.get("/health/live")).status_code == 200
         await clock.go_on(61)
         assert (await client.get("/v1/books")).status_code == 401
-
-
-async def test_without_redis_limits_hold_and_nothing_fails(keyed: Settings) -> None:
-    app = create_app(keyed.model_copy(update={"redis_url": "redis://127.0.0.1:9"}))
-    async with app.router.lifespan_context(app), holder(app, KeyLimits(2, 9, 1 << 20)) as client:
-        answers = [await client.get("/v1/books") for _ in range(3)]
-
-        assert [answer.status_code for answer in answers] == [200, 200, 429]

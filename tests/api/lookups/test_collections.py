@@ -11,12 +11,12 @@ from httpx import AsyncClient
 from app.services import lookups
 from app.settings import Settings
 from app.stores.postgres import entries
-from app.stores.redis.band_index import BandIndex
 from tests.api.conftest import asking, started, taking_turns
 from tests.api.library import prose, scanned
 from tests.api.posting import Json, all_pages, distance, look_up, near, post, signatures
 from tests.api.test_bad_input import assert_problem
 from tests.factories import flipped
+from tests.index_buckets import let_redis_fail
 
 MANY, FEW = "many of them", "few, far away"
 
@@ -144,10 +144,7 @@ async def test_pending_books_are_found_in_their_collection(
     bits = rng.bytes(16)
     query = await post(client, signatures=signatures(bits, rng))
 
-    async def fails(*_: object) -> None:
-        raise TimeoutError
-
-    monkeypatch.setattr(BandIndex, "insert", fails)
+    let_redis_fail(monkeypatch)
     pending = [
         await post(client, signatures=signatures(flipped(bits, 5), rng), collection=name)
         for name in ("waiting", "waiting too")

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 
@@ -45,12 +45,3 @@ async def listening(app: ASGIApp, state: Mapping[str, object] = MappingProxyType
         finally:
             server.should_exit = server.force_exit = True
             await serving
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Return when the condition holds; fails after a minute."""
-    for _ in range(6_000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("It was not so within a minute.")

@@ -20,8 +20,9 @@ from app.stores.postgres.audit import Actor
 from app.wiring import Services
 from bookprint_core.model import StoredBook, Submission
 from tests.api.conftest import asking, started
-from tests.api.transport.real_server import listening, until
+from tests.api.transport.real_server import listening
 from tests.api.transport.skipped_time import in_skipped_time
+from tests.waiting import until
 
 TEXT = {"text": "a book of which there is one copy " * 20}
 

@@ -17,8 +17,9 @@ from app.api.http.admission import Capacity
 from app.settings import Settings
 from bookprint_readers.package import EXPANSION, FREE_EXPANSION
 from tests.api.conftest import started
-from tests.api.transport.real_server import listening, until
+from tests.api.transport.real_server import listening
 from tests.readers.children import children
+from tests.waiting import until
 
 MOST = 20 << 20
 UPLOAD = 3 << 20
@@ -38,13 +39,6 @@ class Spools:
 
     def bytes_on_disk(self) -> int:
         return sum(self._sizes().values())
-
-    async def are_gone(self) -> bool:
-        for _ in range(1200):
-            if not self._sizes():
-                return True
-            await asyncio.sleep(0.05)
-        return False
 
     def _sizes(self) -> dict[tuple[int, int], int]:
         found = {}
@@ -102,7 +96,7 @@ async def test_unfinished_uploads_stay_within_what_they_may_take(bounded: FastAP
             assert "disk" in late.json()["detail"]
             for answer in standing:
                 answer.cancel()
-        assert await spools.are_gone()
+        await until(lambda: not spools.bytes_on_disk())
         late = await client.post("/v1/lookups", files={"file": ("b.txt", b"some words " * 1000)})
         assert late.status_code == 200
         assert bounded.state.admission.disk.taken == 0
@@ -116,7 +110,7 @@ async def test_upload_that_is_too_slow_leaves_nothing(
     async with listening(bounded) as port, unfinished_uploads(port, 3) as readers:
         for reader in readers:
             assert await reader.readline() == b"HTTP/1.1 408 Request Timeout\r\n"
-        assert await spools.are_gone()
+        await until(lambda: not spools.bytes_on_disk())
         assert bounded.state.admission.disk.taken == 0
 
 
@@ -138,4 +132,4 @@ async def test_expanded_files_stay_within_what_they_may_take(bounded: FastAPI, s
             assert [answer.status_code for answer in await sending] == [413] * 3
             at_once = os.cpu_count() or 1
             assert FREE_EXPANSION < most <= MOST + at_once * (FREE_EXPANSION + EXPANSION * len(bomb))
-        assert await spools.are_gone()
+        await until(lambda: not spools.bytes_on_disk())

@@ -29,12 +29,6 @@ def components(books: set[UUID], graph: list[Pair]) -> set[frozenset[UUID]]:
     return sets
 
 
-def test_without_rejections_clusters_are_what_hangs_together() -> None:
-    clustering = cluster([Edge(B, C, 0.5), Edge(A, B, 0.9)], [])
-    assert clustering.founders == {A: A, B: A, C: A}
-    assert clustering.borders == frozenset()
-
-
 def test_a_rejected_pair_is_cut_where_the_edges_are_weakest() -> None:
     chain = [Edge(A, B, 0.9), Edge(B, C, 0.6), Edge(C, D, 0.8)]
     clustering = cluster(chain, [(A, D)])

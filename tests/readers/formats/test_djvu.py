@@ -8,13 +8,13 @@ from bookprint_readers.source import Source
 DOCTYPE = '<!DOCTYPE DjVuXML PUBLIC "-//W3C//DTD DjVuXML 1.1//EN" "pubtext/DjVuXML-s.dtd">'
 
 
-def source(*pages: str, doctype: str = DOCTYPE) -> Source:
+def source(*pages: str) -> Source:
     objects = "".join(
         f'<OBJECT><PARAM name="PAGE" value="x_{number:04}.djvu"/>{page}</OBJECT><MAP name="x"/>'
         for number, page in enumerate(pages)
     )
     return Source.of_bytes(
-        f'<?xml version="1.0"?>\n{doctype}<DjVuXML><HEAD>x</HEAD><BODY>{objects}</BODY></DjVuXML>'.encode(),
+        f'<?xml version="1.0"?>\n{DOCTYPE}<DjVuXML><HEAD>x</HEAD><BODY>{objects}</BODY></DjVuXML>'.encode(),
         "x_djvu.xml",
     )
 

@@ -13,7 +13,7 @@ from app.stores.postgres.keys import NO_LIMITS, Caller, KeyLimits
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import TimeWindows, open_client
 from tests.factories import BANDS
-from tests.redis_cluster import Operator, on_cluster_too, operator_of
+from tests.redis_cluster import Operator, on_cluster_too
 from tests.services.access.passing_time import PassingTime
 
 NOWHERE = "redis://127.0.0.1:9"
@@ -24,12 +24,6 @@ BEGIN = 1_800_000_000.0
 
 def caller(**limits: int) -> Caller:
     return Caller(uuid4(), "test", ("read",), KeyLimits(**limits))
-
-
-@pytest.fixture
-async def operator(index_url: str) -> AsyncIterator[Operator]:
-    async with operator_of(index_url) as operator:
-        yield operator
 
 
 @pytest.fixture
@@ -60,7 +54,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     """The time of `either`, which stands still until a test lets it pass."""
     in_redis = request.node.callspec.params["either"] == "limits"
-    clock = PassingTime(monkeypatch, request.getfixturevalue("operator") if in_redis else None)
+    clock = PassingTime(monkeypatch, request.getfixturevalue("redis") if in_redis else None)
     clock.stand_at(BEGIN)
     return clock
 
@@ -145,16 +139,16 @@ async def test_where_no_limit_concerns_a_request_redis_is_not_asked(redis_url: s
 
 
 @on_cluster_too
-async def test_what_is_counted_is_bounded_and_goes_by_itself(limits: Limits, operator: Operator) -> None:
+async def test_what_is_counted_is_bounded_and_goes_by_itself(limits: Limits, redis: Operator) -> None:
     sender = caller(requests_per_minute=10, lookups_per_minute=10, bytes_per_minute=1000)
     for _ in range(40):
         await limits.take(sender, requests=1, lookups=1, size=1)
-    keys = [key async for key in operator.scan_iter(match="*")]
+    keys = [key async for key in redis.scan_iter(match="*")]
 
     assert len(keys) == 3
     assert all(key.startswith(b"bp-limits:") for key in keys)
-    assert {await operator.llen(key) for key in keys if b"bytes" not in key} == {10}
-    ends = [await operator.pttl(key) for key in keys]
+    assert {await redis.llen(key) for key in keys if b"bytes" not in key} == {10}
+    ends = [await redis.pttl(key) for key in keys]
     assert 0 < min(ends) <= max(ends) <= 2000 * SECONDS
 
 

@@ -32,7 +32,7 @@ def line(number: int, text: str | None = None) -> UnreadLine:
 
 
 async def take_in(
-    services: OpenServices, books: Iterator[UnreadLine], run: IngestRun, collection: str | None = None
+    services: OpenServices, books: Iterator[UnreadLine], run: IngestRun
 ) -> list[tuple[Unread, Outcome]]:
     told: list[tuple[Unread, Outcome]] = []
     await ingest_in_bulk(
@@ -43,7 +43,7 @@ async def take_in(
         processes=2,
         tell=lambda *each: told.append(each),
         actor=ACTOR,
-        collection=collection,
+        collection=None,
     )
     return told
 

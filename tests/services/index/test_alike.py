@@ -12,12 +12,13 @@ from app.settings import optimal_bands
 from app.stores.redis.band_index import BandIndex
 from app.stores.redis.client import open_client
 from app.stores.redis.epoch import IndexState
-from bookprint_core.errors import IndexRebuilding, Unavailable
+from bookprint_core.errors import IndexRebuilding
 from bookprint_core.index.minhash_bands import MinHashBands
 from bookprint_core.model import Book, MinHashSignature, Submission
 from bookprint_core.recipe import DEFAULT_MINHASH
 from bookprint_core.signatures.minhash import jaccard
 from tests.factories import ACTOR, BANDS, a_sketch, similar_values
+from tests.index_buckets import let_redis_fail
 from tests.open_services import OpenServices
 from tests.redis_cluster import on_cluster_too
 
@@ -80,11 +81,8 @@ async def test_it_is_answered_like_brute_force_by_added_and_by_built_records(ser
 async def test_pending_books_are_found_by_the_same_rule(
     services: OpenServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(*_: object, **__: object) -> None:
-        raise Unavailable("Redis is gone.")
-
     with monkeypatch.context() as patch:
-        patch.setattr(BandIndex, "insert", fail)
+        let_redis_fail(patch)
         query, posted = await a_family(services, 40)
     pending = [ids(await ask(services, query, least)) for least in (0.3, 0.6)]
     assert pending == [[book.id for book in expected(query, posted, least)] for least in (0.3, 0.6)]

@@ -1,13 +1,12 @@
 """Clusters on real Postgres: after any changes the same as if computed from nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import combinations, pairwise
 from uuid import UUID
 
-import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from app.stores.postgres.cluster_queries import ClusterQueries
 from app.stores.postgres.connections import Connection, Database, open_database
@@ -44,25 +43,12 @@ changes = st.one_of(
 begun = st.dictionaries(pairs, same, min_size=4, max_size=12)
 
 
-@pytest.fixture
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-EVENTS = given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
-SHARED = [HealthCheck.function_scoped_fixture]
-
-
-@settings(max_examples=12, suppress_health_check=SHARED)
-@EVENTS
+@settings(max_examples=12)
+@given(begun=begun, changes=st.lists(changes, min_size=4, max_size=12))
 def test_after_any_events_clusters_are_as_computed_from_nothing(
-    module_database_url: str,
-    runner: asyncio.Runner,
-    begun: dict[Pair, tuple[str, float]],
-    changes: list[tuple[object, ...]],
+    module_database_url: str, begun: dict[Pair, tuple[str, float]], changes: list[tuple[object, ...]]
 ) -> None:
-    runner.run(follow(module_database_url, begun, changes))
+    asyncio.run(follow(module_database_url, begun, changes))
 
 
 async def follow(

@@ -16,19 +16,15 @@ from app.stores.redis.epoch import IndexState
 from bookprint_core.errors import IndexRebuilding, Unavailable
 from bookprint_core.model import Entry
 from tests.factories import BANDS, an_entry
-from tests.redis_cluster import Cluster, wait_for
+from tests.redis_cluster import Cluster
+from tests.waiting import eventually
 
 KEYS = [f"bp:{{a:{number}}}:{number}" for number in range(200)]
 
 
-@pytest.fixture(scope="module")
-def index_url(cluster: Cluster) -> str:
-    return cluster.url
-
-
 @pytest.fixture(autouse=True)
-def _empty(cluster: Cluster) -> None:
-    cluster.flush()
+def index_url(cluster_url: str) -> str:
+    return cluster_url
 
 
 @pytest.fixture
@@ -166,8 +162,10 @@ async def test_a_replica_that_takes_over_is_not_trusted_before_the_index_is_rebu
         await index.insert(entries)
         assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
         victim.kill()
-        wait_for(lambda: replica.client.info("replication")["role"] == "master")
-        wait_for(lambda: all(":ok" in master.call("INFO") for master in (replica, *frail.masters[1:])))
+        assert eventually(lambda: replica.client.info("replication")["role"] == "master")
+        assert eventually(
+            lambda: all(":ok" in master.call("INFO") for master in (replica, *frail.masters[1:]))
+        )
         for process in two:
             with pytest.raises(IndexRebuilding):
                 await near_duplicates(process, entries[0])
@@ -185,7 +183,7 @@ async def test_slots_that_another_node_took_over_without_their_keys_are_noticed(
     await index.insert(entries)
     assert await entry_ids_near(other, entries[0]) == list(range(1, 9))
     frail.hand_over(range(1500), frail.masters[0], frail.masters[2])
-    wait_for(lambda: all("1500-5460" in master.call("NODES") for master in frail.masters))
+    assert eventually(lambda: all("1500-5460" in master.call("NODES") for master in frail.masters))
     # Each of these lookups meets a key that has moved.
     for entry in entries:
         with pytest.raises(IndexRebuilding):

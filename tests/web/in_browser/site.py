@@ -66,7 +66,10 @@ def open_site(database_url: str, redis_url: str) -> Iterator[Site]:
     ):
         books = _posted(open_service.url)
         site = Site(open_service.url, keyed.url, books, key_id, keys)
-        _wait_until_related(site)
+        for book in books.values():
+            assert eventually(
+                lambda book=book: not site.ask(f"/v1/books/{book}/relations?wait=10")["pending"]
+            )
         yield site
 
 
@@ -141,8 +144,3 @@ def _posted(url: str) -> dict[str, str]:
         answers = {name: client.post("/v1/books", json=known | body) for name, body in bodies.items()}
     assert {name: answer.text for name, answer in answers.items() if answer.status_code != 201} == {}
     return {name: answer.json()["id"] for name, answer in answers.items()}
-
-
-def _wait_until_related(site: Site) -> None:
-    for book in site.books.values():
-        assert eventually(lambda book=book: not site.ask(f"/v1/books/{book}/relations?wait=10")["pending"])
