@@ -7,16 +7,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "app": 32_500,
+    "app": 32_450,
     "workers": 440,
     "packages/client": 820,
-    "packages/core": 10_920,
+    "packages/core": 10_900,
     "packages/corpus": 3_450,
-    "packages/readers": 6_370,
+    "packages/readers": 6_350,
     "migrations": 80,
-    "bench": 4_360,
+    "bench": 4_310,
     "research": 6_000,
-    "tests": 38_100,
+    "tests": 38_010,
 }
 """Lines of Python in each part. The types of the client's answers are generated, and not counted."""
 
