@@ -87,8 +87,8 @@ to fix them.
 def create_app(settings: Settings | None = None, capacity: Capacity | None = None) -> FastAPI:
     """Create the application with its routes; it connects to Postgres and Redis when it starts.
 
-    Without `settings`, they are read from the environment, and the secrets are removed from it, because the
-    processes that read untrusted files inherit it.
+    The settings are read from the environment if `settings` is None. The secrets are then removed from the
+    environment, because the processes that read untrusted files inherit it.
     """
     if settings is None:
         settings = Settings()

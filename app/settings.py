@@ -208,7 +208,7 @@ class Settings(BaseSettings):
         alias="BOOKPRINT_ATTEMPTS_PER_MINUTE",
         gt=0,
         le=MOST_PER_MINUTE,
-        description="Requests per minute without a valid key from one address, then 429; unset: no limit.",
+        description="Requests without a valid key per minute and address; more get 429. Unset: no limit.",
     )
     texts: Literal["none", "postgres"] = Field(
         default="postgres",

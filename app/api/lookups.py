@@ -117,7 +117,7 @@ class RelationBrief(TypedDict):
     """The relation of two books by a person's decision, otherwise computed from their pages."""
 
     kind: str
-    confidence: Annotated[float, Field(description="Confidence, 0 to 1; a person's decision has 1.")]
+    confidence: Annotated[float, Field(description="Confidence, 0 to 1; 1 for a person's decision.")]
 
 
 class NearDuplicate(TypedDict):

@@ -28,7 +28,7 @@ from bookprint_core.model import Metadata, Submission
 if TYPE_CHECKING:
     from app.synthesis.library import SyntheticBook
 
-_COPIES = (1, 4)  # fewest and most copies of a work
+_COPIES = (1, 4)  # minimum and maximum number of copies of a work
 _NAMESPACE = "bookprint-demo"
 _HOST = "127.0.0.1"
 _START_SECONDS = 180.0

@@ -43,7 +43,7 @@ _LOADED = (
 )
 """Modules and functions to load before processes are forked. Loading is most of the time of a start."""
 
-_MOST_PROCESSES = 8  # most API processes by default
+_MOST_PROCESSES = 8  # maximum number of API processes by default
 
 _OF_A_QUEUE, _QUEUES = 4, 2  # connections of a worker's queue to Postgres, and queues per worker
 _FOR_COMMANDS = 5  # connections reserved for commands

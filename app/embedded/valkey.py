@@ -30,7 +30,7 @@ _GAVE_UP = 1  # exit status, for example if Valkey cannot read its snapshot
 
 
 class ValkeyServer(Server):
-    """A Valkey server."""
+    """A Valkey server that listens on a Unix socket."""
 
     name: ClassVar[str] = "valkey-server"
     stop_steps: ClassVar[Steps] = ((signal.SIGTERM, 5.0),)

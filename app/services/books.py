@@ -120,7 +120,7 @@ class IngestRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBatch:
-    """Stored books, and the contents of the new books, which are still to be written to the band index."""
+    """Stored books, and the contents of the new books, not yet written to the band index."""
 
     stored: Sequence[Stored]
     entries: Mapping[int, NewContent]  # of the new books, by entry id

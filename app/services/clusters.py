@@ -195,7 +195,7 @@ _NO_MATCH = "None of its pages matches a page of the best copy."
 
 @dataclass(frozen=True, slots=True)
 class VotingCopy:
-    """A copy that votes."""
+    """A copy that votes on the text of the master copy."""
 
     book_id: UUID
     pages: int  # that match pages of the best copy; for the best copy, all

@@ -34,7 +34,7 @@ BODIES_HELD, FILES_SPOOLED = 4, 8
 """Room for bodies in memory and for files on disk, as a number of bodies or files of the largest size."""
 
 MOST_WAITING = 1_000
-"""Most waiting requests of one kind; bounds a flood that starts before the rate of admission is known."""
+"""Maximum number of waiting requests per kind. It bounds a flood before the rate of admission is known."""
 
 LINE_WAIT = 30.0
 """Maximum seconds that a line of a bulk request waits for a permit; meanwhile no more lines are read."""

@@ -178,7 +178,7 @@ REMEDIES = {
 
 
 _MOST_ERRORS = 100
-"""Most errors listed for one request; each field of a body can have one."""
+"""Maximum number of errors listed for one request; each field of a body can have one."""
 
 
 def problem_of(error: Exception) -> Problem:

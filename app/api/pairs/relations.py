@@ -63,10 +63,10 @@ class DecisionBody(OneOfBody):
 
 
 class SharesAnswer(Document):
-    """A figure for each of two books."""
+    """A share for each of two books, 0 to 1."""
 
-    this: Share = Field(validation_alias="left", description="Figure of the book in the path.")
-    other: Share = Field(validation_alias="right", description="Figure of the other book.")
+    this: Share = Field(validation_alias="left", description="Share for the book in the path.")
+    other: Share = Field(validation_alias="right", description="Share for the other book.")
 
 
 class PageCounts(Document):
@@ -174,7 +174,7 @@ class RelationAnswer(Document):
     direction: Direction | None = Field(
         description="Whether the book in the path contains the other or is contained in it; null: neither."
     )
-    confidence: Share | None = Field(description="Confidence, 0 to 1; a person's decision has 1.")
+    confidence: Share | None = Field(description="Confidence, 0 to 1; 1 for a person's decision.")
     signals: SignalsAnswer | None = Field(description="Null if there was too little text to measure.")
     revised: RevisedAnswer | None = Field(
         description="Set only for SAME_PAGINATION; null if the texts were not compared."

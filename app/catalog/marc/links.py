@@ -1,6 +1,6 @@
 """Fields that this service adds to a record: identifiers in 024, and a linking entry for each relation.
 
-Each field names this service as its source, so that an exported record can be read without the fields.
+Each field names this service as its source. Readers of an exported record can therefore ignore the fields.
 """
 
 from collections.abc import Sequence

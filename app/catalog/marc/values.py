@@ -41,7 +41,10 @@ def trimmed(text: str) -> str:
 
 
 def unbracketed(text: str) -> str:
-    """Return the text without brackets around all of it, which mark text that is not on the title page."""
+    """Return the text without brackets around the whole.
+
+    The brackets mark text that is not on the title page.
+    """
     inner = text[1:-1]
     return inner.strip() if text[:1] == "[" and text[-1:] == "]" and not set("[]") & set(inner) else text
 

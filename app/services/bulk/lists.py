@@ -57,7 +57,7 @@ COLUMNS = ("place", "verdict", "by", "book_id", "title", "because", "link", "oth
 
 @dataclass(frozen=True, slots=True)
 class ListedRow(UnreadRow):
-    """A row of a list."""
+    """A row of a list that is a table."""
 
     def read(self) -> Submission:
         return _submission(self.cells, self.columns)

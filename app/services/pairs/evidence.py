@@ -221,7 +221,7 @@ def shown_pair(this: Submission, other: Submission) -> ShownPair:
 
 
 def _unit_counts(books: Sequence[Book], finding: StoredRelation | None, matches: PageMatches) -> list[int]:
-    """Return the page counts of both books; for windows, which are not stored, the count with enough text."""
+    """Return the page counts of both books; for windows (not stored) the number with enough text."""
     if matches.unit != "window":
         return [book.page_count or 0 for book in books]
     assert finding is not None  # matches exist only after a comparison

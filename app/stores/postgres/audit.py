@@ -50,7 +50,7 @@ class Actor:
     kind: ActorKind
     name: str  # of the key at that time, or of the system user
     key_id: UUID | None = None  # of a stored key
-    address: str | None = None  # of the client, or host name of the command; None: unknown
+    address: str | None = None  # of the client, or name of the command's host; None: unknown
     collection: str | None = None  # the only collection it writes to; None: all
 
     @property

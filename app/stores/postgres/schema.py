@@ -344,7 +344,7 @@ audit = Table(
     Column("actor", Text, nullable=False),  # key, admin_key, anyone or command
     Column("key_id", Uuid),
     Column("name", Text, nullable=False),  # of the key at that time, or of the system user
-    Column("address", Text),  # of the client, or host name of the command
+    Column("address", Text),  # of the client, or name of the command's host
     Column("action", Text, nullable=False),
     Column("object_id", Uuid, nullable=False),
     Column("other_id", Uuid),  # of a decision

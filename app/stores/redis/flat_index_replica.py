@@ -206,7 +206,7 @@ class FlatIndexReplica:
     def _change(self, script: Script, kind: bytes, entries: Sequence[Entry]) -> list[Command]:
         keys = [f"{self.segment_prefix}{entry.entry_id // ENTRIES_PER_SEGMENT}" for entry in entries]
         records = b"".join(pack_flat(entry) for entry in entries)
-        # The stream is last. A replica that reads segments meanwhile reads the change in one of the two.
+        # The stream is written last. A replica that reads segments meanwhile finds the change in one of them.
         return [("EVALSHA", script.sha, len(keys), *keys, records), self._append(kind, records)]
 
     def _append(self, kind: bytes, records: bytes) -> Command:

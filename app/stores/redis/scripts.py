@@ -3,8 +3,9 @@
 A bucket of up to 16 KB is searched before a record is added. It is written as a whole, because APPEND doubles
 the memory of a string. Only the end of a larger bucket is searched, so the work of a write stays bounded.
 
-The last key of scripts that change buckets of a partition is its epoch. If the epoch differs from their last
-argument in building or size, they change nothing and return the present epoch.
+Scripts that change buckets of a partition receive the key of its epoch as the last key, and the expected
+epoch as the last argument. They change nothing and return the present epoch if its building or size is not
+the expected one.
 """
 
 from dataclasses import dataclass, field

@@ -767,7 +767,7 @@ class SharedPlaces(TypedDict):
 
 
 class SharesAnswer(TypedDict):
-    """A figure for each of two books."""
+    """A share for each of two books, 0 to 1."""
 
     this: float
     other: float

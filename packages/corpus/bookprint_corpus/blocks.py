@@ -18,7 +18,7 @@ class HashLists(NamedTuple):
 
 
 class Fingerprints(NamedTuple):
-    """Fingerprints of a block."""
+    """Fingerprints of a block, in halves of eight bytes."""
 
     high: NDArray[np.uint64]  # (n,), the first eight bytes
     low: NDArray[np.uint64]  # (n,), the last eight bytes

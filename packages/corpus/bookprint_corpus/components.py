@@ -16,7 +16,7 @@ class Components:
     founders: NDArray[np.int64]  # (books,) the oldest book in each book's component
 
     def founders_of(self, books: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the oldest book in each book's component, which is the book itself without an edge."""
+        """Return the oldest book in each book's component; for a book without edges, the book itself."""
         if not self.books.size:
             return books
         places = np.minimum(np.searchsorted(self.books, books), self.books.size - 1)

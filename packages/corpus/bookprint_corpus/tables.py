@@ -28,7 +28,7 @@ SIMILARITY_STEPS = 255
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table."""
+    """The name, type and meaning of a column."""
 
     name: str
     type: str  # name of an Arrow type, or "list<…>" or "struct<…>" of names

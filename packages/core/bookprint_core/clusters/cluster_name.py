@@ -21,7 +21,7 @@ _KEY = re.compile(rf"([{''.join(_JOINED_BY)}])([0-9a-f]{{32}})")
 
 @dataclass(frozen=True, slots=True)
 class ClusterName:
-    """The kind of relation that joins the books of a cluster, and the id of a book, perhaps deleted since."""
+    """The relation that joins the books of a cluster, and the id of a book, which may have been deleted."""
 
     by: By
     book_id: UUID  # of the oldest book, if the name is the present one

@@ -102,7 +102,7 @@ def order_between(
 
 _LEAST_LETTERS = 4  # minimum number of letters of a typical word
 _COMMON = 0.3  # maximum share of a book's pages that contain a typical word
-_MOST_SAMPLES = 60  # approximately most stretches of the book with which a stretch is compared
+_MOST_SAMPLES = 60  # approximate maximum number of stretches that a stretch is compared with
 _LEAST_SAMPLES = 5
 _LEAST_SPREAD = 0.02  # minimum median deviation of the shares
 _NEAR = 4  # pages on either side that are searched for a printed number

@@ -11,7 +11,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class SelectionLimits:
-    """The most candidates of a book that are compared."""
+    """Maximum numbers of candidates of a book that are compared."""
 
     nearest: int = 200
     representatives: int = 200  # books that each represent a further cluster
@@ -19,7 +19,7 @@ class SelectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class CandidateBook:
-    """A candidate of a book."""
+    """A candidate for a comparison with a book."""
 
     book_id: UUID
     entry_id: int

@@ -141,7 +141,7 @@ def _paths(similarities: NDArray[np.uint8], background: Background) -> list[NDAr
 
 
 def _untangled(paths: list[NDArray[np.int64]], shape: tuple[int, ...]) -> list[NDArray[np.int64]]:
-    """Remove pages of heavier paths from each path; drop paths that lose half of their pairs."""
+    """Remove pages of heavier paths from each path; drop paths that lose at least half of their pairs."""
     used = np.zeros(shape[0], dtype=np.bool_), np.zeros(shape[1], dtype=np.bool_)
     kept = []
     for pairs in paths:

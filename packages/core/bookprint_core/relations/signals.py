@@ -32,7 +32,7 @@ class LinearFit:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A figure for each of two books."""
+    """A number or share for each of two books."""
 
     left: float
     right: float

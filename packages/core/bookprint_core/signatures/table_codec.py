@@ -61,7 +61,7 @@ def metadata_of(cells: Mapping[str, Any]) -> Metadata:
 
 
 def sketch_of(cells: Mapping[str, Any]) -> Sketch:
-    """Read the signatures in a row; raise InvalidInput, or UnknownRecipe, if no recipe makes them."""
+    """Read the signatures in a row; raise UnknownRecipe for their recipe, InvalidInput for other errors."""
     document: dict[str, Any] = {name: cells.get(name) for name in _COUNTS}
     for part, columns in _PARTS.items():
         if any(cells.get(column) is not None for column, _ in columns):

@@ -53,7 +53,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class DedupeResult:
-    """Result of a deduplication."""
+    """Numbers of compared and left-out books, and the problems."""
 
     books: int  # number of compared books
     left_out: int

@@ -105,7 +105,7 @@ class _Clusters:
 
 
 def marked_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a table's schema with the column DUPLICATES, which is appended if it is missing."""
+    """Return a table's schema with the column DUPLICATES; append the column if it is missing."""
     if DUPLICATES in schema.names:
         return schema
     properties = dict(schema.metadata or {})

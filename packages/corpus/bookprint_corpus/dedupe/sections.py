@@ -30,7 +30,7 @@ BookPlaces = NDArray[np.int64]
 
 
 def longest_copies(founders: BookPlaces, word_counts: NDArray[np.int64]) -> BookPlaces:
-    """Return the copy with most words in each book's cluster, the oldest of equally long copies, (n,).
+    """Return the longest copy in each book's cluster, (n,): the oldest copy with the most words.
 
     `founders` contains the oldest book of each book's cluster, (n,).
     """

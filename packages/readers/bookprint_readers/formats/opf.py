@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class PackageDocument:
-    """Contents of a package document."""
+    """Metadata and reading order of an EPUB package."""
 
     metadata: Metadata
     spine: Sequence[Item | None]  # in reading order; None for an itemref without a document
