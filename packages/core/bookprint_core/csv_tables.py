@@ -6,7 +6,6 @@ Titles, page labels and file names come from unknown people.
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from io import StringIO
 from typing import Protocol
 
 _FORMULA = re.compile(r"'*(?:[=@\t\r\n＝＠＋－]|[+-](?!\d+(?:\.\d+)?\Z))")
@@ -35,11 +34,15 @@ class CsvWriter:
             self.row(row)
 
 
+class _Parts(list[str]):
+    write = list.append
+
+
 def csv_line(cells: Sequence[object]) -> str:
     """Return a row with its line end."""
-    text = StringIO()
-    CsvWriter(text).row(cells)
-    return text.getvalue()
+    parts = _Parts()
+    CsvWriter(parts).row(cells)
+    return "".join(parts)
 
 
 def unmarked(cell: str) -> str:
