@@ -7,12 +7,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LINES = {
-    "app": 32_450,
+    "app": 32_460,
     "workers": 440,
     "packages/client": 820,
     "packages/core": 10_910,
     "packages/corpus": 3_450,
-    "packages/readers": 6_350,
+    "packages/readers": 6_360,
     "migrations": 80,
     "bench": 4_310,
     "research": 6_000,

@@ -348,7 +348,10 @@ def _live(
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     parent = Parent(connection, bounds)
-    parent.send(b"")  # reports that the child is ready
+    try:
+        parent.send(b"")  # reports that the child is ready
+    except BrokenPipeError:
+        return  # the parent has ended meanwhile, as after Ctrl-C
     life(parent, *args)
 
 
