@@ -67,7 +67,7 @@ def test_the_commands_of_the_documents_make_a_backup_that_servers_start_from(
     data_dir: Path, embedded: Servers
 ) -> None:
     document = Path("docs/guides/operate.md").read_text("utf-8")
-    section = document.partition("the servers that `serve` brings\n")[2]
+    section = document.partition("the servers that `serve` starts\n")[2]
     commands = section.partition("```sh\n")[2].partition("```")[0].replace(".venv", sys.prefix)
     backup = data_dir.parent / "backup"
     script = commands.replace("data/", f"{data_dir}/").replace("backup/", f"{backup}/")
