@@ -101,7 +101,7 @@ def test_reprints_of_other_years_with_lost_leaves_stay_of_one_pagination() -> No
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_front_or_back_matter_alone_joins_no_cluster(rate: float) -> None:
-    preface, long = book(5, 23), book(30, 24, 100)
+    preface, long = book(5, 23), book(30, 24, 60)
     for left, right, matter, pages in (
         (long + WHOLE[:40], long + OTHER[:50], "front matter", ((0, 30), (0, 30))),
         (preface + WHOLE[:30], [BLANK, *preface, *OTHER[:40]], "front matter", ((0, 5), (1, 6))),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bookprint_core.relations.coverage import Lengths, Shares
 
-EDGE_WORDS = 4_000
-"""Words at the beginning or the end of a book that may be common matter: some ten pages."""
+EDGE_WORDS = 2_000
+"""Words at the beginning or the end of a book that may be common matter: some five pages."""
 
 MOST_OF_A_BOOK = 0.75
 """Largest share of a book's text that common matter takes: the rest is the work."""
