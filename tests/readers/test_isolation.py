@@ -137,7 +137,8 @@ def test_child_that_computes_too_long_is_killed(monkeypatch: pytest.MonkeyPatch)
         reader.read_waiting(file.fileno(), "computes")
     assert children() == []
     if sys.platform == "linux":
-        assert 0.2 <= processor_seconds() - before < 3  # the kernel ends it after 2
+        # Linux counts hundredths of a second, and ends the child after 2.
+        assert 0.18 < processor_seconds() - before < 3
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.services.index.questions import AnswerPage, Match, Question, Verified, matches_of
 from app.stores.postgres.entries import EntryStore
 from bookprint_core.index.records import Hits
-from bookprint_core.matching.verification import VERIFICATION, are_joined
+from bookprint_core.matching.verification import VERIFICATION, are_joined, have_common_matter
 from bookprint_core.model import Entry
 from bookprint_core.relations.related import RelationSummary, outranking
 
@@ -41,19 +41,20 @@ async def judged(
 ) -> Judged:
     """Return the hits that are current and in the page's collection.
 
-    A verified lookup leaves out hits that were refuted or share only common matter, unless it asks for common
-    matter. Copies are so near that their samples are not read. All other hits are judged, because the total
-    counts them. One statement reads the page and the first portion of these hits. Further statements read
-    more portions, or a shifted page. `pending` are hits with complete evidence.
+    A verified lookup leaves out refuted hits, and hits whose places show that they share nothing or only
+    common matter. With common matter asked for, it leaves out only hits that share nothing. Copies are so
+    near that their samples are not read. All other hits are judged, because the total counts them. One
+    statement reads the page and the first portion of these hits. Further statements read more portions, or a
+    shifted page. `pending` are hits with complete evidence.
     """
     verifies = isinstance(question, Verified)
-    judges = isinstance(question, Verified) and not question.common
+    common = isinstance(question, Verified) and question.common
     is_far = hits.distances > VERIFICATION.distance_unsampled
     if not verifies or query.sample is None or query.sample.places is None:
         is_far[:] = False
     near, far = hits.entry_ids[~is_far], hits.entry_ids[is_far]
     if verifies or page.collection is not None:
-        asked, start, most = hits.entry_ids, page.start(hits), _JUDGED_AT_ONCE if judges else page.limit
+        asked, start, most = hits.entry_ids, page.start(hits), _JUDGED_AT_ONCE if verifies else page.limit
         read = await entries.read_hits(
             near, far, start, page.limit, most, book_id=page.book_id, collection=page.collection
         )
@@ -63,8 +64,9 @@ async def judged(
     relations, matches = dict(read.relations), dict[int, Match]()
     hits = hits.without(np.concatenate([np.setdiff1d(asked, read.entry_ids), read.deleted]))
     unread = far[:0]
-    if judges:
-        hits = hits.without(_ids(each for each in relations if outranking(relations[each]) is False))
+    if verifies:
+        if not common:
+            hits = hits.without(_ids(each for each in relations if outranking(relations[each]) is False))
         known = _ids([*pending, *(book.entry.entry_id for book in read.summaries)])
         unread = far[np.isin(far, hits.without(known).entry_ids)]
     while True:
@@ -73,8 +75,8 @@ async def judged(
         else:
             matches |= matches_of(query, read.summaries)
         matches |= pending
-        if judges:
-            doubted = (each for each in matches if not _is_named(matches[each], relations.get(each)))
+        if verifies:
+            doubted = (each for each in matches if not _is_named(matches[each], relations.get(each), common))
             hits = hits.without(_ids(doubted))
         shown = page.cut_out(hits).entry_ids.tolist()
         matches = {entry_id: matches[entry_id] for entry_id in shown if entry_id in matches}
@@ -92,12 +94,13 @@ async def judged(
     return Judged(hits, list(matches.values()), effective)
 
 
-def _is_named(match: Match, relation: RelationSummary | None) -> bool:
-    """Return whether an answer contains a match by default; `relation` is its effective relation."""
+def _is_named(match: Match, relation: RelationSummary | None, common: bool) -> bool:
+    """Return whether an answer contains a match; `relation` is its effective relation."""
     related = outranking(relation)
     if related is not None:
-        return related
-    return match.evidence.where is None or are_joined(match.evidence)
+        return related or common
+    is_near = match.evidence.shared is None  # its sample was not read
+    return is_near or are_joined(match.evidence) or (common and have_common_matter(match.evidence))
 
 
 def _ids(entry_ids: Iterable[int]) -> NDArray[np.uint64]:

@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bookprint_core.matching.places import EDGE_WORDS, where
+from bookprint_core.matching.places import where
 from bookprint_core.matching.verification import are_joined, evidence, have_common_matter, verdict
 from bookprint_core.model import FracMinHash, Sketch
 from bookprint_core.recipe import DEFAULT_SAMPLE
+from bookprint_core.relations.common_matter import BACK_WORDS, FRONT_WORDS
 from bookprint_core.signatures.sketch import sketch
 from bookprint_core.text.content import content_from_text
 from tests.vectors import texts
 
 OURS, THEIRS, COMMON = (texts.text("latin", 60_000, seed).split()[:9_000] for seed in (1, 2, 3))
-PREFACE, CHAPTER = COMMON[:1_200], COMMON[: EDGE_WORDS + 1_500]
+PREFACE, CHAPTER, LICENCE = COMMON[:1_200], COMMON[: BACK_WORDS + 1_500], COMMON[: FRONT_WORDS + 1_000]
 THIRD = len(OURS) // 3
 
 
@@ -32,7 +33,9 @@ def of(words: list[str]) -> Sketch:
         (PREFACE + OURS[:600], PREFACE + THEIRS[:600], "common_matter"),
         # a preface at the beginning of one and in the midst of the other is a work in common
         (PREFACE + OURS[:5_000], THEIRS[:2_500] + PREFACE + THEIRS[2_500:5_000], "overlap"),
-        (CHAPTER + OURS, CHAPTER + THEIRS, "overlap"),
+        (OURS + LICENCE, THEIRS + LICENCE, "common_matter"),
+        (LICENCE + OURS, LICENCE + THEIRS, "overlap"),
+        (OURS + CHAPTER, THEIRS + CHAPTER, "overlap"),
         # a short work at the beginning of a larger one
         (PREFACE, PREFACE + THEIRS[:5_000], "near_duplicate"),
         (OURS[:1_000], OURS[:1_000], "near_duplicate"),
@@ -93,3 +96,13 @@ def test_a_few_phrases_that_lie_far_apart_in_a_large_book_are_no_part_of_it() ->
     assert verdict(part) == "near_duplicate"
     assert verdict(replace(pair, where=scattered)) == "none"
     assert are_joined(replace(pair, where=scattered, shared=16))
+
+
+def test_few_hashes_suffice_if_they_are_equally_far_apart_in_both_books() -> None:
+    pair = replace(evidence(of(OURS[3_000:4_500]), of(OURS)), distance=60, shared=2, sampled=0.3)
+    assert pair.where is not None
+    assert pair.where.agreement > 0.95
+    assert verdict(pair) == "near_duplicate"
+    assert verdict(replace(pair, where=replace(pair.where, agreement=0.8))) == "none"
+    assert verdict(replace(pair, where=None)) == "none"
+    assert verdict(replace(pair, sampled=0.2)) == "none"

@@ -12,10 +12,14 @@ from app.services.index.questions import Verified
 from app.stores.postgres.connections import SQL, Database, Row
 from app.stores.postgres.pairs.decisions import NewDecision
 from app.stores.redis.flat_index_replica import FlatIndexReplica
+from bookprint_core.matching.verification import evidence
 from bookprint_core.model import FracMinHash, Submission
 from bookprint_core.recipe import DEFAULT_SAMPLE
+from bookprint_core.signatures.sketch import sketch
+from bookprint_core.text.content import content_from_text
 from tests.factories import ACTOR, LEVEL, a_sketch, flipped
 from tests.open_services import OpenServices
+from tests.vectors import texts
 
 RNG = np.random.default_rng(7)
 BITS = RNG.bytes(16)
@@ -117,3 +121,14 @@ async def test_one_statement_precedes_the_index_and_one_follows(
     monkeypatch.setattr(FlatIndexReplica, "read", noted)
     assert (await services.lookup.near_duplicates(books["query"][0], Verified(), None, limit)).matches
     assert run == ["statement", "index", "statement"]
+
+
+async def test_a_small_work_in_a_large_collection_is_named_by_one_passage(services: OpenServices) -> None:
+    words = texts.text("latin", 300_000, 1).split()
+    sketches = [sketch(content_from_text(" ".join(each))) for each in (words, words[30_000:31_500])]
+    pair = evidence(*sketches)
+    assert pair.shared in (2, 3)
+    ids = [(await services.ingest.post(Submission(sketch=each), actor=ACTOR)).book.id for each in sketches]
+    for book_id, other in zip(ids, reversed(ids), strict=True):
+        answer = await services.lookup.near_duplicates(book_id, Verified(), None, 10)
+        assert [match.book.book_id for match in answer.matches] == [other]

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.model import FracMinHash, require_same_recipe
-from bookprint_core.relations.common_matter import EDGE_WORDS, MOST_OF_A_BOOK, NEARLY_ALL, STARTS
+from bookprint_core.relations.common_matter import (
+    BACK_WORDS,
+    FRONT_WORDS,
+    MOST_OF_A_BOOK,
+    NEARLY_ALL,
+    STARTS,
+)
 from bookprint_core.signatures.fracminhash import PLACES
 
 SharesByPlace = NDArray[np.float64]
@@ -26,6 +32,7 @@ class Where:
     even: float  # 1: spread evenly over either book; near 0: in one place of both books
     edge: float  # share of the shared hashes at the same edge of both books, 0 to 1
     reach: float  # stretch of the longer book with three quarters of the hashes, in lengths of the shorter
+    agreement: float  # words of the shorter of the two stretches, divided by those of the longer; 0 to 1
 
     @property
     def is_common_matter(self) -> bool:
@@ -36,6 +43,11 @@ class Where:
     def is_scattered(self) -> bool:
         """Whether the shared hashes are farther apart than the hashes of a part in the longer book."""
         return self.reach > 3  # lengths of a part
+
+    @property
+    def is_one_passage(self) -> bool:
+        """Whether the shared hashes are equally far apart in both books, as in one passage of both."""
+        return self.agreement >= 0.9
 
 
 def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -> Where | None:
@@ -53,12 +65,14 @@ def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -
         return None
     left, right = _Side.of(this, of_this, words), _Side.of(other, of_other, other_words)
     shorter, longer = (left, right) if words < other_words else (right, left)
+    lengths = sorted((left.stretch, right.stretch))
     return Where(
         (float(left.ordered[0]), float(left.ordered[-1])),
         (float(right.ordered[0]), float(right.ordered[-1])),
         even=max(_evenness(left), _evenness(right)),
         edge=_edge(left, right),
         reach=_window(longer.ordered) * longer.words / shorter.words,
+        agreement=(lengths[0] + 1) / (lengths[1] + 1),  # hashes of one word are alike, too
     )
 
 
@@ -92,6 +106,11 @@ class _Side:
         shares = places / PLACES
         return cls(shares, np.sort(shares), before / sample.places.size, words)
 
+    @property
+    def stretch(self) -> float:
+        """Words from the first to the last shared hash."""
+        return float(self.ordered[-1] - self.ordered[0]) * self.words
+
     def mirrored(self) -> "_Side":
         """Return the places counted from the end of the book."""
         return _Side(1 - self.places, 1 - self.ordered[::-1], 1 - self.text, self.words)
@@ -99,17 +118,17 @@ class _Side:
 
 def _edge(this: _Side, other: _Side) -> float:
     """Return the largest share of hashes at the beginning of both books, at their ends, or at either edge."""
-    front, half_front = _begin(this, other)
-    back, half_back = _begin(this.mirrored(), other.mirrored())
+    front, half_front = _begin(this, other, FRONT_WORDS)
+    back, half_back = _begin(this.mirrored(), other.mirrored(), BACK_WORDS)
     return float(max(each.mean() for each in (front, back, half_front | half_back)))
 
 
-def _begin(this: _Side, other: _Side) -> list[NDArray[np.bool_]]:
-    """Return which hashes are in common matter that begins both books.
+def _begin(this: _Side, other: _Side, words: int) -> list[NDArray[np.bool_]]:
+    """Return which hashes are in common matter of at most so many words that begins both books.
 
     In the first array it may take `MOST_OF_A_BOOK` of each book, in the second array half of that.
     """
-    near = (this.places * this.words <= EDGE_WORDS) & (other.places * other.words <= EDGE_WORDS)
+    near = (this.places * this.words <= words) & (other.places * other.words <= words)
     if not near.any():
         return [near, near]
     share, found = np.maximum(this.text, other.text), []

@@ -23,6 +23,7 @@ from bookprint_core.matching.verification import (
     Evidence,
     compared,
     evidence_of_each,
+    in_passage,
     is_accepted,
     is_compared,
     verified,
@@ -71,6 +72,7 @@ class Proposed:
     entry_ids: NDArray[np.uint64]  # ascending
     candidates: Candidates
     near: NDArray[np.bool_]  # whether each is a near-duplicate of the query
+    in_passage: NDArray[np.bool_]  # whether places decide if each is a near-duplicate
 
     @property
     def distances(self) -> NDArray[np.uint8]:
@@ -163,10 +165,12 @@ def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
         read.flat.distances(plan.bits, rows),
         sampled.counts_of(entry_ids),
     )
-    near_duplicate = verified(candidates)
-    if query.identified is not None:
-        near_duplicate[:] = False
-    return Proposed(entry_ids, candidates, near_duplicate & ~read.flat.identified(rows))
+    signed = ~read.flat.identified(rows) & (query.identified is None)
+    near_duplicate = verified(candidates) & signed
+    is_placed = query.sample is not None and query.sample.places is not None
+    return Proposed(
+        entry_ids, candidates, near_duplicate, in_passage(candidates) & signed & ~near_duplicate & is_placed
+    )
 
 
 def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> list[int]:
@@ -203,8 +207,9 @@ def evidence_of_same(query: Identifier, other: Identifier | None) -> Evidence | 
 
 
 def near_duplicates(proposals: Proposed) -> Hits:
-    """Return the proposed entries that the verification rule accepts, nearest first."""
-    return Hits(proposals.entry_ids[proposals.near], proposals.distances[proposals.near]).sorted()
+    """Return the proposed entries that the verification rule accepts or places decide, nearest first."""
+    kept = proposals.near | proposals.in_passage
+    return Hits(proposals.entry_ids[kept], proposals.distances[kept]).sorted()
 
 
 def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry]) -> list[int]:

@@ -59,6 +59,7 @@ class Verification:
     distance_unsampled: int  # maximum distance that suffices if either book has no sample, bits
     min_shared: int  # minimum number of hashes in both samples, over all steps
     steps: tuple[ShareStep, ...]  # of near-duplicates
+    passage: ShareStep  # of near-duplicates that share one passage, as places show
     compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
 
 
@@ -72,6 +73,7 @@ VERIFICATION = Verification(
         ShareStep(16, 0.12, NO_DISTANCE),
         ShareStep(4, 0.25, NO_DISTANCE),
     ),
+    passage=ShareStep(2, 0.25, NO_DISTANCE),
     # Books of one language and one size share two hashes by chance more often than any other number.
     compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
 )
@@ -131,14 +133,17 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
 
 
 def is_accepted(evidence: Evidence) -> bool:
-    """Return whether the rule without places accepts two books.
+    """Return whether two books share enough. Only `verdict` says what they are to each other.
 
-    This is how the index proposes a book. Only `verdict` says what two books are to each other.
+    Places are needed only if the books share a few hashes of one passage.
 
     >>> is_accepted(Evidence(40, shared=16, sampled=0.08)), is_accepted(Evidence(50, shared=16, sampled=0.08))
     (True, False)
     """
-    return bool(verified(Candidates.of(evidence))[0])
+    candidates = Candidates.of(evidence)
+    if evidence.where is not None and evidence.where.is_one_passage and in_passage(candidates)[0]:
+        return True
+    return bool(verified(candidates)[0])
 
 
 def is_compared(evidence: Evidence) -> bool:
@@ -245,6 +250,11 @@ def verified(candidates: Candidates) -> NDArray[np.bool_]:
     rule = VERIFICATION
     alone = np.where(candidates.sampled, rule.distance_alone, rule.distance_unsampled)
     return (candidates.distances <= alone) | _meet(candidates, rule.steps)
+
+
+def in_passage(candidates: Candidates) -> NDArray[np.bool_]:
+    """Return whether each candidate is a near-duplicate of its query if they share one passage, (n,)."""
+    return _meet(candidates, [VERIFICATION.passage])
 
 
 def compared(candidates: Candidates) -> NDArray[np.bool_]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bookprint_core.relations.coverage import Lengths, Shares
 
-EDGE_WORDS = 2_000
-"""Words at the beginning or the end of a book that may be common matter: some five pages."""
+FRONT_WORDS, BACK_WORDS = 2_000, 4_000
+"""Words at the beginning and at the end of a book that may be common matter: some five and ten pages."""
 
 MOST_OF_A_BOOK = 0.75
 """Largest share of a book's text that common matter takes: the rest is the work."""
@@ -45,9 +45,9 @@ def common_matter(shares: Shares, lengths: Lengths, words: tuple[float, float]) 
     `shares` are the shares of each page that the other book has, 0 to 1, (pages,) of each book. `lengths` are
     the code points of the pages, and `words` the numbers of words of the books.
     """
-    for matter, step in _STEPS.items():
+    for matter, (step, most) in _STEPS.items():
         left, right = (
-            _edge(share[::step], length[::step], count)
+            _edge(share[::step], length[::step], count, most)
             for share, length, count in zip(shares, lengths, words, strict=True)
         )
         if left is None or right is None or min(left.start, right.start) > STARTS:
@@ -63,7 +63,7 @@ def common_matter(shares: Shares, lengths: Lengths, words: tuple[float, float]) 
     return None
 
 
-_STEPS: dict[Matter, int] = {"front matter": 1, "back matter": -1}
+_STEPS: dict[Matter, tuple[int, int]] = {"front matter": (1, FRONT_WORDS), "back matter": (-1, BACK_WORDS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class _Edge:
     start: float  # share of the book's text before the first page
 
 
-def _edge(share: NDArray[np.float64], length: NDArray[np.int64], words: float) -> _Edge | None:
+def _edge(share: NDArray[np.float64], length: NDArray[np.int64], words: float, most: int) -> _Edge | None:
     """Return the pages of the shared text; None if they are beyond the reach of common matter."""
     shared, total = share * length, int(length.sum())
     if not total or not shared.sum():
         return None
     before = (np.cumsum(length) - length) / total
-    inside = before * words <= EDGE_WORDS
+    inside = before * words <= most
     if shared[inside].sum() < NEARLY_ALL * shared.sum():
         return None
     # Little of the text may be on pages before and after it, as noise.
