@@ -78,12 +78,13 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     """Measure a library of `--books` in `--rounds` rounds; each load lasts `--seconds`."""
     library = Library(options.books or _BOOKS)
     rounds, seconds = options.rounds or _ROUNDS, options.seconds or _SECONDS
+    chosen: Sequence[int] = options.api_processes or _PROCESSES
     tables, missing, acknowledged = [], 0, 0
     with ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = stack.enter_context(opened(library, folder))
         reconcile(servers)
-        for processes in options.api_processes or _PROCESSES:
+        for processes in chosen:
             options_of_serve = ("--processes", str(processes))
             with served(servers, folder / library.name / "service", None, *options_of_serve) as service:
                 query = "" if options.verified else "?d=7"
@@ -101,6 +102,7 @@ def run(out_dir: Path, options: argparse.Namespace) -> Section:
     return Section(
         title="More than the service can answer",
         command=f"python -m bench overload --books {library.books} --rounds {rounds}"
+        + (f" --api-processes {' '.join(map(str, chosen))}" if options.api_processes else "")
         + (" --verified" if options.verified else ""),
         tables=[*tables, Table(["books acknowledged", "of these lost"], [[acknowledged, missing]])],
         notes=[

@@ -42,10 +42,11 @@ all related pairs that it calls copies. Both depend on this set of pairs. It is 
 
 Bookprint's rule was chosen on other real books, some of them of the same works. Its part by places was chosen
 on the pairs called paratext, and on pairs that lookups missed, except those of Standard Ebooks. Its rows
-therefore look better than they would elsewhere. The other rules are those of their authors or users, at first
-try. Users of datasketch often verify its candidates. Institutional Books prefers no errors to all copies; that
-rule is our implementation. ISCC codes are those of `iscc-lib`, within the distance of its search server.
-MinHashLSH has shingles of five words (`\\w+`, lower case) and 128 permutations; copies share a band.
+therefore look better than they would elsewhere. The other rules are those of their authors or users, at
+first try. Users of datasketch often verify its candidates. Institutional Books prefers no errors to all
+copies; that rule is our implementation. ISCC codes are those of `iscc-lib`, within the distance of its search
+server. MinHashLSH has shingles of five words (`\\w+`, lower case) and 128 permutations; copies share a
+band.
 
 RETSim (`unisim` 1.0.1, at first try) was measured on 100 Standard Ebooks (seed 20261125) and their source
 texts, 247 books. All books would take hours, and its floating point can differ between processors. The

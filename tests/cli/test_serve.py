@@ -14,14 +14,7 @@ from redis import Redis
 
 from app.cli.serve import _announce, listen
 from tests.api.library import prose
-from tests.cli.command_line import (
-    BOOKPRINT,
-    Serve,
-    bookprint,
-    environment,
-    in_a_process,
-    serving,
-)
+from tests.cli.command_line import BOOKPRINT, Serve, bookprint, environment, in_a_process, serving
 from tests.redis_cluster import running_cluster
 from tests.secret_search import ADMIN_KEY
 from tests.waiting import eventually

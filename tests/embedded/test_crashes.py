@@ -10,14 +10,7 @@ import pytest
 import redis
 
 from app.embedded import EmbeddedServers
-from tests.embedded.programs import (
-    HOLD_IN_MAIN_THREAD,
-    HOLD_IN_OTHER_THREAD,
-    alive_in,
-    copy_of,
-    running,
-    sql,
-)
+from tests.embedded.programs import HOLD_IN_MAIN_THREAD, HOLD_IN_OTHER_THREAD, alive_in, copy_of, running, sql
 from tests.waiting import eventually
 
 

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bookprint_core.books import identifier, relate, sign
     from bookprint_core.errors import BookprintError
-    from bookprint_core.matching.verification import Evidence, evidence as compare, is_near_duplicate
+    from bookprint_core.matching.verification import (
+        Evidence,
+        are_joined as is_near_duplicate,
+        evidence as compare,
+    )
     from bookprint_core.model import Metadata, Sketch
     from bookprint_core.relations.relation import Relation
 
@@ -39,7 +43,7 @@ _HOMES = {
     "Sketch": "model.Sketch",
     "compare": "matching.verification.evidence",
     "identifier": "books.identifier",
-    "is_near_duplicate": "matching.verification.is_near_duplicate",
+    "is_near_duplicate": "matching.verification.are_joined",
     "relate": "books.relate",
     "sign": "books.sign",
 }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bookprint_core.index.records import POSTING_CAP, EntryColumns
 from bookprint_core.matching.search import ranks
-from bookprint_core.matching.verification import VERIFICATION, Candidates, compared, verified
+from bookprint_core.matching.verification import VERIFICATION, Candidates, meets, verified
 from bookprint_corpus.blocks import (
     AskedBlock,
     Fingerprints,
@@ -117,7 +117,7 @@ def _nearest(books: EntryColumns, others: EntryColumns, pairs: FoundPairs, most:
         books.levels[pairs.queries], others.levels[pairs.others], pairs.distances, pairs.shared
     )
     near = verified(candidates)
-    wanted = near | compared(candidates)
+    wanted = near | meets(candidates, VERIFICATION.compared)
     pairs, near = pairs.at(wanted), near[wanted]
     order = ranks(near, pairs.distances, pairs.shared)
     starts = np.flatnonzero(np.diff(pairs.queries, prepend=np.uint32(0xFFFFFFFF)))

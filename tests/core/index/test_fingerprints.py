@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bookprint_core.errors import InvalidInput
-from bookprint_core.index.fingerprints import (
-    band_keys,
-    distances,
-    probe_radius,
-    probes,
-    rows_within,
-    words,
-)
+from bookprint_core.index.fingerprints import band_keys, distances, probe_radius, probes, rows_within, words
 from bookprint_core.index.flat_index import FlatIndex
 from bookprint_core.index.records import FLAT_RECORD, Buckets, band_records, entries_near
 from bookprint_core.signatures.simhash import hamming

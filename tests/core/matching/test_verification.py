@@ -10,11 +10,11 @@ from bookprint_core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
-    compared,
     evidence,
     evidence_of_each,
     is_accepted,
     is_compared,
+    meets,
     verified,
 )
 from bookprint_core.model import Entry, Fingerprint, FracMinHash, MinHashSignature, Sketch
@@ -101,7 +101,7 @@ def test_rule_is_the_same_for_one_book_and_for_many(seed: int) -> None:
     candidates = held_against(query, others, one_by_one)
     accepted = verified(candidates)
     assert accepted.tolist() == [is_accepted(pair) for pair in one_by_one]
-    wanted = accepted | compared(candidates)
+    wanted = accepted | meets(candidates, VERIFICATION.compared)
     assert wanted.tolist() == [is_compared(pair) for pair in one_by_one]
     for pair, near in zip(one_by_one, accepted, strict=True):
         close = pair.distance is not None and pair.distance <= VERIFICATION.distance_unsampled

@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookprint_core.model import FracMinHash, require_same_recipe
-from bookprint_core.relations.common_matter import (
-    BACK_WORDS,
-    FRONT_WORDS,
-    MOST_OF_A_BOOK,
-    NEARLY_ALL,
-    STARTS,
-)
+from bookprint_core.relations.common_matter import BACK_WORDS, FRONT_WORDS, MOST_OF_A_BOOK, NEARLY_ALL, STARTS
 from bookprint_core.signatures.fracminhash import PLACES
 
 SharesByPlace = NDArray[np.float64]
@@ -65,7 +59,7 @@ def where(this: FracMinHash, other: FracMinHash, words: int, other_words: int) -
         return None
     left, right = _Side.of(this, of_this, words), _Side.of(other, of_other, other_words)
     shorter, longer = (left, right) if words < other_words else (right, left)
-    lengths = sorted((left.stretch, right.stretch))
+    lengths = sorted(float(each.ordered[-1] - each.ordered[0]) * each.words for each in (left, right))
     return Where(
         (float(left.ordered[0]), float(left.ordered[-1])),
         (float(right.ordered[0]), float(right.ordered[-1])),
@@ -105,11 +99,6 @@ class _Side:
         before = np.searchsorted(np.sort(sample.places), places)
         shares = places / PLACES
         return cls(shares, np.sort(shares), before / sample.places.size, words)
-
-    @property
-    def stretch(self) -> float:
-        """Words from the first to the last shared hash."""
-        return float(self.ordered[-1] - self.ordered[0]) * self.words
 
     def mirrored(self) -> "_Side":
         """Return the places counted from the end of the book."""

@@ -21,11 +21,10 @@ from bookprint_core.matching.verification import (
     VERIFICATION,
     Candidates,
     Evidence,
-    compared,
     evidence_of_each,
-    in_passage,
     is_accepted,
     is_compared,
+    meets,
     verified,
 )
 from bookprint_core.model import Entry, Fingerprint, MinHashSignature, require_same_recipe
@@ -41,7 +40,6 @@ _FEW_UNSAMPLED = 1 / 32
 """Largest share of entries without a sample at which these are compared one by one."""
 
 _FEWEST = 0.95  # minimum ratio of a book's words, by its length code, to its shingles
-
 
 NO_KEYS = hash_keys(np.zeros(0, dtype=np.uint64))
 
@@ -168,9 +166,8 @@ def proposed(query: Entry, plan: Plan, read: IndexRead) -> Proposed:
     signed = ~read.flat.identified(rows) & (query.identified is None)
     near_duplicate = verified(candidates) & signed
     is_placed = query.sample is not None and query.sample.places is not None
-    return Proposed(
-        entry_ids, candidates, near_duplicate, in_passage(candidates) & signed & ~near_duplicate & is_placed
-    )
+    in_passage = meets(candidates, VERIFICATION.passage) & signed & is_placed
+    return Proposed(entry_ids, candidates, near_duplicate, in_passage)
 
 
 def within_reach(query: Identifier, flat: FlatIndex, *, identified: bool) -> list[int]:
@@ -218,7 +215,7 @@ def related_entries(query: Entry, proposals: Proposed, pending: Sequence[Entry])
     `pending` entries are compared one by one, because the index does not contain them yet.
     """
     shared = proposals.candidates.shared
-    kept = proposals.near | compared(proposals.candidates)
+    kept = proposals.near | meets(proposals.candidates, VERIFICATION.compared)
     nearness = ranks(proposals.near, proposals.distances, shared)
     ranked = dict(zip(proposals.entry_ids[kept].tolist(), nearness[kept].tolist(), strict=True))
     for other, pair in zip(pending, evidence_of_each(query, pending), strict=True):

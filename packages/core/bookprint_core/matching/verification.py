@@ -59,7 +59,7 @@ class Verification:
     distance_unsampled: int  # maximum distance that suffices if either book has no sample, bits
     min_shared: int  # minimum number of hashes in both samples, over all steps
     steps: tuple[ShareStep, ...]  # of near-duplicates
-    passage: ShareStep  # of near-duplicates that share one passage, as places show
+    passage: tuple[ShareStep, ...]  # of near-duplicates that share one passage, as places show
     compared: tuple[ShareStep, ...]  # of books that are compared without being near-duplicates
 
 
@@ -73,7 +73,7 @@ VERIFICATION = Verification(
         ShareStep(16, 0.12, NO_DISTANCE),
         ShareStep(4, 0.25, NO_DISTANCE),
     ),
-    passage=ShareStep(2, 0.25, NO_DISTANCE),
+    passage=(ShareStep(2, 0.25, NO_DISTANCE),),
     # Books of one language and one size share two hashes by chance more often than any other number.
     compared=(ShareStep(2, 0.01, NO_DISTANCE), ShareStep(3, 0.0, NO_DISTANCE)),
 )
@@ -135,15 +135,12 @@ def _sampled(this: HasSignatures, other: HasSignatures) -> tuple[int, float] | t
 def is_accepted(evidence: Evidence) -> bool:
     """Return whether two books share enough. Only `verdict` says what they are to each other.
 
-    Places are needed only if the books share a few hashes of one passage.
-
     >>> is_accepted(Evidence(40, shared=16, sampled=0.08)), is_accepted(Evidence(50, shared=16, sampled=0.08))
     (True, False)
     """
-    candidates = Candidates.of(evidence)
-    if evidence.where is not None and evidence.where.is_one_passage and in_passage(candidates)[0]:
-        return True
-    return bool(verified(candidates)[0])
+    candidates, where = Candidates.of(evidence), evidence.where
+    steps = VERIFICATION.passage if where is not None and where.is_one_passage else ()
+    return bool((verified(candidates) | meets(candidates, steps))[0])
 
 
 def is_compared(evidence: Evidence) -> bool:
@@ -153,7 +150,7 @@ def is_compared(evidence: Evidence) -> bool:
     (False, True)
     """
     candidates = Candidates.of(evidence)
-    return bool((verified(candidates) | compared(candidates))[0])
+    return bool((verified(candidates) | meets(candidates, VERIFICATION.compared))[0])
 
 
 MatchVerdict = Literal["near_duplicate", "overlap", "common_matter", "none"]
@@ -188,7 +185,7 @@ def verdict(evidence: Evidence) -> MatchVerdict:
         return "common_matter"
     is_thin = where is not None and where.is_scattered and (evidence.shared or 0) < _FEW
     # The last step, the share of a part alone, is not enough here.
-    if is_thin and not _meet(Candidates.of(evidence), VERIFICATION.steps[:-1])[0]:
+    if is_thin and not meets(Candidates.of(evidence), VERIFICATION.steps[:-1])[0]:
         return "none"
     if max(evidence.this_in_other or 0.0, evidence.other_in_this or 0.0) >= _WHOLE:
         return "near_duplicate"
@@ -205,10 +202,6 @@ def are_joined(evidence: Evidence) -> bool:
 def have_common_matter(evidence: Evidence) -> bool:
     """Return whether two books share a preface or similar matter, and nothing else."""
     return verdict(evidence) == "common_matter"
-
-
-is_near_duplicate = are_joined
-"""Name of `are_joined` in the package's interface."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,17 +242,7 @@ def verified(candidates: Candidates) -> NDArray[np.bool_]:
     """Return whether each candidate is a near-duplicate of its query, (n,)."""
     rule = VERIFICATION
     alone = np.where(candidates.sampled, rule.distance_alone, rule.distance_unsampled)
-    return (candidates.distances <= alone) | _meet(candidates, rule.steps)
-
-
-def in_passage(candidates: Candidates) -> NDArray[np.bool_]:
-    """Return whether each candidate is a near-duplicate of its query if they share one passage, (n,)."""
-    return _meet(candidates, [VERIFICATION.passage])
-
-
-def compared(candidates: Candidates) -> NDArray[np.bool_]:
-    """Return whether each candidate is compared with its query even if it is not a near-duplicate, (n,)."""
-    return _meet(candidates, VERIFICATION.compared)
+    return (candidates.distances <= alone) | meets(candidates, rule.steps)
 
 
 def _shares(
@@ -275,7 +258,7 @@ def _shares(
     return np.asarray(np.minimum(1.0, shared / np.minimum(kept, kept_by_others) / np.maximum(1.0, smaller)))
 
 
-def _meet(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
+def meets(candidates: Candidates, steps: Sequence[ShareStep]) -> NDArray[np.bool_]:
     """Return whether each candidate satisfies one of the steps, (n,)."""
     met = np.zeros(candidates.distances.size, dtype=np.bool_)
     for step in steps:
