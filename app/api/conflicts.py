@@ -55,8 +55,8 @@ def _source(decided: bool) -> str:
 class ConflictRelation(Document):
     """The effective relation of the two books."""
 
-    kind: Kind = part("summary.kind")
-    confidence: Share = part("summary.confidence", "Confidence, 0 to 1; 1 for a person's decision.")
+    kind: Kind
+    confidence: Share = Field(description="Confidence, 0 to 1; 1 for a person's decision.")
     source: Annotated[Literal["machine", "person"], BeforeValidator(_source)] = part("decided")
     decided_by: str | None = Field(
         description="Name of the API key of the person's decision; null: no decision, or unknown."

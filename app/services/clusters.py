@@ -30,7 +30,7 @@ from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.clusters.clustering import KINDS, By, Link, Pair, weakest_link
 from bookprint_core.clusters.master_copy import MasterCopy, master_copy
 from bookprint_core.errors import TextNotKept, UnknownBook, UnknownCluster
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Clusters(ClusterQueries):
             pending = await snapshot.count_unmeasured(by)
         return ListedClusters(found[:limit], pending, len(found) > limit)
 
-    async def relations_between(self, books: Collection[UUID]) -> Mapping[Pair, PairRelation]:
+    async def relations_between(self, books: Collection[UUID]) -> Mapping[Pair, RelationSummary]:
         """Return the effective relations between these books, by their pairs."""
         async with self.snapshot() as snapshot:
             return await snapshot.read_relations(books)

@@ -21,7 +21,7 @@ from bookprint_core.clusters.completeness import (
 from bookprint_core.clusters.scanned_book import ScannedBook
 from bookprint_core.errors import CompletenessUnknown, TextNotKept, UnknownBook
 from bookprint_core.model import PAGE_BREAK
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 from bookprint_core.signatures.sketch import page_signatures
 
 MOST_COPIES = 5
@@ -47,7 +47,7 @@ class CompletenessRead:
 
     compared_with: Sequence[UUID]
     findings: Sequence[Finding]
-    relations: Mapping[UUID, PairRelation]  # decided relations of the book, by copy
+    relations: Mapping[UUID, RelationSummary]  # decided relations of the book, by copy
 
     def faults(self, book_id: UUID, title: str | None) -> "list[FaultOfBook]":
         """Return the faults for a list, with the id and title of the book."""
@@ -64,7 +64,7 @@ class FaultOfBook:
     book_id: UUID
     title: str | None
     finding: Finding
-    relation: PairRelation | None  # of the book and the first copy
+    relation: RelationSummary | None  # of the book and the first copy
 
 
 @dataclass(frozen=True, slots=True)

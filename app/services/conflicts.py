@@ -24,7 +24,7 @@ from bookprint_core.matching.conflicts import (
     are_unrelated,
 )
 from bookprint_core.matching.verification import evidence
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 
 MOST_EXAMINED = 50
 """Maximum number of examined books of a group."""
@@ -73,7 +73,7 @@ class _Facts:
     """Books of some steps, with their relations."""
 
     books: Mapping[UUID, ConflictBook]
-    relations: Mapping[Pair, PairRelation]
+    relations: Mapping[Pair, RelationSummary]
 
 
 class Conflicts:
@@ -151,7 +151,7 @@ def _conflicts_of(by: ConflictBy, step: _Step, facts: _Facts) -> list[MetadataCo
 
 
 def _conflict(
-    by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: PairRelation | None
+    by: ConflictBy, key: int, left: ConflictBook, right: ConflictBook, relation: RelationSummary | None
 ) -> MetadataConflict | None:
     """Return the conflict of two books of a group, or of two copies; None if they do not conflict."""
     metadata = agreement(left.metadata, right.metadata)

@@ -18,7 +18,7 @@ from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.clusters.cluster_name import ClusterName
 from bookprint_core.clusters.clustering import By, Pair, ordered
 from bookprint_core.relations.classification import Kind, opposite
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 from bookprint_core.relations.word_differences import DIFFERENCES, word_differences
 
 router = PageRouter()
@@ -151,13 +151,12 @@ async def put_back(
 
 
 def _cell(
-    this: Member, other: Member, relations: Mapping[Pair, PairRelation]
+    this: Member, other: Member, relations: Mapping[Pair, RelationSummary]
 ) -> tuple[Kind, str, bool] | None:
     """Return a relation's kind, its word, and whether a person decided it; None if it was not computed."""
     pair = ordered(this.book_id, other.book_id)
     if (relation := relations.get(pair)) is None:
         return None
-    summary = relation.summary
-    direction = summary.direction if pair[0] == this.book_id else opposite(summary.direction)
-    word = "whole" if direction == "contains" else WORDS[summary.kind]
-    return summary.kind, word, relation.decided
+    direction = relation.direction if pair[0] == this.book_id else opposite(relation.direction)
+    word = "whole" if direction == "contains" else WORDS[relation.kind]
+    return relation.kind, word, relation.decided

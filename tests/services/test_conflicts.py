@@ -201,7 +201,7 @@ async def test_conflicts_say_what_agrees_and_what_contradicts_with_the_evidence(
     assert (conflict.left.summary.book_id, conflict.right.summary.book_id) == (first.id, second.id)
     assert conflict.agrees == ["isbn", "authors"]
     assert conflict.contradicts == ["text", "title", "year"]
-    assert conflict.relation is None or conflict.relation.summary.kind == "UNRELATED"
+    assert conflict.relation is None or conflict.relation.kind == "UNRELATED"
     assert conflict.evidence.distance is not None
     assert conflict.evidence.distance > 36
     assert await reported(services, "title") == await reported(services, "text") == []

@@ -13,7 +13,7 @@ from app.stores.postgres.pairs.relation_queries import read_relations
 from bookprint_core.clusters.best_copy import KNOWN, Copy
 from bookprint_core.clusters.clustering import KINDS, By, Edge, Link, Pair
 from bookprint_core.relations.classification import Kind
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Snapshot:
         links = await rows(self._connection, _LIST_LINKS, by=by, founder=founder, kinds=list(KINDS[by]))
         return [Link(row["left_id"], row["right_id"], row["kind"], row["share"]) for row in links]
 
-    async def read_relations(self, books: Collection[UUID]) -> dict[Pair, PairRelation]:
+    async def read_relations(self, books: Collection[UUID]) -> dict[Pair, RelationSummary]:
         """Return the effective relations between these books, by their pairs."""
         return await read_relations(self._connection, books)
 

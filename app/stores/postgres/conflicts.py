@@ -14,7 +14,7 @@ from app.stores.postgres.pairs.relation_queries import read_relations
 from app.stores.postgres.rows import METADATA_FIELDS, select_summaries, to_metadata, to_summary
 from bookprint_core.clusters.clustering import KINDS, Pair
 from bookprint_core.matching.conflicts import ConflictBook, ConflictPlace, NamedCopy, Sharing
-from bookprint_core.relations.related import PairRelation
+from bookprint_core.relations.related import RelationSummary
 
 SharedBy = Literal["isbn", "title"]
 
@@ -145,7 +145,7 @@ class ConflictSnapshot:
         books = await rows(self._connection, _READ_BOOKS, books=list(book_ids))
         return {row["id"]: _book(row) for row in books}
 
-    async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
+    async def read_relations(self, book_ids: Iterable[UUID]) -> dict[Pair, RelationSummary]:
         """Return the effective relations between these books, by their pairs."""
         return await read_relations(self._connection, book_ids)
 

@@ -17,7 +17,6 @@ from bookprint_core.relations.related import (
     IndirectRelation,
     KindCounts,
     PageMatches,
-    PairRelation,
     RelatedBook,
     RelationProgress,
     RelationSummary,
@@ -207,14 +206,13 @@ def effective_relation_in(row: Row | Mapping[str, Any]) -> RelationSummary | Non
     return effective_relation(_summary(row), _decision(row))
 
 
-async def read_relations(connection: Connection, book_ids: Iterable[UUID]) -> dict[Pair, PairRelation]:
+async def read_relations(connection: Connection, book_ids: Iterable[UUID]) -> dict[Pair, RelationSummary]:
     """Return the effective relations between these books, by their pairs."""
     relations = {}
     for row in await rows(connection, _READ_BETWEEN, books=list(book_ids)):
-        summary = effective_relation_in(row)
+        summary = effective_relation(_summary(row), _decision(row), row["decided_by"])
         assert summary is not None  # each pair has a relation or a decision
-        decided = row["verdict"] is not None
-        relations[row["left_id"], row["right_id"]] = PairRelation(summary, decided, row["decided_by"])
+        relations[row["left_id"], row["right_id"]] = summary
     return relations
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from bookprint_core.matching.verification import Evidence, are_joined, have_common_matter
 from bookprint_core.model import BookSummary, Metadata
-from bookprint_core.relations.related import PairRelation, outranking
+from bookprint_core.relations.related import RelationSummary, outranking
 
 ConflictBy = Literal["isbn", "title", "text"]
 """Kind of agreement between two books that something else contradicts."""
@@ -65,19 +65,19 @@ class MetadataConflict:
     agrees: Sequence[Aspect]
     contradicts: Sequence[Aspect]
     evidence: Evidence
-    relation: PairRelation | None  # None: the search for relations found none
+    relation: RelationSummary | None  # None: the search for relations found none
 
 
 def are_unrelated(
-    left: ConflictBook, right: ConflictBook, relation: PairRelation | None, evidence: Evidence
+    left: ConflictBook, right: ConflictBook, relation: RelationSummary | None, evidence: Evidence
 ) -> bool:
     """Return whether a decision, or else pages and signatures, exclude more than common matter."""
     if relation is not None and relation.decided:
-        return relation.summary.kind == "UNRELATED"
+        return relation.kind == "UNRELATED"
     if evidence.distance is None or evidence.shared is None:
         return False
     if relation is None:
         return left.related and right.related and not are_joined(evidence)
-    if relation.summary.kind == "OVERLAPPING_TEXT":
-        return outranking(relation.summary) is None and have_common_matter(evidence)
-    return relation.summary.kind == "UNRELATED" and not are_joined(evidence)
+    if relation.kind == "OVERLAPPING_TEXT":
+        return outranking(relation) is None and have_common_matter(evidence)
+    return relation.kind == "UNRELATED" and not are_joined(evidence)

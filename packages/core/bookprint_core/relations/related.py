@@ -32,20 +32,23 @@ class RelationSummary:
     direction: Direction | None
     confidence: float  # 0 to 1
     decided: bool = field(default=False, compare=False)  # whether a person decided
+    decided_by: str | None = field(default=None, compare=False)  # name of the actor; None: not known
 
 
-def effective_relation(machine: RelationSummary | None, decision: Decision | None) -> RelationSummary | None:
+def effective_relation(
+    machine: RelationSummary | None, decision: Decision | None, by: str | None = None
+) -> RelationSummary | None:
     """Return the relation by the decision if there is one, stale or not, else the classifier's result.
 
-    A decision has the confidence 1. Rejected books count as unrelated. A decision for a kind with a
-    direction gets the direction of the result.
+    A decision of the actor `by` has the confidence 1. Rejected books count as unrelated. A decision for a
+    kind with a direction gets the direction of the result.
     """
     if decision is None:
         return machine
     kind: Kind = decision.kind or "UNRELATED"
     may_contain = kind in ("CONTIGUOUS_SUBSET", "OVERLAPPING_TEXT")
     direction = machine.direction if machine is not None and may_contain else None
-    return RelationSummary(kind, direction, 1.0, decided=True)
+    return RelationSummary(kind, direction, 1.0, decided=True, decided_by=by)
 
 
 def outranking(relation: RelationSummary | None) -> bool | None:
@@ -58,15 +61,6 @@ def outranking(relation: RelationSummary | None) -> bool | None:
     if relation.kind == "OVERLAPPING_TEXT" and relation.direction is None and not relation.decided:
         return None
     return relation.kind != "UNRELATED"
-
-
-@dataclass(frozen=True, slots=True)
-class PairRelation:
-    """The effective relation of two books, and whether a person has decided on it."""
-
-    summary: RelationSummary
-    decided: bool
-    decided_by: str | None = None  # name of the actor; None: not decided, or not known
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,14 +1,14 @@
 """The contents of a volume: the other books of a library that contain its pages, in the order of the volume.
 
 A work is a book that the volume contains. A passage is shared with a part of another book. Works are listed
-first, and one work may contain another. Passages cover only pages without a work; a passage ends where any
-other passage begins or ends. Books with the same pages are one part, whether or not they are one cluster.
+first, and one work may contain another. Passages cover only pages without a work; a passage ends where
+another passage begins or ends. Books with the same pages are one part, whether or not they are one cluster.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import chain, compress, pairwise
 from typing import Literal
 from uuid import UUID
 
@@ -28,9 +28,11 @@ LEAST_PAGES = 3
 _SAME = 0.8
 """Minimum common pages of two parts that count as one part, as a share of all their pages."""
 
+_LONGEST_GAP = 2 * LONGEST_GAP  # the books continue equally far after it, so these are runs of one text
 _WITHIN = 0.9  # minimum share of a work's pages in another work that contains it
 _WHOLE = 0.8  # minimum share of a contained book's pages in one stretch, if the stretch is a work
 _NEAR = 2  # maximum distance, in pages, of ends of passages that count as one end
+_QUOTED = 0.45  # maximum similarity of runs with the same quotations, as a share of the most similar run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,35 +108,33 @@ class _Stretch:
 
 
 def _stretches(sharing: SharingBook) -> list[_Stretch]:
-    """Return the stretches of a book's pages, cut where it departs from the volume, without short ones."""
-    runs = [np.array(run.pairs, dtype=np.int64) for run in sharing.matches.by_run() if run.pairs]
+    """Return the stretches of a book's pages, cut where it departs from the volume.
+
+    Runs of pages that share only quotations, and short stretches, are left out.
+    """
+    runs = [run for run in sharing.matches.by_run() if run.pairs]
     if not runs:
         return []
-    spans = np.sum([run[-1] - run[0] + 1 for run in runs], axis=0)
-    pairs = np.concatenate(runs)
+    lengths = np.array([max(end - start for start, end in (run.this, run.other)) for run in runs])
+    similar = np.array([sum(run.similarities) for run in runs]) / lengths
+    runs = list(compress(runs, similar >= _QUOTED * similar.max()))
+    pairs = np.concatenate([np.array(run.pairs, dtype=np.int64) for run in runs])
+    spans = np.sum([np.subtract(run.pairs[-1], run.pairs[0]) + 1 for run in runs], axis=0)
     steps = np.diff(pairs, axis=0)
     broken = np.abs(steps[:, 0] - steps[:, 1] * spans[0] / spans[1]) > LEAST_PAGES
-    broken |= (steps.min(axis=1) < 0) | (steps.max(axis=1) > LONGEST_GAP)
-    parts = np.split(pairs, np.flatnonzero(broken) + 1)
+    broken |= (steps.min(axis=1) < 0) | (steps.max(axis=1) > _LONGEST_GAP)
+    parts = [_Stretch(sharing, part) for part in np.split(pairs, np.flatnonzero(broken) + 1)]
     if sharing.is_contained:
-        longest = max(parts, key=lambda part: int(part[-1, 0] - part[0, 0]))
-        if longest[-1, 0] - longest[0, 0] + 1 >= _WHOLE * spans[0]:
-            return [_Stretch(sharing, longest, is_whole=True)]
-    return [each for part in parts if (each := _Stretch(sharing, part)).length >= LEAST_PAGES]
+        longest = max(parts, key=lambda part: part.length)
+        if longest.length >= _WHOLE * spans[0]:
+            return [replace(longest, is_whole=True)]
+    return [part for part in parts if part.length >= LEAST_PAGES]
 
 
 def _works(stretches: Iterable[_Stretch]) -> Iterator[VolumePart]:
     """Yield the works, the longest first, each with the number of works that contain it."""
-    found: list[list[_Stretch]] = []
-    for each in sorted(stretches, key=lambda each: (-each.length, each.pages, each.sharing.book_id)):
-        same = (group for group in found if _is_same(group[0].pages, each.pages))
-        group = next(same, None)
-        if group is None:
-            found.append([each])
-        else:
-            group.append(each)
     parts: list[VolumePart] = []
-    for group in found:
+    for group in _grouped(stretches):
         sources = _sources(group)
         [first] = [each for each in group if each.sharing.book_id == sources[0].book_id][:1]
         level = sum(_common(first.pages, part.pages) >= _WITHIN * first.length for part in parts)
@@ -142,13 +142,27 @@ def _works(stretches: Iterable[_Stretch]) -> Iterator[VolumePart]:
         yield parts[-1]
 
 
+def _grouped(stretches: Iterable[_Stretch]) -> list[list[_Stretch]]:
+    """Group the stretches with the same pages, the longest first."""
+    groups: list[list[_Stretch]] = []
+    for each in sorted(stretches, key=lambda each: (-each.length, each.pages, each.sharing.book_id)):
+        same = (group for group in groups if _is_same(group[0].pages, each.pages))
+        group = next(same, None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    return groups
+
+
 def _passages(stretches: Sequence[_Stretch]) -> Iterator[VolumePart]:
     """Yield the pages between two ends of stretches, with the books that contain most of these pages."""
-    for before, after in pairwise(_ends(stretches)):
+    for before, after in pairwise(_ends([group[0] for group in _grouped(stretches)])):
         bounds = (before[0] or before[1])[0], (after[1] or after[0])[-1]
         least = _SAME * (bounds[1] - bounds[0])
-        inside = (each for each in stretches if _common(each.pages, bounds) >= least)
-        if sources := _sources([part for each in inside for part in _cut(each, bounds)]):
+        inside = [each for each in stretches if _common(each.pages, bounds) >= least]
+        cut = [_without(each, [(0, bounds[0]), (bounds[1], each.pages[1])]) for each in inside]
+        if sources := _sources(chain.from_iterable(cut)):
             yield VolumePart("passage", bounds, sources)
 
 
@@ -187,14 +201,6 @@ def _without(stretch: _Stretch, taken: Iterable[Span]) -> Iterator[_Stretch]:
     for pairs, kept in zip(np.split(stretch.pairs, cuts), np.split(free, cuts), strict=True):
         if len(pairs) and kept[0] and pairs[-1, 0] - pairs[0, 0] + 1 >= LEAST_PAGES:
             yield _Stretch(stretch.sharing, pairs)
-
-
-def _cut(stretch: _Stretch, bounds: Span) -> Iterator[_Stretch]:
-    """Yield the part of a stretch within the bounds, if there is one."""
-    pages = stretch.pairs[:, 0]
-    pairs = stretch.pairs[(pages >= bounds[0]) & (pages < bounds[1])]
-    if len(pairs):
-        yield _Stretch(stretch.sharing, pairs)
 
 
 def _gaps(page_count: int, parts: Sequence[VolumePart]) -> Iterator[Span]:
