@@ -60,8 +60,7 @@ def test_a_path_with_wildcards_stands_for_all_that_match(tmp_path: Path) -> None
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_file_is_reported_and_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("a book")
-    path = tmp_path / "a.txt"
-    path.write_text("a book")
+    (path := tmp_path / "a.txt").write_text("a book")
     path.chmod(0)
     closed, other = unread(tmp_path)
     assert "Cannot be read" in reason(closed)
@@ -71,9 +70,10 @@ def test_an_unreadable_file_is_reported_and_does_not_stop_the_others(tmp_path: P
 def test_json_lines_are_known_by_their_content_and_broken_ones_by_their_name(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_text('\n{"text": "one"}\nnonsense\n{"text": "two"}\n')
     (tmp_path / "b.jsonl").write_text('nonsense\n{"text": "three"}\n')
+    (tmp_path / "c.txt").write_text("{Frontispiece}\nfour")
     books = unread(tmp_path)
-    assert [book.part for book in books] == ["line 2", "line 3", "line 4", "line 1", "line 2"]
-    assert [text_of(books[n].read()) for n in (0, 2, 4)] == ["one", "two", "three"]
+    assert [book.part for book in books] == ["line 2", "line 3", "line 4", "line 1", "line 2", ""]
+    assert [text_of(books[n].read()) for n in (0, 2, 4, 5)] == ["one", "two", "three", "{Frontispiece}\nfour"]
     assert all("Not JSON" in reason(books[n]) for n in (1, 3))
 
 

@@ -245,7 +245,7 @@ def _rows(path: str, before: int, named: Mapping[str, str], groups: range | None
 
 def is_json_lines(path: str, head: bytes) -> bool:
     """Return whether a file with these first bytes is JSON Lines, with one book per line."""
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if jsonl.BEGINNING.match(head.lstrip(b"\xef\xbb\xbf")):
         return True
     # If the first line is damaged, the file's name decides.
     return b"\0" not in head and path.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))

@@ -8,6 +8,7 @@ ignored.
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ from bookprint_readers.source import gunzipped
 
 LONGEST_LINE = 1 << 29
 """Maximum length of a line, in bytes."""
+
+BEGINNING = re.compile(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:')
+"""First bytes of an object with a key. A text or RTF file may begin with a brace, too."""
 
 _CONTENTS = ("pages", "text", "signatures")
 _SIGNATURE_FIELDS = {"fingerprint", "minhash", "word_count", "character_count"}

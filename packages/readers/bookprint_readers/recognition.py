@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bookprint_core.book_rules import MAX_PAGES
 from bookprint_core.errors import NoText, SeveralBooks, UnsupportedFormat
+from bookprint_readers import jsonl
 from bookprint_readers.extraction import Extraction, with_characters_only, with_doubts, with_plain_labels
 from bookprint_readers.formats import (
     archive_item,
@@ -45,7 +46,6 @@ _MARC = re.compile(
 )
 """Leader and directory of a MARC record, which begin with its length (ISO 2709)."""
 
-_JSON = re.compile(rb'(?:\xef\xbb\xbf)?[\s\[]*\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _PARQUET = (b"PAR1", b"PARE")
 
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
@@ -160,7 +160,7 @@ def refuse_what_is_no_book(source: Source) -> None:
     head = source.head()
     if head.startswith(_PARQUET):
         raise SeveralBooks(f"{source.name} is a Parquet table, which contains one book per row. {_BULK}")
-    if _JSON.match(head):
+    if jsonl.BEGINNING.match(head.lstrip(b"\xef\xbb\xbf \t\r\n[")):
         raise SeveralBooks(f"{source.name} is JSON, which contains one book per line. {_BULK}")
     record = _MARC.match(head)
     if record and int(record[1]) >= source.size:

@@ -28,7 +28,7 @@ LEAST_PAGES = 3
 _SAME = 0.8
 """Minimum common pages of two parts that count as one part, as a share of all their pages."""
 
-_LONGEST_GAP = 2 * LONGEST_GAP  # the books continue equally far after it, so these are runs of one text
+_LONGEST_GAP = 2 * LONGEST_GAP  # maximum pages without a match, if both books continue equally far
 _WITHIN = 0.9  # minimum share of a work's pages in another work that contains it
 _WHOLE = 0.8  # minimum share of a contained book's pages in one stretch, if the stretch is a work
 _NEAR = 2  # maximum distance, in pages, of ends of passages that count as one end
